@@ -1,0 +1,49 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "MomentsSDK",
+  products: [
+    .library(name: "Streams", targets: ["Streams"]),
+    .library(name: "HTTP", targets: ["HTTP"]),
+    .library(name: "Models", targets: ["Models"]),
+    .library(name: "Networking", targets: ["Networking"]),
+    .library(name: "Repository", targets: ["Repository"]),
+    .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
+    .library(name: "MomentsSDK", targets: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
+    .executable(name: "moments", targets: ["moments"]),
+  ],
+  targets: [
+    .target(name: "Streams"),
+    .target(name: "HTTP", dependencies: ["Streams"]),
+    .target(name: "Models"),
+    .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
+    .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
+    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
+    .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
+
+    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "StreamsTests", dependencies: ["Streams"]),
+    .testTarget(name: "HTTPTests", dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport"]),
+    .testTarget(name: "ModelsTests", dependencies: ["Models"]),
+    .testTarget(
+      name: "NetworkingTests",
+      dependencies: ["HTTP", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
+    .testTarget(
+      name: "RepositoryTests",
+      dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
+    .testTarget(
+      name: "MomentsCommandTests",
+      dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),
+  ]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+  ]
+}

@@ -1,0 +1,36 @@
+/// What a moment shows: the enum `MomentType` of `schema.graphql`.
+///
+/// A server may know more values than this client. One that is not known here is kept as it came, and is
+/// written back the same.
+public enum MomentType: Hashable, Sendable {
+  /// A link to a page.
+  case url
+
+  /// One or more photos.
+  case photos
+
+  /// A value that this version does not know, in the server's spelling.
+  case unknown(String)
+}
+
+extension MomentType: RawRepresentable {
+  /// Takes the server's spelling; every text is a value.
+  public init(rawValue: String) {
+    switch rawValue {
+    case "URL": self = .url
+    case "PHOTOS": self = .photos
+    default: self = .unknown(rawValue)
+    }
+  }
+
+  /// The server's spelling.
+  public var rawValue: String {
+    switch self {
+    case .url: "URL"
+    case .photos: "PHOTOS"
+    case .unknown(let value): value
+    }
+  }
+}
+
+extension MomentType: Codable {}

@@ -1,0 +1,6 @@
+@main
+struct MomentsCommand {
+  static func main() {
+    print("moments")
+  }
+}
