@@ -1,0 +1,21 @@
+extension Observable {
+  /// The result of `work`, then completion; what it throws is the stream's error. Disposing cancels its task.
+  ///
+  ///     async { await f() }   ──────a|
+  @inlinable
+  public static func async(
+    priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Element
+  ) -> Observable<Element> {
+    create { observer in
+      let task = Task(priority: priority) {
+        do {
+          observer.onNext(try await work())
+          observer.onCompleted()
+        } catch {
+          observer.onError(error)
+        }
+      }
+      return Disposables.create { task.cancel() }
+    }
+  }
+}

@@ -1,0 +1,39 @@
+/// Takes events: what `create` hands to its closure, and what a subject's `asObserver()` gives.
+///
+/// Any thread may call it at any time. Calls never overlap at the other end: one that finds another in flight is queued
+/// and delivered by the thread that is inside. After a terminal event, or once the subscription is disposed, calls do nothing.
+public struct AnyObserver<Element: Sendable>: Sendable {
+  @usableFromInline let emitter: Emitter<Element>
+
+  @inlinable init(_ emitter: Emitter<Element>) { self.emitter = emitter }
+
+  /// An observer that passes its events to `eventHandler`, one at a time.
+  @inlinable public init(eventHandler: @escaping @Sendable (Event<Element>) -> Void) {
+    let lifetime = Lifetime()
+    let end: @Sendable ((any Error)?) -> Void = { error in
+      guard lifetime.claim() else { return }
+      eventHandler(error.map(Event.error) ?? .completed)
+      lifetime.close()
+    }
+    emitter = Emitter(Sink(next: { eventHandler(.next($0)) }, end: end, lifetime: lifetime))
+    lifetime.add(emitter)
+  }
+
+  /// Sends an element.
+  @inlinable public func onNext(_ element: Element) { emitter.next(element) }
+
+  /// Ends the stream with an error.
+  @inlinable public func onError(_ error: any Error) { emitter.end(error) }
+
+  /// Ends the stream.
+  @inlinable public func onCompleted() { emitter.end(nil) }
+
+  /// Sends an event.
+  @inlinable public func on(_ event: Event<Element>) {
+    switch event {
+    case .next(let element): onNext(element)
+    case .error(let error): onError(error)
+    case .completed: onCompleted()
+    }
+  }
+}

@@ -1,0 +1,9 @@
+/// Mutable state of one subscription to an operator.
+///
+/// `@unchecked Sendable`: it is touched only inside one segment's events, which its source sends one at a time.
+@usableFromInline
+final class Cell<Value>: @unchecked Sendable {
+  @usableFromInline var value: Value
+
+  @inlinable init(_ value: Value) { self.value = value }
+}

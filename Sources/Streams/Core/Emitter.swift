@@ -1,0 +1,27 @@
+/// The source behind `create`: any thread may call it at any time, and what leaves it keeps the grammar of a stream.
+///
+/// `@unchecked Sendable`: `sink` is written only by `release()`, which the serializer calls while no delivery is in flight.
+@usableFromInline
+final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
+  @usableFromInline var sink: Sink<Element>?
+
+  @usableFromInline init(_ sink: Sink<Element>) {
+    self.sink = sink
+    super.init(sink.lifetime)
+  }
+
+  /// A handle that somebody keeps must not keep the observer once the stream is over.
+  @usableFromInline override func release() { sink = nil }
+
+  @inlinable func next(_ element: Element) {
+    guard enter() || enqueue({ self.sink?.next(element) }) else { return }
+    if !lifetime.isClosed { sink?.next(element) }
+    leave()
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    guard enter() || enqueue({ self.sink?.end(error) }) else { return }
+    if !lifetime.isClosed { sink?.end(error) }
+    leave()
+  }
+}

@@ -1,0 +1,78 @@
+public import Synchronization
+
+/// The lifetime of one segment of a subscription, in one atomic word.
+///
+///     open ─────────────── dispose() ────────────► closed     teardowns run, last in first out
+///      │                                             ▲
+///      └── claim() ──► ending ────── close() ────────┘
+///                      (the terminal handler runs)
+///
+/// The word is the address of the newest teardown, with the lowest bit set from `claim()` on; closed is all ones. Whoever
+/// swaps the list out runs it, so each teardown runs once, however many threads race. A teardown that is added to a closed
+/// lifetime runs at once.
+@usableFromInline
+final class Lifetime: Node, Disposable, @unchecked Sendable {
+  @usableFromInline let word = Atomic<UInt>(0)
+
+  @inlinable static var ending: UInt { 1 }
+  @inlinable static var closed: UInt { .max }
+
+  @usableFromInline override init() {}
+
+  deinit {
+    let last = word.load(ordering: .acquiring)
+    var list = NodeList(last == Lifetime.closed ? 0 : last & ~Lifetime.ending)
+    list.removeAll()
+  }
+
+  /// Whether this segment may no longer speak: its terminal event has begun, or it was disposed.
+  @inlinable var isClosed: Bool { word.load(ordering: .acquiring) & Lifetime.ending != 0 }
+
+  /// The right to send the terminal event: true for one caller, and for none after `dispose()`.
+  @inlinable func claim() -> Bool {
+    word.bitwiseOr(Lifetime.ending, ordering: .acquiringAndReleasing).oldValue & Lifetime.ending == 0
+  }
+
+  /// Runs all teardowns. For the one that claimed the end, after its handler; `dispose()` is for all others.
+  @usableFromInline func close() {
+    let last = word.exchange(Lifetime.closed, ordering: .acquiringAndReleasing)
+    if last != Lifetime.closed { runAll(NodeList(last & ~Lifetime.ending)) }
+  }
+
+  /// Closes an open lifetime. One that is ending is left to the thread that claimed it: the terminal handler comes first.
+  @usableFromInline func dispose() {
+    var current = word.load(ordering: .relaxed)
+    while current & Lifetime.ending == 0 {
+      let result = word.compareExchange(
+        expected: current, desired: Lifetime.closed, ordering: .acquiringAndReleasing)
+      if result.exchanged { return runAll(NodeList(current)) }
+      current = result.original
+    }
+  }
+
+  @usableFromInline override func run() { dispose() }
+
+  @usableFromInline func add(_ teardown: Node) {
+    let address = teardown.retainedAddress
+    var current = word.load(ordering: .relaxed)
+    while current != Lifetime.closed {
+      teardown.next = current & ~Lifetime.ending
+      let desired = address | (current & Lifetime.ending)
+      let result = word.compareExchange(expected: current, desired: desired, ordering: .acquiringAndReleasing)
+      if result.exchanged { return }
+      current = result.original
+    }
+    teardown.next = 0
+    teardown.disown()
+    teardown.run()
+  }
+
+  @usableFromInline func insert(_ disposable: any Disposable) {
+    if !(disposable is NoDisposable) { add(DisposableNode(disposable)) }
+  }
+
+  private func runAll(_ list: NodeList) {
+    var list = list
+    while let teardown = list.pop() { teardown.run() }
+  }
+}

@@ -1,0 +1,63 @@
+/// A stream of values over time: any number of elements, then at most one error or completion, and nothing after.
+///
+/// A value that describes work: nothing runs before `subscribe`, and each subscriber starts a run of its own (see
+/// `share(replay:)` for the other way). Events of one subscription never overlap and keep their order; they arrive on
+/// whatever thread the source speaks on, unless `observe(on:)` moves them.
+public struct Observable<Element: Sendable>: Sendable {
+  @usableFromInline let start: @Sendable (Sink<Element>) -> Void
+
+  @inlinable init(start: @escaping @Sendable (Sink<Element>) -> Void) { self.start = start }
+
+  /// This stream itself, for symmetry with the subjects.
+  @inlinable public func asObservable() -> Observable<Element> { self }
+}
+
+extension Observable {
+  /// Starts the stream, and calls back with its events.
+  ///
+  /// The handlers are called one at a time, on the threads the source speaks on. Dropping the result does not end the
+  /// subscription; dispose it, or put it into a ``DisposeBag``.
+  /// - Parameters:
+  ///   - onNext: Called with each element.
+  ///   - onError: Called at most once. Without it an error goes to ``Hooks/defaultErrorHandler``.
+  ///   - onCompleted: Called at most once.
+  ///   - onDisposed: Called once, last of all, after the terminal event or after `dispose()`.
+  @inlinable
+  public func subscribe(
+    onNext: (@Sendable (Element) -> Void)? = nil,
+    onError: (@Sendable (any Error) -> Void)? = nil,
+    onCompleted: (@Sendable () -> Void)? = nil,
+    onDisposed: (@Sendable () -> Void)? = nil
+  ) -> any Disposable {
+    let lifetime = Lifetime()
+    if let onDisposed { lifetime.add(ClosureNode(onDisposed)) }
+    let subscriber = Subscriber(onNext: onNext, onError: onError, onCompleted: onCompleted, lifetime: lifetime)
+    start(Sink(next: { subscriber.next($0) }, end: { subscriber.end($0) }, lifetime: lifetime))
+    return lifetime
+  }
+
+  /// Starts the stream, and passes its events to `observer`: a subject's `asObserver()`, for example.
+  @inlinable
+  public func subscribe(_ observer: AnyObserver<Element>) -> any Disposable {
+    subscribe(
+      onNext: { observer.onNext($0) }, onError: { observer.onError($0) }, onCompleted: { observer.onCompleted() })
+  }
+
+  /// Starts this stream in a segment of its own, `lifetime`, for an operator that has several sources or attempts.
+  ///
+  /// `end` is called once, while the segment is ending; the segment closes when it returns, unless it has closed it before.
+  @inlinable
+  func start(
+    _ lifetime: Lifetime,
+    next: @escaping @Sendable (Element) -> Void,
+    end: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    if lifetime.isClosed { return }
+    let close: @Sendable ((any Error)?) -> Void = { error in
+      guard lifetime.claim() else { return }
+      end(error)
+      lifetime.close()
+    }
+    start(Sink(next: next, end: close, lifetime: lifetime))
+  }
+}

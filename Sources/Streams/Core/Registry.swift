@@ -1,0 +1,48 @@
+/// The children of something that may have any number of them over time; finished ones are swept out as others come, so
+/// there are at most twice as many entries as live children, and 16.
+@usableFromInline
+final class Registry: Node, Disposable, @unchecked Sendable {
+  private struct State {
+    var items: [any Disposable] = []
+    var limit = 16
+    var isDisposed = false
+  }
+
+  private let state = Guarded(State())
+
+  @usableFromInline override init() {}
+
+  @usableFromInline func insert(_ item: any Disposable) {
+    // What is swept out is released after the lock: its deinit may be anybody's.
+    let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
+      if state.isDisposed { return (true, []) }
+      var swept: [any Disposable] = []
+      if state.items.count >= state.limit {
+        swept = state.items
+        state.items = swept.filter { !(($0 as? Lifetime)?.isClosed ?? false) }
+        state.limit = max(16, state.items.count * 2)
+      }
+      state.items.append(item)
+      return (false, swept)
+    }
+    if isDisposed { item.dispose() }
+    _ = swept
+  }
+
+  /// A new lifetime that ends with this registry at the latest.
+  @usableFromInline func child() -> Lifetime {
+    let lifetime = Lifetime()
+    insert(lifetime)
+    return lifetime
+  }
+
+  @usableFromInline func dispose() {
+    let items = state.withLock { state in
+      state.isDisposed = true
+      return exchange(&state.items, with: [])
+    }
+    for item in items.reversed() { item.dispose() }
+  }
+
+  @usableFromInline override func run() { dispose() }
+}

@@ -1,0 +1,29 @@
+extension Observable {
+  /// A stream made by `subscribe`, which is called for each subscriber with an observer to send events to.
+  ///
+  ///     create   ──observer.onNext(a)──observer.onNext(b)──observer.onCompleted()──►
+  ///              ────────a──────────────────b─────────────────|
+  ///
+  /// The observer may be kept and called from any thread. The disposable that is returned is disposed once: after the
+  /// terminal event, or at `dispose()`, or at once if either came before `subscribe` returned.
+  @inlinable
+  public static func create(
+    _ subscribe: @escaping @Sendable (AnyObserver<Element>) -> any Disposable
+  ) -> Observable<Element> {
+    Observable { sink in
+      let emitter = Emitter(sink)
+      sink.lifetime.add(emitter)
+      sink.lifetime.insert(subscribe(AnyObserver(emitter)))
+    }
+  }
+
+  /// A stream that `factory` makes anew for each subscriber. An error that it throws is the stream's.
+  @inlinable
+  public static func deferred(
+    _ factory: @escaping @Sendable () throws -> Observable<Element>
+  ) -> Observable<Element> {
+    Observable { sink in
+      do { try factory().start(sink) } catch { sink.endIfOpen(error) }
+    }
+  }
+}

@@ -1,0 +1,42 @@
+extension Observable {
+  /// Calls the closures on the way, and passes the events on unchanged.
+  ///
+  /// An error that a closure throws ends the stream with it, and cancels the source.
+  /// - Parameters:
+  ///   - onNext: Called with each element, before it goes on.
+  ///   - onError: Called with the error, before it goes on.
+  ///   - onCompleted: Called at completion, before it goes on.
+  ///   - onSubscribe: Called for each subscriber, before the source is subscribed to.
+  ///   - onDispose: Called once for each subscriber, after the terminal event or at `dispose()`.
+  @inlinable
+  public func `do`(
+    onNext: (@Sendable (Element) throws -> Void)? = nil,
+    onError: (@Sendable (any Error) throws -> Void)? = nil,
+    onCompleted: (@Sendable () throws -> Void)? = nil,
+    onSubscribe: (@Sendable () -> Void)? = nil,
+    onDispose: (@Sendable () -> Void)? = nil
+  ) -> Observable<Element> {
+    Observable { sink in
+      onSubscribe?()
+      if let onDispose { sink.lifetime.add(ClosureNode(onDispose)) }
+      self.start(
+        Sink(
+          next: { element in
+            do {
+              try onNext?(element)
+              sink.next(element)
+            } catch {
+              sink.end(error)
+            }
+          },
+          end: { error in
+            do {
+              if let error { try onError?(error) } else { try onCompleted?() }
+              sink.end(error)
+            } catch {
+              sink.end(error)
+            }
+          }, lifetime: sink.lifetime))
+    }
+  }
+}

@@ -1,0 +1,71 @@
+/// Has a value at any time: gives each new subscriber the latest one, then what follows.
+///
+///     BehaviorSubject(value: 0)   ──1──2──3──|
+///     subscribed ▲                    2──3──|
+///
+/// After its end the late get the terminal event alone.
+public final class BehaviorSubject<Element: Sendable>: Sendable {
+  private struct Latest {
+    var value: Element
+    var isEnded = false
+  }
+
+  private let hub: Hub<Element>
+  private let latest: Guarded<Latest>
+
+  /// A subject whose value is `value`, until it is sent another.
+  public init(value: Element) {
+    hub = Hub(capacity: 1, replay: [value])
+    latest = Guarded(Latest(value: value))
+  }
+
+  /// The latest element sent. It may be one that is still on its way to the subscribers; after the end it is the last one.
+  public var value: Element { latest.withLock { $0.value } }
+
+  /// Sends an element.
+  public func onNext(_ element: Element) {
+    // One lock over the value and the place in the queue: the latest value is the last one delivered.
+    let (old, isInside) = latest.withLock { latest -> (Element?, Bool) in
+      if latest.isEnded { return (nil, false) }
+      let old = exchange(&latest.value, with: element)
+      return (old, hub.enter() || hub.enqueue { [hub] in hub.deliver(element) })
+    }
+    if isInside {
+      hub.deliver(element)
+      hub.leave()
+    }
+    _ = old
+  }
+
+  /// Ends with an error.
+  public func onError(_ error: any Error) { end(error) }
+
+  /// Ends.
+  public func onCompleted() { end(nil) }
+
+  private func end(_ error: (any Error)?) {
+    let isInside = latest.withLock { latest in
+      if latest.isEnded { return false }
+      latest.isEnded = true
+      return hub.enter() || hub.enqueue { [hub] in hub.deliverEnd(error) }
+    }
+    if isInside {
+      hub.deliverEnd(error)
+      hub.leave()
+    }
+  }
+
+  /// The value and what follows, as a stream.
+  public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+
+  /// The sending side alone.
+  public func asObserver() -> AnyObserver<Element> {
+    AnyObserver { event in
+      switch event {
+      case .next(let element): self.onNext(element)
+      case .error(let error): self.end(error)
+      case .completed: self.end(nil)
+      }
+    }
+  }
+}

@@ -1,0 +1,89 @@
+/// The middle of a subject: passes each event to all subscribers, in one order, and keeps what the late are to be given.
+///
+/// All of its state belongs to the thread that is inside the serializer (hence `@unchecked Sendable`): subscribing and
+/// leaving are deliveries like any other, so a late subscriber finds the replay and the live events without a gap.
+@usableFromInline
+final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
+  @usableFromInline var members: ContiguousArray<Member?> = []
+  @usableFromInline var absent = 0
+  @usableFromInline var replay: [Element] = []
+  @usableFromInline let capacity: Int
+  /// The terminal event, once it was sent.
+  @usableFromInline var ended: (any Error)??
+
+  @usableFromInline init(capacity: Int, replay: [Element] = []) {
+    self.capacity = capacity
+    self.replay = replay
+    super.init(Lifetime())
+  }
+
+  @inlinable func next(_ element: Element) { send(element) { self.deliver($0) } }
+
+  @inlinable func end(_ error: (any Error)?) { send(error) { self.deliverEnd($0) } }
+
+  @usableFromInline func subscribe(_ sink: Sink<Element>) { send(sink) { self.admit($0) } }
+
+  @inlinable func deliver(_ element: Element) {
+    if ended != nil { return }
+    if capacity > 0 { keep(element) }
+    for index in members.indices {
+      if let member = members[index], !member.sink.lifetime.isClosed { member.sink.next(element) }
+    }
+  }
+
+  @usableFromInline func deliverEnd(_ error: (any Error)?) {
+    if ended != nil { return }
+    ended = .some(error)
+    let members = exchange(&self.members, with: [])
+    for member in members { member?.sink.endIfOpen(error) }
+  }
+
+  @usableFromInline func keep(_ element: Element) {
+    if replay.count == capacity { replay.removeFirst() }
+    replay.append(element)
+  }
+
+  private func admit(_ sink: Sink<Element>) {
+    for element in replay {
+      if sink.lifetime.isClosed { return }
+      sink.next(element)
+    }
+    if let ended { return sink.endIfOpen(ended) }
+    if sink.lifetime.isClosed { return }
+    let member = Member(sink, index: members.count, hub: self)
+    members.append(member)
+    sink.lifetime.add(member)
+  }
+
+  private func dismiss(_ member: Member) {
+    guard members.indices.contains(member.index), members[member.index] === member else { return }
+    members[member.index] = nil
+    absent += 1
+    if absent * 2 > members.count { compact() }
+  }
+
+  private func compact() {
+    members.removeAll { $0 == nil }
+    absent = 0
+    for index in members.indices { members[index]?.index = index }
+  }
+
+  /// A subscriber, and the teardown that removes it. It does not keep the hub: a subject that nobody holds goes away.
+  @usableFromInline
+  final class Member: Node, @unchecked Sendable {
+    @usableFromInline let sink: Sink<Element>
+    var index: Int
+    weak var hub: Hub?
+
+    init(_ sink: Sink<Element>, index: Int, hub: Hub) {
+      self.sink = sink
+      self.index = index
+      self.hub = hub
+    }
+
+    @usableFromInline override func run() {
+      guard let hub else { return }
+      hub.send(self) { hub.dismiss($0) }
+    }
+  }
+}

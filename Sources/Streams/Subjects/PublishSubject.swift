@@ -1,0 +1,37 @@
+/// Passes what it is told to all who are subscribed at that time.
+///
+///     subject        ──1──2──3──|
+///     subscribed ▲      ──2──3──|
+///
+/// Any thread may call it. Events are delivered on the thread that sends them, or, when another event is in flight, by the
+/// thread that delivers that one: so all subscribers see one order, and an event sent from a handler comes after the one
+/// being handled. The late get its terminal event.
+public final class PublishSubject<Element: Sendable>: Sendable {
+  @usableFromInline let hub = Hub<Element>(capacity: 0)
+
+  /// A subject without subscribers.
+  public init() {}
+
+  /// Sends an element.
+  @inlinable public func onNext(_ element: Element) { hub.next(element) }
+
+  /// Ends with an error.
+  @inlinable public func onError(_ error: any Error) { hub.end(error) }
+
+  /// Ends.
+  @inlinable public func onCompleted() { hub.end(nil) }
+
+  /// What the subject sends, as a stream.
+  @inlinable public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+
+  /// The sending side alone.
+  @inlinable public func asObserver() -> AnyObserver<Element> {
+    AnyObserver { [hub] event in
+      switch event {
+      case .next(let element): hub.next(element)
+      case .error(let error): hub.end(error)
+      case .completed: hub.end(nil)
+      }
+    }
+  }
+}

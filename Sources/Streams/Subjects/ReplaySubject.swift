@@ -1,0 +1,40 @@
+/// Like ``PublishSubject``, and gives each new subscriber the last elements first.
+///
+///     create(bufferSize: 2)   ──1──2──3──4──|
+///     subscribed ▲                   (23)4──|
+///
+/// Between the replayed elements and the live ones there is no gap and no duplicate.
+public final class ReplaySubject<Element: Sendable>: Sendable {
+  @usableFromInline let hub: Hub<Element>
+
+  private init(capacity: Int) { hub = Hub(capacity: capacity) }
+
+  /// A subject that keeps the last `bufferSize` elements. One that is 0 or less keeps none.
+  public static func create(bufferSize: Int) -> ReplaySubject<Element> { ReplaySubject(capacity: max(0, bufferSize)) }
+
+  /// A subject that keeps all elements, for as long as it lives.
+  public static func createUnbounded() -> ReplaySubject<Element> { ReplaySubject(capacity: .max) }
+
+  /// Sends an element.
+  @inlinable public func onNext(_ element: Element) { hub.next(element) }
+
+  /// Ends with an error.
+  @inlinable public func onError(_ error: any Error) { hub.end(error) }
+
+  /// Ends.
+  @inlinable public func onCompleted() { hub.end(nil) }
+
+  /// What the subject sends, as a stream.
+  @inlinable public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+
+  /// The sending side alone.
+  @inlinable public func asObserver() -> AnyObserver<Element> {
+    AnyObserver { [hub] event in
+      switch event {
+      case .next(let element): hub.next(element)
+      case .error(let error): hub.end(error)
+      case .completed: hub.end(nil)
+      }
+    }
+  }
+}
