@@ -49,7 +49,9 @@ struct ScriptedConnection {
     case .sendForever(let bytes):
       while true { try send(bytes) }
     case .respond(let makeResponse):
-      if let request = reading.request { try send(makeResponse(request).bytes) }
+      guard let request = reading.request else { return }
+      try send(makeResponse(request).bytes)
+      if request["Connection"]?.lowercased() == "close" { try perform(.close, &reading) }
     case .wait(let latch):
       try wait(for: latch)
     case .waitForClientToClose:

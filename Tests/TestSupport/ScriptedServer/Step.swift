@@ -18,7 +18,7 @@ extension ScriptedServer {
     /// Sends the bytes again and again, until the client closes.
     case sendForever([UInt8])
 
-    /// Sends what the closure makes of the request that was read last.
+    /// Sends what the closure makes of the request that was read last, and closes where that asked for it.
     case respond(@Sendable (Request) -> RawResponse)
 
     /// Waits until the test opens the latch.
