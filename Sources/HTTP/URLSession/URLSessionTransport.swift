@@ -154,22 +154,23 @@ extension HTTPResponseHead {
 }
 
 extension RequestError {
+  /// The error in this SDK's terms. On Linux the code is often a wrong one, and libcurl's text tells more.
   fileprivate init(urlSession error: any Error) {
-    let code = (error as? URLError)?.code
+    let text = error.localizedDescription
     let kind: Kind =
-      switch code {
+      switch (error as? URLError)?.code {
       case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
-      case .networkConnectionLost, .cannotParseResponse: .connectionLost
       case .timedOut: .timedOut
       case .cancelled: .cancelled
-      case .badURL, .unsupportedURL: .invalidRequest
-      case .badServerResponse: .badResponse
       case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
         .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
         .clientCertificateRequired:
         .insecure
+      case .badServerResponse where text != "Empty reply from server": .badResponse
+      case .unsupportedURL, .cannotParseResponse: .badResponse  // "Received HTTP/0.9 when not allowed"
+      case .unknown where text.hasPrefix("Too large response headers"): .badResponse
       default: .connectionLost
       }
-    self.init(kind, "\(code?.rawValue ?? 0): \(error.localizedDescription)", cause: error)
+    self.init(kind, "\(text).")
   }
 }
