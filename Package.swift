@@ -24,6 +24,7 @@ let package = Package(
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["Models"]),
