@@ -35,6 +35,11 @@ let package = Package(
       name: "RepositoryTests",
       dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
     .testTarget(
+      name: "ReadmeTests",
+      dependencies: [
+        "HTTP", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
+      ]),
+    .testTarget(
       name: "MomentsCommandTests",
       dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),
   ]
