@@ -13,7 +13,7 @@ extension Observable {
   ) -> Observable<Result> {
     Observable<Result> { sink in
       let merge = Merge(sink)
-      let outer = Lifetime()
+      let outer = Segment()
       sink.lifetime.add(outer)
       self.map(transform).start(outer, next: { merge.add($0) }, end: { merge.end($0) })
     }
