@@ -3,7 +3,8 @@ import Testing
 
 /// Laws 19 and 20.
 @Suite struct ColdTests {
-  @Test(arguments: Operator.all) func `19: no effect before subscribe, and one run for each subscriber`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `19: no effect before subscribe, and one run for each subscriber`(_ op: Operator)
+  {
     let runs = Counter()
     let source = Observable<Int>.create { observer in
       runs.increment()

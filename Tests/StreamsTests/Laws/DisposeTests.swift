@@ -32,7 +32,9 @@ import Testing
     #expect(probe.log == ["1", "."])
   }
 
-  @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose on another thread`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose elsewhere`(
+    _ op: Operator
+  ) {
     for _ in 0..<50 {
       let probe = Probe<Int>()
       let subject = PublishSubject<Int>()
@@ -56,7 +58,7 @@ import Testing
     #expect(probe.log == ["."])
   }
 
-  @Test(arguments: Operator.all) func `11: dispose inside onNext stops a synchronous loop at once`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `11: dispose inside onNext stops a loop at once`(_ op: Operator) {
     let (probe, handle, produced) = (Probe<Int>(), Handle(), Counter())
     let start = PublishSubject<Int>()
     let endless = Observable.from(1...).do(onNext: { _ in produced.increment() })
@@ -66,7 +68,9 @@ import Testing
     #expect(produced.count == 3)
   }
 
-  @Test(arguments: Operator.all) func `12: disposed before create returned, the teardown still runs once`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `12: disposed before create returned, it is torn down once`(
+    _ op: Operator
+  ) {
     let (probe, handle, teardowns) = (Probe<Int>(), Handle(), Counter())
     let start = PublishSubject<Int>()
     let source = Observable<Int>.create { observer in
@@ -81,7 +85,7 @@ import Testing
     #expect(teardowns.count == 1)
   }
 
-  @Test(arguments: Operator.all) func `12: ended before create returned, the teardown still runs once`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `12: ended before create returned, it is torn down once`(_ op: Operator) {
     let teardowns = Counter()
     let source = Observable<Int>.create { observer in
       observer.onNext(1)

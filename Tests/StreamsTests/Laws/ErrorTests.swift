@@ -3,7 +3,9 @@ import Testing
 
 /// Laws 21 and 22.
 @Suite(.serialized) struct ErrorTests {
-  @Test(arguments: Operator.hooked) func `21: a closure that throws gives one error and cancels upstream`(_ op: Operator) {
+  @Test(arguments: Operator.hooked) func `21: a closure that throws gives one error and cancels`(
+    _ op: Operator
+  ) {
     let (probe, teardowns) = (Probe<Int>(), Counter())
     let observers = Locked<AnyObserver<Int>?>(nil)
     let source = Observable<Int>.create { observer in

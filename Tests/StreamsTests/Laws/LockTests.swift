@@ -29,6 +29,7 @@ import Testing
     }
     let stream = op(source) { if $0 == 1 && place == .closure { wantLock() } }
     let subscription = stream.subscribe(onNext: { if $0 == 1 && place == .handler { wantLock() } })
+    subject.onNext(0)
     lock.lock()
     let delivered = DispatchSemaphore(value: 0)
     Thread.detachNewThread {

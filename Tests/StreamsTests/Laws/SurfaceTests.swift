@@ -4,7 +4,7 @@ import Testing
 @Suite struct SurfaceTests {
   /// What is public on Observable and is no operator from Observable to Observable.
   static let others: Set<String> = [
-    "subscribe", "asObservable", "value", "values",
+    "asObservable", "value", "values",
     "create", "deferred", "just", "from", "empty", "error", "never", "async",
   ]
 

@@ -27,7 +27,9 @@ import Testing
     }
   }
 
-  @Test(arguments: Operator.all) func `15: the terminal handler first, then teardowns, last in first out`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `15: the terminal handler first, then teardowns, last in first`(
+    _ op: Operator
+  ) {
     let probe = Probe<Int>()
     let observers = Locked<AnyObserver<Int>?>(nil)
     let source = Observable<Int>.create { observer in
