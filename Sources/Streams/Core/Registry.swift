@@ -29,11 +29,11 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     _ = swept
   }
 
-  /// A new lifetime that ends with this registry at the latest.
-  @usableFromInline func child() -> Lifetime {
-    let lifetime = Lifetime()
-    insert(lifetime)
-    return lifetime
+  /// A new segment that ends with this registry at the latest.
+  @usableFromInline func child() -> Segment {
+    let segment = Segment()
+    insert(segment)
+    return segment
   }
 
   @usableFromInline func dispose() {

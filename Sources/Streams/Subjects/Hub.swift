@@ -17,6 +17,11 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
     super.init(Lifetime())
   }
 
+  /// Nobody can send any more: lets go of those who still wait.
+  deinit {
+    for member in members { member?.sink.lifetime.dispose() }
+  }
+
   @inlinable func next(_ element: Element) { send(element) { self.deliver($0) } }
 
   @inlinable func end(_ error: (any Error)?) { send(error) { self.deliverEnd($0) } }
