@@ -1,3 +1,5 @@
+import HTTP
+
 /// What the command line and the environment ask for.
 struct Arguments: Equatable, Sendable {
   /// What the command is to do.
@@ -20,7 +22,7 @@ struct Arguments: Equatable, Sendable {
   var timeout: Duration?
 
   /// Fields for each request, in the order given.
-  var headers: [HeaderArgument] = []
+  var headers: [HTTPField] = []
 
   /// The token for the server.
   var token: BearerToken?
@@ -65,7 +67,7 @@ extension Arguments {
       userID = value
     case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
     case .timeout: timeout = try Timeout.duration(value)
-    case .header: headers.append(try HeaderArgument(value))
+    case .header: headers.append(try HTTPField(argument: value))
     case .json: showsJSON = true
     case .noLikes: showsLikes = false
     case .verbose: isVerbose = true

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 
 /// The address of a GraphQL endpoint that the command may talk to.
 struct Endpoint: Equatable, Sendable {
@@ -11,41 +12,27 @@ struct Endpoint: Equatable, Sendable {
   ///
   /// - Parameter source: Where the text comes from, for the error; the text itself may hold a secret and is not shown.
   init(_ text: String, from source: String) throws(UsageError) {
+    // Foundation would mend a text that is no URL (RFC 3986), percent-encode its host, and drop a port out of range.
     guard
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
-      var parts = URLComponents(string: text, encodingInvalidCharacters: false),
-      let scheme = parts.scheme?.lowercased(), scheme == "http" || scheme == "https",
-      let host = parts.percentEncodedHost, !host.isEmpty, !host.contains("%"),
-      (1...65535).contains(parts.port ?? 443)
+      let parts = URLComponents(string: text, encodingInvalidCharacters: false),
+      let url = parts.url, parts.rangeOfHost.map({ !text[$0].contains("%") }) ?? false,
+      parts.port != nil || parts.rangeOfPort.map({ text[$0].isEmpty }) ?? true
     else {
-      throw UsageError("\(source) is not an http or https URL; write it like https://api.example.com/graphql")
+      throw UsageError("\(source) is no http or https URL; write it like https://api.example.com/graphql")
     }
     guard parts.user == nil, parts.password == nil else {
-      throw UsageError("\(source) has a user or a password in it; take it out and set \(BearerToken.variable) instead")
+      throw UsageError("\(source) holds a user or a password; take it out and set \(BearerToken.variable) instead")
     }
-    guard parts.fragment == nil else {
-      throw UsageError("\(source) ends in a fragment ('#...'), which is never sent; take it out")
+    do {
+      try url.checkForHTTP()
+    } catch {
+      throw UsageError("\(source): \(error.message)")
     }
-    guard scheme == "https" || Self.isLoopback(host) else {
-      throw UsageError("\(source) would send cleartext to '\(host)'; use https, or http with localhost alone")
-    }
-    parts.scheme = scheme
-    guard let url = parts.url else {
-      throw UsageError("\(source) is not an http or https URL; write it like https://api.example.com/graphql")
+    guard url.scheme?.lowercased() == "https" || url.isLoopback else {
+      throw UsageError(
+        "\(source) would send everything in clear text to '\(url.host() ?? "")'; use https, or http on localhost")
     }
     self.url = url
-  }
-
-  /// Whether a host is this machine: `localhost`, 127.0.0.0/8 in its four-part form, or `::1`.
-  static func isLoopback(_ host: String) -> Bool {
-    if host.lowercased() == "localhost" { return true }
-    if host.hasPrefix("["), host.hasSuffix("]") {
-      var address = in6_addr()
-      guard inet_pton(AF_INET6, String(host.dropFirst().dropLast()), &address) == 1 else { return false }
-      return withUnsafeBytes(of: address) { $0.dropLast().allSatisfy { $0 == 0 } && $0.last == 1 }
-    }
-    var address = in_addr()
-    guard inet_pton(AF_INET, host, &address) == 1 else { return false }
-    return UInt32(bigEndian: address.s_addr) >> 24 == 127
   }
 }

@@ -1,3 +1,4 @@
+import HTTP
 import Models
 
 /// Users, their timelines, and who likes what: the data of the embedded backend.
@@ -6,12 +7,6 @@ struct EmbeddedState: Sendable {
   struct Entry: Sendable {
     let post: MomentsDetails.Moment
     var likerIDs: [String]
-  }
-
-  /// What a read or a like may ask for in vain.
-  enum Failure: Error, Equatable {
-    case unknownUser(String)
-    case unknownMoment(String)
   }
 
   private let users: [String: MomentsDetails.UserDetails]
@@ -24,15 +19,15 @@ struct EmbeddedState: Sendable {
   }
 
   /// The timeline of a user, with or without its likes.
-  func details(userID: String, withLikes: Bool) throws(Failure) -> MomentsDetails {
-    guard let owner = users[userID] else { throw .unknownUser(userID) }
+  func details(userID: String, withLikes: Bool) throws(RequestError) -> MomentsDetails {
+    let owner = try user(userID)
     let moments = timelines[userID, default: []].map { moment($0, ownerID: userID, withLikes: withLikes) }
     return MomentsDetails(userDetails: owner, moments: moments)
   }
 
   /// Sets whether a user likes a moment, and gives the id of the timeline's owner; repeating it changes nothing.
-  mutating func setLike(_ isLiked: Bool, momentID: String, userID: String) throws(Failure) -> String {
-    guard users[userID] != nil else { throw .unknownUser(userID) }
+  mutating func setLike(_ isLiked: Bool, momentID: String, userID: String) throws(RequestError) -> String {
+    _ = try user(userID)
     for (ownerID, entries) in timelines {
       guard let index = entries.firstIndex(where: { $0.post.id == momentID }) else { continue }
       let likerIDs = entries[index].likerIDs
@@ -41,7 +36,14 @@ struct EmbeddedState: Sendable {
       }
       return ownerID
     }
-    throw .unknownMoment(momentID)
+    throw RequestError(
+      .notFound, "The embedded backend has no moment with the id '\(momentID)'; 'moments timeline' shows the ids.")
+  }
+
+  private func user(_ id: String) throws(RequestError) -> MomentsDetails.UserDetails {
+    if let user = users[id] { return user }
+    let ids = users.keys.sorted().joined(separator: ", ")
+    throw RequestError(.notFound, "The embedded backend has no user with the id '\(id)', but these: \(ids).")
   }
 
   private func moment(_ entry: Entry, ownerID: String, withLikes: Bool) -> MomentsDetails.Moment {
@@ -53,4 +55,9 @@ struct EmbeddedState: Sendable {
       photos: post.photos, createdDate: post.createdDate,
       isLiked: withLikes ? entry.likerIDs.contains(ownerID) : nil, likes: withLikes ? likers : nil)
   }
+}
+
+extension RequestError.Kind {
+  /// There is no user, or no moment, with the id.
+  static let notFound = RequestError.Kind("not found")
 }

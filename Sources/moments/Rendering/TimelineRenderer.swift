@@ -2,7 +2,7 @@ import Models
 
 /// Draws timelines and moments for people, as lines that fit a terminal.
 ///
-/// It only computes: what it gives depends on its arguments alone. Text from the server is made harmless before it is
+/// It only computes: what it gives depends on its arguments alone. Text from the server is made safe before it is
 /// measured and painted.
 struct TimelineRenderer {
   let style: Style
@@ -45,7 +45,7 @@ struct TimelineRenderer {
   private func lines(of moment: MomentsDetails.Moment) -> [String] {
     let age = Age.words(createdDate: moment.createdDate, now: now) ?? String(moment.createdDate.prefix(20))
     let head = row(Span(moment.userDetails.name, .bold), Span("\(label(of: moment)) · \(age)", .dim))
-    let title = (moment.title ?? "").harmless.wrapped(toColumns: columns, lineLimit: Self.titleLines)
+    let title = (moment.title ?? "").terminalSafe.wrapped(toColumns: columns, lineLimit: Self.titleLines)
     let foot = row(likes(of: moment), Span(moment.id, .dim))
     return head + title + addresses(of: moment) + foot
   }
@@ -61,7 +61,7 @@ struct TimelineRenderer {
   private func addresses(of moment: MomentsDetails.Moment) -> [String] {
     let all = (moment.url.map { [$0] } ?? []) + moment.photos
     let shown = all.count > Self.photoLimit ? all.prefix(Self.photoLimit - 1) : all[...]
-    let lines = shown.flatMap { $0.harmless.wrapped(toColumns: columns - 2, lineLimit: Self.addressLines) }
+    let lines = shown.flatMap { $0.terminalSafe.wrapped(toColumns: columns - 2, lineLimit: Self.addressLines) }
       .map { "  " + style.paint($0, .cyan) }
     let hidden = all.count - shown.count
     return hidden > 0 ? lines + ["  " + style.paint("and \(hidden) more", .dim)] : lines
@@ -76,13 +76,13 @@ struct TimelineRenderer {
 }
 
 extension TimelineRenderer {
-  /// Text made harmless, to be painted once it is fitted.
+  /// Text made safe, to be painted once it is fitted.
   private struct Span {
     let text: String
     let ink: Style.Ink
 
     init(_ text: String, _ ink: Style.Ink) {
-      self.text = text.harmless
+      self.text = text.terminalSafe
       self.ink = ink
     }
   }

@@ -57,7 +57,8 @@ extension Unicode.Scalar {
     0x2329...0x232A,  // angle brackets
     0x2630...0x2637, 0x268A...0x268F,  // trigrams and digrams
     0x2E80...0x303E,  // CJK radicals, ideographic description, CJK punctuation
-    0x3041...0x4DBF,  // Kana, Bopomofo, Hangul jamo, CJK letters and months, extension A
+    0x3041...0x3247,  // Kana, Bopomofo, Hangul jamo, CJK letters
+    0x3250...0x4DBF,  // CJK letters and months, extension A
     0x4DC0...0xA4CF,  // hexagrams, CJK ideographs, Yi
     0xA960...0xA97C,  // Hangul consonants, extended
     0xAC00...0xD7A3,  // Hangul syllables

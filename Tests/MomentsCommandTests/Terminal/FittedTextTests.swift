@@ -4,7 +4,8 @@ import Testing
 
 struct FittedTextTests {
   @Test(arguments: [
-    ("moments", 10, "moments"), ("moments", 7, "moments"), ("moments", 6, "momen…"), ("moments", 1, "…"), ("moments", 0, ""),
+    ("moments", 10, "moments"), ("moments", 7, "moments"), ("moments", 6, "momen…"), ("moments", 1, "…"),
+    ("moments", 0, ""),
     ("", 0, ""), ("王小明", 6, "王小明"), ("王小明", 5, "王小…"), ("王小明", 4, "王…"), ("a b c", 3, "a…"), ("👩‍👩‍👧‍👦👍", 3, "👩‍👩‍👧‍👦…"),
   ])
   func `text is cut to its columns`(text: String, columns: Int, expected: String) {

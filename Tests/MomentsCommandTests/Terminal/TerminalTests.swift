@@ -5,7 +5,8 @@ import Testing
 
 struct TerminalTests {
   @Test(arguments: [
-    (120, "40", 120), (nil, "40", 40), (0, "40", 40), (nil, "0", 80), (nil, "-3", 80), (nil, "wide", 80), (nil, nil, 80),
+    (120, "40", 120), (nil, "40", 40), (0, "40", 40), (nil, "0", 80), (nil, "-3", 80), (nil, "wide", 80),
+    (nil, nil, 80),
   ])
   func `the width is what the terminal says, else COLUMNS, else 80`(reported: Int?, variable: String?, expected: Int) {
     let environment = variable.map { ["COLUMNS": $0] } ?? [:]

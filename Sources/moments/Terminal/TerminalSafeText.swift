@@ -5,7 +5,7 @@ extension StringProtocol {
   /// Written out are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
   /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers) but for those
   /// that a script or an emoji needs where they stand. Of the marks on one letter the first eight are kept.
-  var harmless: String {
+  var terminalSafe: String {
     // Most text is printable ASCII, which stays as it is.
     if utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
     var result = ""
@@ -14,7 +14,7 @@ extension StringProtocol {
       let cluster = self[index]
       index = self.index(after: index)
       let next = index < endIndex ? self[index].unicodeScalars.first : nil
-      cluster.appendHarmless(to: &result, before: next)
+      cluster.appendTerminalSafe(to: &result, before: next)
     }
     return result
   }
@@ -23,7 +23,7 @@ extension StringProtocol {
 extension Character {
   private static let markLimit = 8
 
-  fileprivate func appendHarmless(to result: inout String, before next: Unicode.Scalar?) {
+  fileprivate func appendTerminalSafe(to result: inout String, before next: Unicode.Scalar?) {
     let scalars = Array(unicodeScalars)
     var marks = 0
     for (position, scalar) in scalars.enumerated() {
