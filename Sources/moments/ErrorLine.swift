@@ -16,7 +16,7 @@ struct ErrorLine: CustomStringConvertible {
     case let error as OutputError: return ("cannot write", error.message)
     case is CancellationError: return ("cancelled", "interrupted before the answer was there")
     case let error as RequestError:
-      let excerpt = error.excerpt.map { " The answer begins: \($0)" } ?? ""
+      let excerpt = error.excerpt.map { " (the answer begins: \($0))" } ?? ""
       return (error.kind.description, error.message + excerpt)
     default: return ("unknown", String(describing: error))
     }

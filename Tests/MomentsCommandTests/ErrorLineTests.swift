@@ -14,7 +14,7 @@ struct ErrorLineTests {
 
   @Test func `the start of an answer is shown where it is known`() {
     let error = RequestError(.httpStatus, "Status 404.", status: 404, excerpt: "not here")
-    #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. The answer begins: not here")
+    #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. (the answer begins: not here)")
   }
 
   @Test func `it is one bounded line that can do a terminal no harm`() {
