@@ -12,7 +12,12 @@ public struct Redactor: Sendable {
   /// Takes the secrets of a request: each value of a header that is not public, and each word of it, from
   /// 8 characters on.
   public init(secretsOf request: HTTPRequest) {
-    let values = request.headers.filter { !$0.isPublic }.map(\.value)
+    self.init(secretsOf: request.headers)
+  }
+
+  /// Takes the secrets of header fields.
+  package init(secretsOf fields: some Sequence<HTTPField>) {
+    let values = fields.filter { !$0.isPublic }.map(\.value)
     let words = values.flatMap { $0.split(separator: " ").map(String.init) }
     secrets = Set(values + words).filter { $0.utf8.count >= 8 }.sorted { $0.utf8.count > $1.utf8.count }
   }
