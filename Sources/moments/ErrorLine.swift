@@ -14,7 +14,7 @@ struct ErrorLine: CustomStringConvertible {
     switch error {
     case let error as UsageError: return ("wrong usage", error.message)
     case let error as OutputError: return ("cannot write", error.message)
-    case is CancellationError: return ("cancelled", "interrupted before the answer was there")
+    case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
     case let error as RequestError:
       let excerpt = error.excerpt.map { " (the answer begins: \($0))" } ?? ""
       return (error.kind.description, error.message + excerpt)

@@ -10,13 +10,15 @@ import Streams
 struct MomentsCommand {
   let arguments: Arguments
   let environment: [String: String]
+  let interrupt: Interrupt
 
   static func main() async {
     Output.prepare()
+    let interrupt = Interrupt()
     do {
       let environment = ProcessInfo.processInfo.environment
       let arguments = try Arguments(commandLine(), environment: environment)
-      try await MomentsCommand(arguments: arguments, environment: environment).run()
+      try await MomentsCommand(arguments: arguments, environment: environment, interrupt: interrupt).run()
     } catch {
       // Where standard error is gone, the exit code still tells.
       try? Output.standardError.write("\(ErrorLine(error))\n")
@@ -54,10 +56,7 @@ struct MomentsCommand {
 
   /// The one element of a stream, unless Ctrl-C comes first.
   private func answer(_ stream: Observable<MomentsDetails>) async throws -> MomentsDetails {
-    let task = Task { try await stream.value }
-    let interrupt = Interrupt { task.cancel() }
-    defer { interrupt.stop() }
-    return try await task.value
+    try await interrupt.value(of: Task { try await stream.value })
   }
 
   private func show(_ details: MomentsDetails, _ draw: (TimelineRenderer) -> String) throws {

@@ -17,6 +17,7 @@ struct TimelineRenderer {
   private static let titleLines = 4
   private static let addressLines = 4
   private static let photoLimit = 4
+  private static let scalarLimit = 4_000
 
   init(columns: Int, style: Style, now: Int64) {
     self.columns = min(max(columns, Self.columnRange.lowerBound), Self.columnRange.upperBound)
@@ -38,6 +39,11 @@ struct TimelineRenderer {
     text(lines(of: moment))
   }
 
+  /// Server text made safe, of which no more is looked at than could be shown.
+  private static func safe(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(scalarLimit)).terminalSafe
+  }
+
   private func text(_ lines: [String]) -> String {
     lines.map { $0 + "\n" }.joined()
   }
@@ -45,7 +51,7 @@ struct TimelineRenderer {
   private func lines(of moment: MomentsDetails.Moment) -> [String] {
     let age = Age.words(createdDate: moment.createdDate, now: now) ?? String(moment.createdDate.prefix(20))
     let head = row(Span(moment.userDetails.name, .bold), Span("\(label(of: moment)) · \(age)", .dim))
-    let title = (moment.title ?? "").terminalSafe.wrapped(toColumns: columns, lineLimit: Self.titleLines)
+    let title = Self.safe(moment.title ?? "").wrapped(toColumns: columns, lineLimit: Self.titleLines)
     let foot = row(likes(of: moment), Span(moment.id, .dim))
     return head + title + addresses(of: moment) + foot
   }
@@ -61,7 +67,7 @@ struct TimelineRenderer {
   private func addresses(of moment: MomentsDetails.Moment) -> [String] {
     let all = (moment.url.map { [$0] } ?? []) + moment.photos
     let shown = all.count > Self.photoLimit ? all.prefix(Self.photoLimit - 1) : all[...]
-    let lines = shown.flatMap { $0.terminalSafe.wrapped(toColumns: columns - 2, lineLimit: Self.addressLines) }
+    let lines = shown.flatMap { Self.safe($0).wrapped(toColumns: columns - 2, lineLimit: Self.addressLines) }
       .map { "  " + style.paint($0, .cyan) }
     let hidden = all.count - shown.count
     return hidden > 0 ? lines + ["  " + style.paint("and \(hidden) more", .dim)] : lines
@@ -82,7 +88,7 @@ extension TimelineRenderer {
     let ink: Style.Ink
 
     init(_ text: String, _ ink: Style.Ink) {
-      self.text = text.terminalSafe
+      self.text = TimelineRenderer.safe(text)
       self.ink = ink
     }
   }

@@ -165,4 +165,23 @@ struct InterruptTests {
     kill(number, SIGINT)
     #expect(try await child.waitForEnd().outputText.hasSuffix("status 130\n"))
   }
+
+  @Test func `it ends a write that nobody takes`() async throws {
+    let title = String(repeating: "x", count: 1 << 20)
+    let body = TimelineJSON.plain.replacing("早安 🌅", with: title)
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: body) })
+    let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID())").path
+    // The shell holds both ends of the pipe, takes one byte of the result, and no more.
+    let script = """
+      mkfifo "$2" && exec 4<>"$2" && rm "$2"
+      "$0" --json --endpoint "$1" >&4 &
+      head -c 1 <&4 >&2
+      kill -INT $!; wait $!; echo "status $?"
+      """
+    let path = try RepositoryLayout.executable("moments").path
+    let result = try await ChildProcess.run(
+      URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString, pipe])
+    #expect(result.outputText == "status 130\n")
+    #expect(result.errorText.hasPrefix("{moments: cancelled: "))
+  }
 }

@@ -127,6 +127,14 @@ struct TimelineRendererTests {
     }
   }
 
+  @Test func `text without end is cut, and takes no time`() {
+    for endless in [String(repeating: "x", count: 1 << 20), "x" + String(repeating: "\u{301}", count: 1 << 20)] {
+      let text = renderer(columns: 40).moment(moment(name: endless, title: endless, url: endless))
+      #expect(text.utf8.count < 2_000)
+      #expect(text.contains("…\n"))
+    }
+  }
+
   @Test func `right edges meet whatever the script`() {
     let moments = ["Lin", "王小明", "👩‍👩‍👧‍👦🇸🇪", "Zoe\u{308}", "한국어", ""].map { moment(name: $0) }
     let lines = renderer(columns: 60).timeline(details(moments)).split(separator: "\n").filter { $0.hasSuffix("ago") }
