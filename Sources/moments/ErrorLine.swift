@@ -7,7 +7,7 @@ struct ErrorLine: CustomStringConvertible {
   /// A line of some 2,000 characters at most, whatever a server put into the error.
   init(_ error: any Error) {
     let (kind, message) = Self.parts(of: error)
-    description = "moments: \(kind): \(message)".prefix(2_000).terminalSafe
+    description = "moments: \(kind): \(message)".harmless(upTo: 2_000)
   }
 
   private static func parts(of error: any Error) -> (kind: String, message: String) {

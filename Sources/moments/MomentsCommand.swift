@@ -82,7 +82,7 @@ struct MomentsCommand {
     if let token = arguments.token { try client.defaultHeaders.set("Authorization", to: token.authorization) }
     client.middlewares = [GivenHeadersMiddleware(fields: arguments.headers)]
     if arguments.isVerbose {
-      let log: @Sendable (String) -> Void = { try? Output.standardError.write($0.terminalSafe + "\n") }
+      let log: @Sendable (String) -> Void = { try? Output.standardError.write($0.harmless() + "\n") }
       client.middlewares.append(LoggingMiddleware(detail: .headers, log: log))
     }
     if let timeout = arguments.timeout {

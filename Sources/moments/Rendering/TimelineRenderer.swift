@@ -1,3 +1,4 @@
+import HTTP
 import Models
 
 /// Draws timelines and moments for people, as lines that fit a terminal.
@@ -41,7 +42,7 @@ struct TimelineRenderer {
 
   /// Server text made safe, of which no more is looked at than could be shown.
   private static func safe(_ text: String) -> String {
-    String(text.unicodeScalars.prefix(scalarLimit)).terminalSafe
+    String(text.unicodeScalars.prefix(scalarLimit)).harmless()
   }
 
   private func text(_ lines: [String]) -> String {
