@@ -7,8 +7,9 @@ public import Streams
 
 /// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and timers.
 ///
-/// Deadlines are this type's own, to the millisecond. `connect` covers requests with a body: a `URLSession` gives no sign
-/// of a connection for others, for which `idle` counts from the start. Calls come on a serial queue of the request's own.
+/// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the answer's head, so
+/// that `idle` counts from the start, and `connect` holds where there is no `idle`. Calls come on a serial queue of the
+/// request's own.
 ///
 /// What Foundation on Linux makes impossible (Swift 6.3):
 /// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge
@@ -81,13 +82,6 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private func exchange(of task: URLSessionTask) -> Exchange? {
     let identifier = task.taskIdentifier
     return exchanges.withLock { $0[identifier] }
-  }
-
-  func urlSession(
-    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-    totalBytesExpectedToSend: Int64
-  ) {
-    exchange(of: task)?.didSend()
   }
 
   func urlSession(
