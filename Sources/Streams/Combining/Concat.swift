@@ -8,14 +8,14 @@ final class Concat<Element: Sendable>: Sendable {
   }
 
   private let sink: Sink<Element>
-  private let children: Registry
+  private let current: Slot
   private let state = Guarded(State())
   /// A stream that ends inside its own start is followed by the loop that started it: this takes no stack.
   private let loop: Serializer
 
   @usableFromInline init(_ sink: Sink<Element>) {
     self.sink = sink
-    children = sink.registry()
+    current = sink.slot()
     loop = sink.serializer()
   }
 
@@ -39,7 +39,7 @@ final class Concat<Element: Sendable>: Sendable {
     }
     if isOver { sink.endIfOpen() }
     guard let next else { return }
-    let segment = children.child()
+    let segment = current.child()
     next.start(segment, next: sink.next) { [self] error in
       if let error { return sink.end(error) }
       segment.close()

@@ -2,13 +2,13 @@
 ///
 /// `@unchecked Sendable`: `value` is touched only while `lock` is held.
 @usableFromInline
-final class Guarded<Value>: @unchecked Sendable {
+package final class Guarded<Value>: @unchecked Sendable {
   @usableFromInline var value: Value
   @usableFromInline let lock = Lock()
 
-  @inlinable init(_ value: Value) { self.value = value }
+  @inlinable package init(_ value: Value) { self.value = value }
 
-  @inlinable func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  @inlinable package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     lock.lock()
     defer { lock.unlock() }
     return try body(&value)

@@ -38,6 +38,13 @@ struct Sink<Element: Sendable>: Sendable {
     return Sink(next: serializer.serializing(next), end: serializer.serializing(end), lifetime: lifetime)
   }
 
+  /// A child of this segment, one at a time.
+  @inlinable func slot() -> Slot {
+    let slot = Slot()
+    lifetime.add(slot)
+    return slot
+  }
+
   /// Children of this segment, any number over time.
   @inlinable func registry() -> Registry {
     let registry = Registry()

@@ -33,7 +33,7 @@ private final class Retry<Element: Sendable>: Sendable {
   private let policy: RetryPolicy
   private let scheduler: any Scheduler
   private let sink: Sink<Element>
-  private let attempts: Registry
+  private let attempts: Slot
   /// Attempts that fail inside their own start are taken up by the loop that started them.
   private let loop: Serializer
 
@@ -42,7 +42,7 @@ private final class Retry<Element: Sendable>: Sendable {
     self.policy = policy
     self.scheduler = scheduler
     self.sink = sink
-    attempts = sink.registry()
+    attempts = sink.slot()
     loop = sink.serializer()
   }
 
@@ -54,7 +54,7 @@ private final class Retry<Element: Sendable>: Sendable {
       guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }
       attempt.close()
       if delay <= .zero { return self.attempt(number + 1) }
-      attempts.insert(scheduler.schedule(after: delay) { self.attempt(number + 1) })
+      attempts.set(scheduler.schedule(after: delay) { self.attempt(number + 1) })
     }
   }
 }

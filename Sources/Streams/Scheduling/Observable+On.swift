@@ -44,13 +44,13 @@ final class Relay<Element: Sendable>: Sendable {
   @usableFromInline let batch = Cell((elements: ContiguousArray<Element>(), position: 0))
   /// A scheduler that runs work at once would begin the next turn inside the one before.
   @usableFromInline let turns: Serializer
-  @usableFromInline let jobs: Registry
+  @usableFromInline let job: Slot
 
   @inlinable init(_ sink: Sink<Element>, _ scheduler: any Scheduler) {
     self.sink = sink
     self.scheduler = scheduler
     turns = sink.serializer()
-    jobs = sink.registry()
+    job = sink.slot()
   }
 
   @inlinable func next(_ element: Element) {
@@ -70,7 +70,7 @@ final class Relay<Element: Sendable>: Sendable {
   }
 
   @usableFromInline func schedule() {
-    jobs.insert(scheduler.schedule { self.turns.send(()) { self.turn() } })
+    job.set(scheduler.schedule { self.turns.send(()) { self.turn() } })
   }
 
   @usableFromInline func turn() {

@@ -5,14 +5,14 @@
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler
-  private let jobs = Registry()
+  private let job = Slot()
   private var isSet = false
 
   init(_ lifetime: Lifetime, _ scheduler: any Scheduler) {
     self.scheduler = scheduler
     super.init(lifetime)
     lifetime.add(self)
-    lifetime.add(jobs)
+    lifetime.add(job)
   }
 
   override func release() { action = {} }
@@ -21,7 +21,7 @@ final class Timer: Serializer, @unchecked Sendable {
   func fire(at time: Duration) {
     if isSet { return }
     isSet = true
-    jobs.insert(scheduler.schedule(after: time - scheduler.now) { self.send(()) { self.fired() } })
+    job.set(scheduler.schedule(after: time - scheduler.now) { self.send(()) { self.fired() } })
   }
 
   private func fired() {

@@ -83,9 +83,13 @@ extension Operator {
     Operator("concat, first", [.tearsDownFirst]) { source, _ in source.concat(.empty()) },
     Operator("concat, last", [.tearsDownFirst]) { source, _ in .concat(.empty(), source) },
     Operator("zip", [.hooked]) { source, hook in
-      Observable.zip(source, .from(0..<101_000)) { element, _ in
-        try hook(element)
-        return element
+      .deferred {
+        let partners = PublishSubject<Int>()
+        let source = source.do(onNext: { partners.onNext($0) })
+        return .zip(partners.asObservable(), source) { _, element in
+          try hook(element)
+          return element
+        }
       }
     },
     Operator("combineLatest", [.hooked]) { source, hook in
