@@ -9,12 +9,12 @@
 /// A library of the system, loaded while the program runs, so that nothing must be linked or installed to build it.
 ///
 /// It is never unloaded: what it gave stays good until the process ends.
-struct DynamicLibrary {
+package struct DynamicLibrary {
   private let name: String
   private let handle: UnsafeMutableRawPointer
 
   /// Loads the first of these libraries that the system's loader finds.
-  init(_ names: String...) throws(DynamicLibraryError) {
+  package init(_ names: String...) throws(DynamicLibraryError) {
     for name in names {
       if let handle = dlopen(name, RTLD_NOW | RTLD_LOCAL) {
         self.name = name
@@ -28,7 +28,7 @@ struct DynamicLibrary {
   /// The function of that name.
   ///
   /// The caller answers for the type: it must be a `@convention(c)` one, as the library's header declares it.
-  func function<Function>(_ name: String) throws(DynamicLibraryError) -> Function {
+  package func function<Function>(_ name: String) throws(DynamicLibraryError) -> Function {
     precondition(MemoryLayout<Function>.size == MemoryLayout<UnsafeRawPointer>.size, "\(Function.self) is not C's")
     guard let address = dlsym(handle, name) else { throw .missingFunction(name, library: self.name) }
     return unsafeBitCast(address, to: Function.self)
@@ -36,7 +36,7 @@ struct DynamicLibrary {
 }
 
 /// What the system lacks.
-enum DynamicLibraryError: Error, Hashable {
+package enum DynamicLibraryError: Error, Hashable {
   case missingLibrary(String)
   case missingFunction(String, library: String)
 }
