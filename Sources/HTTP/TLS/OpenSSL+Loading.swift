@@ -2,7 +2,7 @@ extension OpenSSL {
   /// The library, loaded at the first use; fails with `insecure` where the system has none.
   static let shared = load(ssl: "libssl.so.3", crypto: "libcrypto.so.3")
 
-  static func load(ssl: String, crypto: String) -> Result<OpenSSL, RequestError> {
+  package static func load(ssl: String, crypto: String) -> Result<OpenSSL, RequestError> {
     do throws(DynamicLibraryError) {
       return .success(try OpenSSL(ssl: DynamicLibrary(ssl), crypto: DynamicLibrary(crypto)))
     } catch {

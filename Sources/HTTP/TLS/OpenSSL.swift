@@ -1,7 +1,7 @@
 /// The functions of the system's OpenSSL 3 that TLS needs, each as its manual page declares it; none is variadic.
 ///
 /// The library guards its own state (openssl-threads(7)); each kind of object says for itself who may touch it.
-final class OpenSSL: Sendable {
+package final class OpenSSL: Sendable {
   typealias Handle = OpaquePointer
   typealias Pointer = UnsafeMutableRawPointer
   typealias Text = UnsafePointer<CChar>
