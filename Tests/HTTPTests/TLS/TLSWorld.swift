@@ -36,7 +36,7 @@ struct TLSWorld {
   }
 
   /// A pair whose server shows the usual certificate.
-  func pair(_ client: TLSContext? = nil, host: String = "server.test", _ version: TLSServerSettings.Version? = nil)
+  func pair(_ client: TLSContext? = nil, _ version: TLSServerSettings.Version? = nil, host: String = "server.test")
     throws -> TLSPair
   {
     let settings = TLSServerSettings(certificate: server)

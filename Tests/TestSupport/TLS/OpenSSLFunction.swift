@@ -1,8 +1,8 @@
 import Foundation
 
 /// What a test asks of OpenSSL failed.
-public struct OpenSSLFailure: Error, CustomStringConvertible {
-  public let description: String
+package struct OpenSSLFailure: Error, CustomStringConvertible {
+  package let description: String
 }
 
 /// A function of the system's OpenSSL by its name; the caller answers for the type, a `@convention(c)` one.

@@ -1,27 +1,27 @@
 import Foundation
 
 /// How a TLS server in a test behaves.
-public struct TLSServerSettings: Sendable {
+package struct TLSServerSettings: Sendable {
   /// A version of TLS, as OpenSSL numbers it.
-  public enum Version: CLong, Sendable {
+  package enum Version: CLong, Sendable {
     case tls11 = 0x0302
     case tls12 = 0x0303
     case tls13 = 0x0304
   }
 
-  public var certificate: TestCertificate
-  public var versions: ClosedRange<Int> = 0x0302...0x0304
+  package var certificate: TestCertificate
+  package var versions: ClosedRange<Int> = 0x0302...0x0304
   /// Where set, a client must show a certificate of this authority.
-  public var clientAuthority: TestCertificate?
+  package var clientAuthority: TestCertificate?
   /// What the server chooses by ALPN, whatever was offered.
-  public var chosenProtocol: String?
+  package var chosenProtocol: String?
 
-  public init(certificate: TestCertificate) {
+  package init(certificate: TestCertificate) {
     self.certificate = certificate
   }
 
   /// The same for one version alone.
-  public func only(_ version: Version) -> TLSServerSettings {
+  package func only(_ version: Version) -> TLSServerSettings {
     var settings = self
     settings.versions = Int(version.rawValue)...Int(version.rawValue)
     return settings
@@ -29,12 +29,12 @@ public struct TLSServerSettings: Sendable {
 }
 
 /// An `SSL_CTX` of a server: what its connections share, and so what makes resumption possible.
-public final class TLSServerContext: @unchecked Sendable {
+package final class TLSServerContext: @unchecked Sendable {
   // The SSL_CTX is set up by `init` alone, and made for use by several threads after that.
   let handle: Handle
   private let chosenProtocol: UnsafeMutableBufferPointer<UInt8>
 
-  public init(_ settings: TLSServerSettings) throws {
+  package init(_ settings: TLSServerSettings) throws {
     let new: @convention(c) (Handle?) -> Handle? = try openSSL("SSL_CTX_new")
     handle = try made("SSL_CTX_new", new(make("TLS_server_method")))
     let choice = Array((settings.chosenProtocol ?? "http/1.1").utf8)

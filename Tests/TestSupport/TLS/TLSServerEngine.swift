@@ -1,15 +1,15 @@
-public import Foundation
+package import Foundation
 
 /// The server's side of one TLS connection, in memory: whoever has it carries the bytes.
 ///
 /// Not for two threads at once.
-public final class TLSServerEngine {
+package final class TLSServerEngine {
   private let context: TLSServerContext
   private let handle: Handle
   private let incoming: Handle
   private let outgoing: Handle
 
-  public init(_ context: TLSServerContext) throws {
+  package init(_ context: TLSServerContext) throws {
     self.context = context
     handle = try part("SSL_new", of: context.handle)
     incoming = try part("BIO_new", of: make("BIO_s_mem"))
@@ -25,29 +25,32 @@ public final class TLSServerEngine {
   }
 
   /// Takes in what the client has sent.
-  public func receive(_ data: Data) throws {
+  package func receive(_ data: Data) throws {
     let write: @convention(c) (Handle?, UnsafeRawPointer?, CInt) -> CInt = try openSSL("BIO_write")
     data.withUnsafeBytes { _ = write(incoming, $0.baseAddress, CInt($0.count)) }
   }
 
   /// What is to be sent to the client.
-  public func takeOutgoing() throws -> Data {
+  package func takeOutgoing() throws -> Data {
     let read: @convention(c) (Handle?, UnsafeMutableRawPointer?, CInt) -> CInt = try openSSL("BIO_read")
     var result = Data()
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
-    while case let count = read(outgoing, &buffer, CInt(buffer.count)), count > 0 { result += buffer.prefix(Int(count)) }
-    return result
+    while true {
+      let count = read(outgoing, &buffer, CInt(buffer.count))
+      guard count > 0 else { return result }
+      result += buffer.prefix(Int(count))
+    }
   }
 
   /// Whether the handshake is done; throws where it failed.
-  public func handshake() throws -> Bool {
+  package func handshake() throws -> Bool {
     let handshake: @convention(c) (Handle?) -> CInt = try openSSL("SSL_do_handshake")
     try clearErrors()
     return try isDone("SSL_do_handshake", handshake(handle))
   }
 
   /// The next bytes from the client: `nil` where more must come, empty at its close_notify.
-  public func read() throws -> Data? {
+  package func read() throws -> Data? {
     let read: @convention(c) (Handle?, UnsafeMutableRawPointer?, CInt) -> CInt = try openSSL("SSL_read")
     var buffer = [UInt8](repeating: 0, count: 16 * 1024)
     try clearErrors()
@@ -55,21 +58,21 @@ public final class TLSServerEngine {
     return try isDone("SSL_read", count) ? Data(buffer.prefix(Int(max(count, 0)))) : nil
   }
 
-  public func write(_ data: Data) throws {
+  package func write(_ data: Data) throws {
     let write: @convention(c) (Handle?, UnsafeRawPointer?, CInt) -> CInt = try openSSL("SSL_write")
     try clearErrors()
     _ = try data.withUnsafeBytes { try isDone("SSL_write", write(handle, $0.baseAddress, CInt($0.count))) }
   }
 
   /// Says that nothing more comes (close_notify).
-  public func close() throws {
+  package func close() throws {
     let shutdown: @convention(c) (Handle?) -> CInt = try openSSL("SSL_shutdown")
     try clearErrors()
     _ = shutdown(handle)
   }
 
   /// Whether the client's session was resumed.
-  public var isResumed: Bool {
+  package var isResumed: Bool {
     get throws {
       let isReused: @convention(c) (Handle?) -> CInt = try openSSL("SSL_session_reused")
       return isReused(handle) == 1
@@ -77,7 +80,7 @@ public final class TLSServerEngine {
   }
 
   /// The host name that the client asked for.
-  public var requestedName: String? {
+  package var requestedName: String? {
     get throws {
       let name: @convention(c) (Handle?, CInt) -> UnsafePointer<CChar>? = try openSSL("SSL_get_servername")
       return name(handle, 0).map { String(cString: $0) }

@@ -1,19 +1,19 @@
-public import Foundation
+package import Foundation
 
 /// A certificate and its key, made on the spot with OpenSSL (P-256), to be served, shown or trusted in a test.
-public struct TestCertificate: Sendable {
+package struct TestCertificate: Sendable {
   /// What stands in a certificate.
-  public struct Contents: Sendable {
-    public var commonName = "Test"
+  package struct Contents: Sendable {
+    package var commonName = "Test"
     /// As in `DNS:localhost` and `IP:127.0.0.1`.
-    public var names: [String] = []
-    public var isAuthority = false
+    package var names: [String] = []
+    package var isAuthority = false
     /// In seconds from now.
-    public var begin = -86_400
+    package var begin = -86_400
     /// In seconds from now.
-    public var end = 86_400
+    package var end = 86_400
 
-    public init(
+    package init(
       commonName: String = "Test", names: [String] = [], isAuthority: Bool = false, begin: Int = -86_400,
       end: Int = 86_400
     ) {
@@ -23,22 +23,22 @@ public struct TestCertificate: Sendable {
   }
 
   /// The certificate alone.
-  public let certificate: Data
+  package let certificate: Data
 
   /// The certificates between it and its root, without both.
-  public let intermediates: Data
+  package let intermediates: Data
 
   /// The private key, not encrypted.
-  public let key: Data
+  package let key: Data
 
   /// The SHA-256 of its SubjectPublicKeyInfo.
-  public let pin: Data
+  package let pin: Data
 
   /// The certificate and the intermediates, as a server or client shows them.
-  public var chain: Data { certificate + intermediates }
+  package var chain: Data { certificate + intermediates }
 
   /// Makes one that signs itself, or that another one signs.
-  public init(_ contents: Contents, signedBy issuer: TestCertificate? = nil) throws {
+  package init(_ contents: Contents, signedBy issuer: TestCertificate? = nil) throws {
     let key = try Self.makeKey()
     defer { free("EVP_PKEY_free", key) }
     let certificate = try make("X509_new")
@@ -53,7 +53,7 @@ public struct TestCertificate: Sendable {
   }
 
   /// The same as an issuer whose certificates come without the ones that lead to their root.
-  public static func withoutIntermediates(_ issuer: TestCertificate) -> TestCertificate {
+  package static func withoutIntermediates(_ issuer: TestCertificate) -> TestCertificate {
     TestCertificate(copying: issuer, isSelfSigned: true)
   }
 
@@ -63,7 +63,7 @@ public struct TestCertificate: Sendable {
   }
 
   /// The key, encrypted with a password.
-  public func encryptedKey(password: String) throws -> Data {
+  package func encryptedKey(password: String) throws -> Data {
     let key = try Self.readKey(key)
     defer { free("EVP_PKEY_free", key) }
     return try Self.write(key, password: password)
