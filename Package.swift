@@ -6,6 +6,7 @@ let package = Package(
   name: "MomentsSDK",
   products: [
     .library(name: "Streams", targets: ["Streams"]),
+    .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
     .library(name: "HTTP", targets: ["HTTP"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
@@ -16,6 +17,7 @@ let package = Package(
   ],
   targets: [
     .target(name: "Streams"),
+    .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "HTTP", dependencies: ["Streams"]),
     .target(name: "Models"),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
@@ -25,7 +27,8 @@ let package = Package(
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "StreamsTests", dependencies: ["Streams"]),
+    .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
+    .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["Models"]),
     .testTarget(
@@ -34,6 +37,11 @@ let package = Package(
     .testTarget(
       name: "RepositoryTests",
       dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
+    .testTarget(
+      name: "ReadmeTests",
+      dependencies: [
+        "HTTP", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
+      ]),
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),

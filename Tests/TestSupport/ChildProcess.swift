@@ -27,30 +27,6 @@ package final class ChildProcess: Sendable {
     case signalled(Int32)
   }
 
-  /// What the program has written so far, and how it ended.
-  package struct State: Sendable, CustomStringConvertible {
-    package internal(set) var output: [UInt8] = []
-    package internal(set) var errors: [UInt8] = []
-
-    /// Nil while the program runs or its output has not been read to the end.
-    package internal(set) var ending: Ending?
-
-    /// The standard output as text, what is not UTF-8 replaced.
-    package var outputText: String { String(decoding: output, as: UTF8.self) }
-
-    /// The standard error as text, what is not UTF-8 replaced.
-    package var errorText: String { String(decoding: errors, as: UTF8.self) }
-
-    /// The exit code; nil when it runs still or was ended by a signal.
-    package var exitCode: Int32? {
-      if case .exited(let code) = ending { code } else { nil }
-    }
-
-    package var description: String {
-      "\(ending.map { "\($0)" } ?? "running"), stdout: \(outputText), stderr: \(errorText)"
-    }
-  }
-
   /// What has happened so far; tests can wait on it.
   package let state = Monitor(State())
 
@@ -81,8 +57,11 @@ package final class ChildProcess: Sendable {
     // The thread holds these parts and not this object, so that the object can be released while the program runs.
     Thread.detachNewThread { [state, process] in
       Self.collect(output: outputReader, errors: errorReader, into: state)
-      let ending = process.waitForEnd()
-      state.update { $0.ending = ending }
+      let (ending, peakMemory) = process.waitForEnd()
+      state.update {
+        $0.ending = ending
+        $0.peakMemory = peakMemory
+      }
     }
   }
 
@@ -136,6 +115,11 @@ package final class ChildProcess: Sendable {
     process.send(signal)
   }
 
+  /// What it uses of the system now; nil when it has ended.
+  package var usage: ProcessUsage? {
+    process.whileRunning { ProcessUsage(of: $0) } ?? nil
+  }
+
   /// Ends an open input.
   package func closeInput() {
     input?.close()
@@ -156,13 +140,4 @@ package final class ChildProcess: Sendable {
     }
     return String(decoding: state[keyPath: stream], as: UTF8.self)
   }
-}
-
-/// A program ended before it wrote what a test waited for.
-package struct EndedEarly: Error, CustomStringConvertible {
-  package let what: String
-  package let state: ChildProcess.State
-  package let location: String
-
-  package var description: String { "Waited for \(what) at \(location), but it ended: \(state)" }
 }

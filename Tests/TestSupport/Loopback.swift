@@ -68,7 +68,7 @@ enum Loopback {
 }
 
 extension Descriptor {
-  /// Sends all bytes; nil when the peer is gone, else how many were sent.
+  /// Sends all bytes; false when the peer is gone or the socket was shut down.
   func send(_ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while !rest.isEmpty {

@@ -30,16 +30,16 @@ package final class Monitor<Value: Sendable>: Sendable {
   /// Changes the value, then resumes those who waited for what it has become. `change` runs under the lock.
   @discardableResult
   package func update<Output: Sendable>(_ change: (inout Value) throws -> Output) rethrows -> Output {
-    let (output, value, fulfilled) = try state.withLock { state in
+    let (output, value, fulfilled): (Output, Value?, [Waiter]) = try state.withLock { state in
       let output = try change(&state.value)
-      let value = state.value
-      let fulfilled = state.waiters.filter { $0.isFulfilled(value) }
-      if !fulfilled.isEmpty {
-        state.waiters.removeAll { waiter in fulfilled.contains { $0.id == waiter.id } }
-      }
-      return (output, value, fulfilled)
+      let fulfilled = state.waiters.filter { $0.isFulfilled(state.value) }
+      guard !fulfilled.isEmpty else { return (output, nil, []) }
+      state.waiters.removeAll { waiter in fulfilled.contains { $0.id == waiter.id } }
+      return (output, state.value, fulfilled)
     }
-    for waiter in fulfilled { waiter.resume(.success(value)) }
+    if let value {
+      for waiter in fulfilled { waiter.resume(.success(value)) }
+    }
     return output
   }
 
@@ -101,28 +101,5 @@ package final class Monitor<Value: Sendable>: Sendable {
       state.waiters.firstIndex { $0.id == id }.map { state.waiters.remove(at: $0) }
     }
     waiter?.resume(.failure(error))
-  }
-}
-
-/// What a wait throws when its limit has passed.
-package struct TimedOut: Error, CustomStringConvertible {
-  package let what: String
-  package let limit: Duration
-  package let state: String
-  package let location: String
-
-  package var description: String {
-    "Waited \(limit) for \(what) at \(location); the state was: \(state.prefix(2000))"
-  }
-}
-
-extension Duration {
-  var dispatchInterval: DispatchTimeInterval {
-    .nanoseconds(Int(clamping: components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
-  }
-
-  /// Rounded up, so that waiting that long does not end too early.
-  var milliseconds: Int32 {
-    Int32(clamping: components.seconds * 1000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
   }
 }

@@ -41,23 +41,27 @@ final class SpawnedProcess: Sendable {
   }
 
   func send(_ signal: Int32) {
-    isRunning.withLock { isRunning in
-      if isRunning { kill(identifier, signal) }
-    }
+    _ = whileRunning { kill($0, signal) }
   }
 
-  /// Waits until it has ended. To be called once.
-  func waitForEnd() -> ChildProcess.Ending {
+  /// Does something with the process's number; nil when it has ended.
+  func whileRunning<Result: Sendable>(_ body: (pid_t) -> Result) -> Result? {
+    isRunning.withLock { $0 ? body(identifier) : nil }
+  }
+
+  /// Waits until it has ended, and gives the most memory it had, in bytes. To be called once.
+  func waitForEnd() -> (ending: ChildProcess.Ending, peakMemory: Int) {
     // First without reaping, so that the lock is not held while the process runs.
     var information = siginfo_t()
     _ = retryingOnInterrupt { waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) }
     return isRunning.withLock { isRunning in
       var status: Int32 = 0
-      _ = retryingOnInterrupt { waitpid(identifier, &status, 0) }
+      var usage = rusage()
+      _ = retryingOnInterrupt { wait4(identifier, &status, 0, &usage) }
       isRunning = false
       // The macros WIFEXITED and so on, which Swift does not see.
       let signal = status & 0x7f
-      return signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal)
+      return (signal == 0 ? .exited((status >> 8) & 0xff) : .signalled(signal), usage.ru_maxrss * 1024)
     }
   }
 }

@@ -72,6 +72,19 @@ struct ChildProcessTests {
     #expect(result.errorText == "no terminal\n")
   }
 
+  @Test func `what a program uses is seen while it runs, and its peak afterwards`() async throws {
+    let child = try ChildProcess(shell, ["-c", "echo ready; read line"], input: .open)
+    try await child.waitForOutput(containing: "ready")
+    let usage = try #require(child.usage)
+    #expect(usage.descriptors == 3)
+    #expect(usage.threads == 1)
+    #expect(usage.memory > 0)
+    child.closeInput()
+    let result = try await child.waitForEnd()
+    #expect(try #require(result.peakMemory) > 100_000)
+    #expect(child.usage == nil)
+  }
+
   @Test func `no descriptor of the tests is inherited`() async throws {
     let leaked = open("/dev/null", O_RDONLY)  // without O_CLOEXEC
     defer { close(leaked) }

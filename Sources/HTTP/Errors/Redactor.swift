@@ -11,17 +11,17 @@ public struct Redactor: Sendable {
   private static let shortestSecret = 8
 
   /// The secrets in each of their spellings, longest first.
-  private var secrets: [[UInt8]] = []
+  private let secrets: [[UInt8]]
 
   /// Takes the secrets of a request: each value of a header that is not public, and each part of it between white
   /// space, commas, semicolons, quotes and equals signs, from 8 bytes on.
   public init(secretsOf request: HTTPRequest) {
-    add(secretsOf: request)
+    self.init(secretsOf: request.headers)
   }
 
-  /// Takes the secrets of one more request: of the one that a middleware made of the first, say.
-  public mutating func add(secretsOf request: HTTPRequest) {
-    let values = request.headers.filter { !$0.isPublic }.map(\.value)
+  /// Takes the secrets of header fields.
+  package init(secretsOf fields: some Sequence<HTTPField>) {
+    let values = fields.filter { !$0.isPublic }.map(\.value)
     let parts = values.flatMap { value in
       value.split(separator: " ").flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
     }
@@ -31,7 +31,7 @@ public struct Redactor: Sendable {
         secret.addingPercentEncoding(withAllowedCharacters: .unreserved) ?? secret,
       ]
     }
-    secrets = Set(secrets + spellings.map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
+    secrets = Set(spellings.map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
       .sorted { $0.count > $1.count }
   }
 

@@ -22,19 +22,14 @@ final class Exchange: @unchecked Sendable {
   /// Begins to watch the deadlines.
   func start() {
     queue.async { [self] in
-      // Without a body a URLSession gives no sign between start and answer: then only the idle deadline holds.
-      if request.body?.isEmpty ?? true { deadlines.noteSign(at: .now) }
+      // Whether a connection stands, a URLSession does not say: where there is an idle deadline, silence is told by it.
+      if request.timeouts.idle != nil { deadlines.noteSign(at: .now) }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.setEventHandler { [weak self] in self?.checkDeadlines() }
       self.timer = timer
       checkDeadlines()
       timer.activate()
     }
-  }
-
-  /// Takes note of a part of the request that went out, which shows that there is a connection.
-  func didSend() {
-    queue.async { [self] in deadlines.noteSign(at: .now) }
   }
 
   /// Brings the head to the observer.

@@ -7,8 +7,9 @@ public import Streams
 
 /// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and timers.
 ///
-/// Deadlines are this type's own, to the millisecond. `connect` covers requests with a body: a `URLSession` gives no sign
-/// of a connection for others, for which `idle` counts from the start. Calls come on a serial queue of the request's own.
+/// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the answer's head, so
+/// that `idle` counts from the start, and `connect` holds where there is no `idle`. Calls come on a serial queue of the
+/// request's own.
 ///
 /// What Foundation on Linux makes impossible (Swift 6.3):
 /// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge
@@ -84,13 +85,6 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
   }
 
   func urlSession(
-    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
-    totalBytesExpectedToSend: Int64
-  ) {
-    exchange(of: task)?.didSend()
-  }
-
-  func urlSession(
     _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
     completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
   ) {
@@ -154,22 +148,23 @@ extension HTTPResponseHead {
 }
 
 extension RequestError {
+  /// The error in this SDK's terms. On Linux the code is often a wrong one, and libcurl's text tells more.
   fileprivate init(urlSession error: any Error) {
-    let code = (error as? URLError)?.code
+    let text = error.localizedDescription
     let kind: Kind =
-      switch code {
+      switch (error as? URLError)?.code {
       case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
-      case .networkConnectionLost, .cannotParseResponse: .connectionLost
       case .timedOut: .timedOut
       case .cancelled: .cancelled
-      case .badURL, .unsupportedURL: .invalidRequest
-      case .badServerResponse: .badResponse
       case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
         .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
         .clientCertificateRequired:
         .insecure
+      case .badServerResponse where text != "Empty reply from server": .badResponse
+      case .unsupportedURL, .cannotParseResponse: .badResponse  // "Received HTTP/0.9 when not allowed"
+      case .unknown where text.hasPrefix("Too large response headers"): .badResponse
       default: .connectionLost
       }
-    self.init(kind, "\(code?.rawValue ?? 0): \(error.localizedDescription)", cause: error)
+    self.init(kind, "\(text).")
   }
 }

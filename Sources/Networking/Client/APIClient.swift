@@ -85,13 +85,14 @@ extension APIClient {
     return Observable<Session.ResponseType>.deferred {
       let request = try request(of: session, method)
       let parser = session.responseParser
-      return transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares)
+      let sent = SentFields()
+      return transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares + [sent])
         .collect(upTo: responseBodyLimit)
         .map { response in
           do throws(RequestError) {
             return try parser.parse(response, by: decoder)
           } catch {
-            throw error.about(response, to: request)
+            throw error.about(response, redactedBy: sent.redactor)
           }
         }
     }.catch { .error(RequestError(wrapping: $0).named(name)) }
@@ -131,8 +132,7 @@ extension APIClient {
 extension RequestError {
   /// The error with what is known once an answer is there: its status and the start of its body, and nothing that
   /// the request kept secret.
-  fileprivate func about(_ response: HTTPResponse, to request: HTTPRequest) -> RequestError {
-    let redactor = Redactor(secretsOf: request)
+  fileprivate func about(_ response: HTTPResponse, redactedBy redactor: Redactor) -> RequestError {
     var error = self
     error.message = redactor.redact(message)
     error.status = status ?? response.head.status

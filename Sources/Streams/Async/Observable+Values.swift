@@ -1,13 +1,3 @@
-/// What a buffer does with elements that come faster than they are taken.
-public enum BufferingPolicy: Sendable, Hashable {
-  /// Keeps all; memory is the only bound.
-  case unbounded
-  /// Keeps the oldest, at most so many, and drops what comes when it is full.
-  case bufferingOldest(Int)
-  /// Keeps the newest, at most so many, and drops the oldest when it is full.
-  case bufferingNewest(Int)
-}
-
 extension Observable {
   /// The elements as an asynchronous sequence, each iteration a subscription of its own.
   ///
@@ -15,26 +5,5 @@ extension Observable {
   /// or cancelling its task, disposes the subscription. The stream's error is thrown.
   public func values(bufferingPolicy: BufferingPolicy) -> AsyncValues<Element> {
     AsyncValues(source: self, policy: bufferingPolicy)
-  }
-}
-
-/// The elements of an ``Observable`` as an asynchronous sequence.
-public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
-  let source: Observable<Element>
-  let policy: BufferingPolicy
-
-  /// Subscribes, and iterates over what comes.
-  public func makeAsyncIterator() -> AsyncThrowingStream<Element, any Error>.Iterator {
-    let buffering: AsyncThrowingStream<Element, any Error>.Continuation.BufferingPolicy =
-      switch policy {
-      case .unbounded: .unbounded
-      case .bufferingOldest(let limit): .bufferingOldest(limit)
-      case .bufferingNewest(let limit): .bufferingNewest(limit)
-      }
-    return AsyncThrowingStream(bufferingPolicy: buffering) { continuation in
-      let lifetime = Lifetime()
-      continuation.onTermination = { _ in lifetime.dispose() }
-      source.start(lifetime, next: { continuation.yield($0) }, end: { continuation.finish(throwing: $0) })
-    }.makeAsyncIterator()
   }
 }

@@ -13,39 +13,48 @@ extension Observable {
   ) -> Observable<Result> {
     Observable<Result> { sink in
       let merge = Merge(sink)
-      let outer = Lifetime()
-      sink.lifetime.add(outer)
-      self.map(transform).start(outer, next: { merge.add($0) }, end: { merge.end($0) })
+      self.map(transform).start(sink.segment(), next: { merge.add($0) }, end: { merge.end($0) })
+    }
+  }
+
+  /// The elements of the stream that `transform` made last; the one before is disposed.
+  ///
+  ///     source         ──a────────b──────|
+  ///     inner          ──a1──a2──a3──    b1──b2──|
+  ///     flatMapLatest  ──a1──a2───b1──b2──|
+  ///
+  /// It completes when the source and the latest inner stream have.
+  @inlinable
+  public func flatMapLatest<Result: Sendable>(
+    _ transform: @escaping @Sendable (Element) throws -> Observable<Result>
+  ) -> Observable<Result> {
+    Observable<Result> { sink in
+      let merge = Merge(sink)
+      let latest = Latest()
+      self.map(transform).start(
+        sink.segment(),
+        next: { inner in
+          let number = latest.number.add(1, ordering: .acquiringAndReleasing).newValue
+          // Who claims it counts it out: the inner stream's own end, or the one that follows.
+          if let old = latest.segment, old.claim() {
+            old.close()
+            merge.end(nil)
+          }
+          // An element of the one before may be on its way still, on another thread.
+          let step: @Sendable (Result) -> Void = {
+            if latest.number.load(ordering: .acquiring) == number { sink.next($0) }
+          }
+          latest.segment = merge.add(inner, next: merge.serializer.serializing(step))
+        }, end: { merge.end($0) })
     }
   }
 }
 
-/// Merges streams: counts those that are alive, and lets one speak at a time.
+/// What flatMapLatest listens to. `@unchecked Sendable`: `segment` is touched only in the source's events.
 @usableFromInline
-final class Merge<Element: Sendable>: Sendable {
-  @usableFromInline let sink: Sink<Element>
-  @usableFromInline let serializer: Serializer
-  @usableFromInline let children = Registry()
-  /// The live inner streams, and the outer one.
-  @usableFromInline let live = Atomic<Int>(1)
+final class Latest: @unchecked Sendable {
+  @usableFromInline let number = Atomic<Int>(0)
+  @usableFromInline var segment: Segment?
 
-  @usableFromInline init(_ sink: Sink<Element>) {
-    self.sink = sink
-    serializer = Serializer(sink.lifetime)
-    sink.lifetime.add(serializer)
-    sink.lifetime.add(children)
-  }
-
-  @inlinable func add(_ source: Observable<Element>) {
-    live.add(1, ordering: .relaxed)
-    let sink = sink
-    let serializer = serializer
-    source.start(children.child(), next: { serializer.send($0, to: sink.next) }, end: { self.end($0) })
-  }
-
-  @inlinable func end(_ error: (any Error)?) {
-    if live.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 || error != nil {
-      serializer.send(error, to: sink.end)
-    }
-  }
+  @inlinable init() {}
 }

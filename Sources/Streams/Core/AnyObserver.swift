@@ -16,7 +16,6 @@ public struct AnyObserver<Element: Sendable>: Sendable {
       lifetime.close()
     }
     emitter = Emitter(Sink(next: { eventHandler(.next($0)) }, end: end, lifetime: lifetime))
-    lifetime.add(emitter)
   }
 
   /// Sends an element.

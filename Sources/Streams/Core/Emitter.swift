@@ -20,8 +20,14 @@ final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   @inlinable func end(_ error: (any Error)?) {
-    guard enter() || enqueue({ self.sink?.end(error) }) else { return }
-    if !lifetime.isClosed { sink?.end(error) }
+    guard enter() || enqueue({ self.deliverEnd(error) }) else { return }
+    if !lifetime.isClosed { deliverEnd(error) }
     leave()
+  }
+
+  /// Ends, and closes the emitter, which one that stands alone has nobody else to do for it.
+  @inlinable func deliverEnd(_ error: (any Error)?) {
+    sink?.end(error)
+    run()
   }
 }

@@ -11,11 +11,11 @@ public import Synchronization
 /// swaps the list out runs it, so each teardown runs once, however many threads race. A teardown that is added to a closed
 /// lifetime runs at once.
 @usableFromInline
-final class Lifetime: Node, Disposable, @unchecked Sendable {
-  @usableFromInline let word = Atomic<UInt>(0)
+class Lifetime: Node, Disposable, @unchecked Sendable {
+  @usableFromInline final let word = Atomic<UInt>(0)
 
-  @inlinable static var ending: UInt { 1 }
-  @inlinable static var closed: UInt { .max }
+  @inlinable final class var ending: UInt { 1 }
+  @inlinable final class var closed: UInt { .max }
 
   @usableFromInline override init() {}
 
@@ -26,15 +26,15 @@ final class Lifetime: Node, Disposable, @unchecked Sendable {
   }
 
   /// Whether this segment may no longer speak: its terminal event has begun, or it was disposed.
-  @inlinable var isClosed: Bool { word.load(ordering: .acquiring) & Lifetime.ending != 0 }
+  @inlinable final var isClosed: Bool { word.load(ordering: .acquiring) & Lifetime.ending != 0 }
 
   /// The right to send the terminal event: true for one caller, and for none after `dispose()`.
-  @inlinable func claim() -> Bool {
+  @inlinable final func claim() -> Bool {
     word.bitwiseOr(Lifetime.ending, ordering: .acquiringAndReleasing).oldValue & Lifetime.ending == 0
   }
 
   /// Runs all teardowns. For the one that claimed the end, after its handler; `dispose()` is for all others.
-  @usableFromInline func close() {
+  @usableFromInline final func close() {
     let last = word.exchange(Lifetime.closed, ordering: .acquiringAndReleasing)
     if last != Lifetime.closed { runAll(NodeList(last & ~Lifetime.ending)) }
   }
@@ -50,9 +50,9 @@ final class Lifetime: Node, Disposable, @unchecked Sendable {
     }
   }
 
-  @usableFromInline override func run() { dispose() }
+  @usableFromInline final override func run() { dispose() }
 
-  @usableFromInline func add(_ teardown: Node) {
+  @usableFromInline final func add(_ teardown: Node) {
     let address = teardown.retainedAddress
     var current = word.load(ordering: .relaxed)
     while current != Lifetime.closed {
@@ -67,7 +67,7 @@ final class Lifetime: Node, Disposable, @unchecked Sendable {
     teardown.run()
   }
 
-  @usableFromInline func insert(_ disposable: any Disposable) {
+  @usableFromInline final func insert(_ disposable: any Disposable) {
     if !(disposable is NoDisposable) { add(DisposableNode(disposable)) }
   }
 

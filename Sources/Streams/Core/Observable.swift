@@ -43,21 +43,21 @@ extension Observable {
       onNext: { observer.onNext($0) }, onError: { observer.onError($0) }, onCompleted: { observer.onCompleted() })
   }
 
-  /// Starts this stream in a segment of its own, `lifetime`, for an operator that has several sources or attempts.
+  /// Starts this stream in a segment of its own, for an operator that has several sources or attempts.
   ///
   /// `end` is called once, while the segment is ending; the segment closes when it returns, unless it has closed it before.
   @inlinable
   func start(
-    _ lifetime: Lifetime,
+    _ segment: Segment,
     next: @escaping @Sendable (Element) -> Void,
     end: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    if lifetime.isClosed { return }
+    if segment.isClosed { return }
     let close: @Sendable ((any Error)?) -> Void = { error in
-      guard lifetime.claim() else { return }
+      guard segment.claim() else { return }
       end(error)
-      lifetime.close()
+      segment.close()
     }
-    start(Sink(next: next, end: close, lifetime: lifetime))
+    start(Sink(next: next, end: close, lifetime: segment))
   }
 }

@@ -13,6 +13,7 @@ final class Registry: Node, Disposable, @unchecked Sendable {
   @usableFromInline override init() {}
 
   @usableFromInline func insert(_ item: any Disposable) {
+    if item is NoDisposable { return }
     // What is swept out is released after the lock: its deinit may be anybody's.
     let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
       if state.isDisposed { return (true, []) }
@@ -29,11 +30,11 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     _ = swept
   }
 
-  /// A new lifetime that ends with this registry at the latest.
-  @usableFromInline func child() -> Lifetime {
-    let lifetime = Lifetime()
-    insert(lifetime)
-    return lifetime
+  /// A new segment that ends with this registry at the latest.
+  @usableFromInline func child() -> Segment {
+    let segment = Segment()
+    insert(segment)
+    return segment
   }
 
   @usableFromInline func dispose() {

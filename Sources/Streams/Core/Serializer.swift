@@ -36,6 +36,14 @@ class Serializer: Node, @unchecked Sendable {
     leave()
   }
 
+  /// `step`, with each call delivered by this serializer.
+  @inlinable
+  final func serializing<Message: Sendable>(
+    _ step: @escaping @Sendable (Message) -> Void
+  ) -> @Sendable (Message) -> Void {
+    { self.send($0, to: step) }
+  }
+
   @inlinable final func enter() -> Bool {
     word.compareExchange(expected: Serializer.idle, desired: Serializer.busy, ordering: .acquiring).exchanged
   }

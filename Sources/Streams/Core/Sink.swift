@@ -18,6 +18,40 @@ struct Sink<Element: Sendable>: Sendable {
     self.lifetime = lifetime
   }
 
+  /// A segment above this one, for a source or an attempt.
+  @inlinable func segment() -> Segment {
+    let segment = Segment()
+    lifetime.add(segment)
+    return segment
+  }
+
+  /// A serializer that closes with this segment.
+  @inlinable func serializer() -> Serializer {
+    let serializer = Serializer(lifetime)
+    lifetime.add(serializer)
+    return serializer
+  }
+
+  /// The same sink for several sources: they may speak at once, and it lets them through one at a time.
+  @inlinable func serialized() -> Sink<Element> {
+    let serializer = serializer()
+    return Sink(next: serializer.serializing(next), end: serializer.serializing(end), lifetime: lifetime)
+  }
+
+  /// A child of this segment, one at a time.
+  @inlinable func slot() -> Slot {
+    let slot = Slot()
+    lifetime.add(slot)
+    return slot
+  }
+
+  /// Children of this segment, any number over time.
+  @inlinable func registry() -> Registry {
+    let registry = Registry()
+    lifetime.add(registry)
+    return registry
+  }
+
   /// The end as a source sends it: not if the segment has ended already.
   @inlinable func endIfOpen(_ error: (any Error)? = nil) {
     if !lifetime.isClosed { end(error) }

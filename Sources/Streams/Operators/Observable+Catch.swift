@@ -11,7 +11,7 @@ extension Observable {
     _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      let attempt = Lifetime()
+      let attempt = Segment()
       sink.lifetime.add(attempt)
       self.start(attempt, next: sink.next) { error in
         guard let error else { return sink.end(nil) }

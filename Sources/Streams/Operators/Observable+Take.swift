@@ -20,3 +20,25 @@ extension Observable {
     }
   }
 }
+
+extension Observable {
+  /// The elements until `trigger` sends one; then it completes, and cancels the source.
+  ///
+  ///     source           ──1──2──3──4──|
+  ///     trigger          ───────a──
+  ///     take(until:)     ──1──2─|
+  ///
+  /// An error of `trigger` is the stream's; its completion does nothing.
+  @inlinable
+  public func take<Trigger: Sendable>(until trigger: Observable<Trigger>) -> Observable<Element> {
+    Observable { sink in
+      let sink = sink.serialized()
+      trigger.start(
+        sink.segment(), next: { _ in sink.end(nil) },
+        end: { error in
+          if let error { sink.end(error) }
+        })
+      self.start(sink.segment(), next: sink.next, end: sink.end)
+    }
+  }
+}

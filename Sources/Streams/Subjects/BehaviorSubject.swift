@@ -15,7 +15,7 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
 
   /// A subject whose value is `value`, until it is sent another.
   public init(value: Element) {
-    hub = Hub(capacity: 1, replay: [value])
+    hub = Hub(capacity: 1, replay: value)
     latest = Guarded(Latest(value: value))
   }
 
@@ -47,12 +47,17 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
     let isInside = latest.withLock { latest in
       if latest.isEnded { return false }
       latest.isEnded = true
-      return hub.enter() || hub.enqueue { [hub] in hub.deliverEnd(error) }
+      return hub.enter() || hub.enqueue { self.deliverEnd(error) }
     }
     if isInside {
-      hub.deliverEnd(error)
+      deliverEnd(error)
       hub.leave()
     }
+  }
+
+  private func deliverEnd(_ error: (any Error)?) {
+    hub.replay = Fifo()
+    hub.deliverEnd(error)
   }
 
   /// The value and what follows, as a stream.

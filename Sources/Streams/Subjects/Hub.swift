@@ -6,15 +6,20 @@
 final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   @usableFromInline var members: ContiguousArray<Member?> = []
   @usableFromInline var absent = 0
-  @usableFromInline var replay: [Element] = []
+  @usableFromInline var replay = Fifo<Element>()
   @usableFromInline let capacity: Int
   /// The terminal event, once it was sent.
   @usableFromInline var ended: (any Error)??
 
-  @usableFromInline init(capacity: Int, replay: [Element] = []) {
+  @usableFromInline init(capacity: Int, replay: Element? = nil) {
     self.capacity = capacity
-    self.replay = replay
+    if let replay { self.replay.append(replay) }
     super.init(Lifetime())
+  }
+
+  /// Nobody can send any more: lets go of those who still wait.
+  deinit {
+    for member in members { member?.sink.lifetime.dispose() }
   }
 
   @inlinable func next(_ element: Element) { send(element) { self.deliver($0) } }
@@ -39,12 +44,13 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   @usableFromInline func keep(_ element: Element) {
-    if replay.count == capacity { replay.removeFirst() }
+    if replay.count == capacity { _ = replay.popFirst() }
     replay.append(element)
   }
 
   private func admit(_ sink: Sink<Element>) {
-    for element in replay {
+    for element in replay.elements.suffix(replay.count) {
+      guard let element else { continue }
       if sink.lifetime.isClosed { return }
       sink.next(element)
     }

@@ -76,8 +76,8 @@ package final class ScriptedServer: Sendable {
       .requests
   }
 
-  /// Waits until the client has closed or reset a connection, and gives the time at which that was noticed: at once,
-  /// whatever step the script is at, save a `send` that does not block.
+  /// Waits until the client has closed or reset a connection, and gives the time at which that was noticed, which is at
+  /// once in every step that waits, and at the next byte in one that sends.
   @discardableResult
   package func waitForClientToClose(
     connection: Int = 0, within limit: Duration = .seconds(20), file: StaticString = #fileID, line: UInt = #line

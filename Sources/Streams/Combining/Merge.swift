@@ -1,0 +1,35 @@
+public import Synchronization
+
+/// Merges streams: counts those that are alive, and lets one speak at a time.
+@usableFromInline
+final class Merge<Element: Sendable>: Sendable {
+  /// Where the elements go, by way of `serializer`.
+  @usableFromInline let target: Sink<Element>
+  @usableFromInline let serializer: Serializer
+  @usableFromInline let next: @Sendable (Element) -> Void
+  @usableFromInline let children: Registry
+  /// The inner streams that have not ended, and the one that brings them.
+  @usableFromInline let live = Atomic<Int>(1)
+
+  @inlinable init(_ sink: Sink<Element>) {
+    target = sink
+    serializer = sink.serializer()
+    next = serializer.serializing(sink.next)
+    children = sink.registry()
+  }
+
+  @inlinable func add(_ source: Observable<Element>) { _ = add(source, next: next) }
+
+  @inlinable func add(_ source: Observable<Element>, next: @escaping @Sendable (Element) -> Void) -> Segment {
+    live.add(1, ordering: .relaxed)
+    let segment = children.child()
+    source.start(segment, next: next, end: { self.end($0) })
+    return segment
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    if live.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 || error != nil {
+      serializer.send(error, to: target.end)
+    }
+  }
+}

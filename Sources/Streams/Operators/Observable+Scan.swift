@@ -1,0 +1,55 @@
+extension Observable {
+  /// Each result of folding the elements so far into `seed`.
+  ///
+  ///     source              ──1──2──3──|
+  ///     scan(0) { $0 + $1 } ──1──3──6──|
+  @inlinable
+  public func scan<Result: Sendable>(
+    _ seed: Result, accumulator: @escaping @Sendable (Result, Element) throws -> Result
+  ) -> Observable<Result> {
+    Observable<Result> { sink in
+      let state = Cell(seed)
+      self.start(
+        Sink(
+          next: { element in
+            do {
+              let result = try accumulator(state.value, element)
+              state.value = result
+              sink.next(result)
+            } catch {
+              sink.end(error)
+            }
+          }, end: sink.end, lifetime: sink.lifetime))
+    }
+  }
+
+  /// The elements that differ from the one before, by `comparer`, which is true for two that are the same.
+  ///
+  ///     source                  ──1──1──2──2──1──|
+  ///     distinctUntilChanged()  ──1─────2─────1──|
+  @inlinable
+  public func distinctUntilChanged(
+    _ comparer: @escaping @Sendable (Element, Element) throws -> Bool
+  ) -> Observable<Element> {
+    Observable { sink in
+      let last = Cell<Element?>(nil)
+      self.start(
+        Sink(
+          next: { element in
+            do {
+              if let last = last.value, try comparer(last, element) { return }
+              last.value = element
+              sink.next(element)
+            } catch {
+              sink.end(error)
+            }
+          }, end: sink.end, lifetime: sink.lifetime))
+    }
+  }
+
+  /// The elements that differ from the one before.
+  @inlinable
+  public func distinctUntilChanged() -> Observable<Element> where Element: Equatable {
+    distinctUntilChanged { $0 == $1 }
+  }
+}

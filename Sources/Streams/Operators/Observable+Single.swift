@@ -1,0 +1,24 @@
+extension Observable {
+  /// The only element, when the source has completed; ``StreamError/noElements`` or ``StreamError/moreThanOneElement`` if
+  /// there is none or a second one.
+  ///
+  ///     source      ──1─────|         ──1──2
+  ///     asSingle()  ────────1|        ─────x
+  @inlinable
+  public func asSingle() -> Observable<Element> {
+    Observable { sink in
+      let only = Cell<Element?>(nil)
+      self.start(
+        Sink(
+          next: { element in
+            if only.value == nil { only.value = element } else { sink.end(StreamError.moreThanOneElement) }
+          },
+          end: { error in
+            if let error { return sink.end(error) }
+            guard let element = only.value else { return sink.end(StreamError.noElements) }
+            sink.next(element)
+            sink.endIfOpen()
+          }, lifetime: sink.lifetime))
+    }
+  }
+}

@@ -1,0 +1,35 @@
+/// When to subscribe anew after an error, and after how long.
+public struct RetryPolicy: Sendable {
+  /// The delay before the next attempt, after attempt number `attempt` (the first is 1) failed with `error`; nil for none.
+  public let delay: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
+
+  /// A policy by a function of one's own.
+  public init(delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) { self.delay = delay }
+
+  /// `attempts` in all, without a delay.
+  public static func immediate(attempts: Int) -> RetryPolicy {
+    RetryPolicy { attempt, _ in attempt < attempts ? .zero : nil }
+  }
+
+  /// `attempts` in all, with a delay that starts at `initial` and grows by `factor` up to `maximum`.
+  /// - Parameters:
+  ///   - jitter: The part of each delay that is left to chance, from 0 (none) to 1 (full: anything from nothing to all of
+  ///     it). It keeps clients that failed together from coming back together.
+  ///   - random: Gives a number from 0 to below 1; a test puts its own here.
+  public static func exponential(
+    attempts: Int, initial: Duration = .milliseconds(100), factor: Double = 2, maximum: Duration = .seconds(30),
+    jitter: Double = 1, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) -> RetryPolicy {
+    RetryPolicy { attempt, _ in
+      guard attempt < attempts else { return nil }
+      var delay = initial
+      for _ in 1..<attempt where delay < maximum { delay = delay * factor }
+      return min(delay, maximum) * (1 - min(max(jitter, 0), 1) * random())
+    }
+  }
+
+  /// This policy for the errors of which `predicate` is true; the others are not tried again.
+  public func retrying(if predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
+    RetryPolicy { attempt, error in predicate(error) ? delay(attempt, error) : nil }
+  }
+}

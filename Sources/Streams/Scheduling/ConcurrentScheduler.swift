@@ -1,0 +1,21 @@
+public import Dispatch
+
+/// Runs work on a concurrent dispatch queue, several at a time and in no order. A stream that is observed on it keeps its
+/// order all the same.
+public struct ConcurrentScheduler: Scheduler {
+  private let queue: DispatchQueue
+
+  /// Runs work on `queue`.
+  public init(queue: DispatchQueue = .global()) { self.queue = queue }
+
+  /// The time since the machine started.
+  public var now: Duration { .uptime }
+
+  /// Runs `action` on the queue.
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { queue.schedule(action) }
+
+  /// Runs `action` on the queue when it is due.
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    queue.schedule(after: delay, action)
+  }
+}

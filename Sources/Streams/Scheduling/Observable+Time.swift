@@ -1,0 +1,125 @@
+extension Observable {
+  /// The elements and the completion, later by `dueTime`. An error comes at once, and drops what waits.
+  ///
+  ///     source              ──1──2──3──|
+  ///     delay(…)            ────────1──2──3──|
+  public func delay(_ dueTime: Duration, scheduler: some Scheduler) -> Observable<Element> {
+    Observable { sink in
+      let timer = Timer(sink.lifetime, scheduler)
+      let waiting = Cell(Fifo<(due: Duration, element: Element?)>())
+      timer.action = {
+        while let first = waiting.value.first, first.due <= scheduler.now, !sink.lifetime.isClosed {
+          _ = waiting.value.popFirst()
+          if let element = first.element { sink.next(element) } else { sink.endIfOpen() }
+        }
+        if let first = waiting.value.first { timer.fire(at: first.due) }
+      }
+      let wait: @Sendable (Element?) -> Void = { element in
+        let due = scheduler.now + dueTime
+        waiting.value.append((due, element))
+        timer.fire(at: due)
+      }
+      self.start(sink, timer, next: { wait($0) }) { error in
+        if let error { sink.end(error) } else { wait(nil) }
+      }
+    }
+  }
+
+  /// Each element after which `dueTime` passes without another. Completion sends the one that waits first; an error drops it.
+  ///
+  ///     source           ──1─2─3────────4─|
+  ///     debounce(…)      ───────────3────4|
+  public func debounce(_ dueTime: Duration, scheduler: some Scheduler) -> Observable<Element> {
+    Observable { sink in
+      let timer = Timer(sink.lifetime, scheduler)
+      let latest = Cell<(due: Duration, element: Element)?>(nil)
+      timer.action = {
+        guard let (due, element) = latest.value else { return }
+        if due > scheduler.now { return timer.fire(at: due) }
+        latest.value = nil
+        sink.next(element)
+      }
+      self.start(
+        sink, timer,
+        next: { element in
+          let due = scheduler.now + dueTime
+          latest.value = (due, element)
+          timer.fire(at: due)
+        },
+        end: { error in
+          if error == nil, let element = latest.value?.element { sink.next(element) }
+          sink.endIfOpen(error)
+        })
+    }
+  }
+
+  /// The first element of each window of `dueTime`; and, if `latest`, the last one of it when it is over.
+  ///
+  ///     source           ──1─2─3────────4──|
+  ///     throttle(…)      ──1──────3─────4──|
+  ///
+  /// Completion waits for an element that waits; an error drops it.
+  public func throttle(_ dueTime: Duration, latest: Bool = true, scheduler: some Scheduler) -> Observable<Element> {
+    Observable { sink in
+      let timer = Timer(sink.lifetime, scheduler)
+      let state = Cell((opens: Duration?.none, waiting: Element?.none, isEnded: false))
+      let send: @Sendable (Element) -> Void = { element in
+        state.value.opens = scheduler.now + dueTime
+        sink.next(element)
+      }
+      timer.action = {
+        if let opens = state.value.opens, opens > scheduler.now { return timer.fire(at: opens) }
+        if let element = state.value.waiting.take() { send(element) }
+        if state.value.isEnded { sink.endIfOpen() }
+      }
+      self.start(
+        sink, timer,
+        next: { element in
+          if let opens = state.value.opens, scheduler.now < opens {
+            if latest {
+              state.value.waiting = element
+              timer.fire(at: opens)
+            }
+          } else {
+            state.value.waiting = nil
+            send(element)
+          }
+        },
+        end: { error in
+          state.value.isEnded = true
+          if error != nil || state.value.waiting == nil { sink.end(error) }
+        })
+    }
+  }
+
+  /// ``StreamError/timeout`` if `dueTime` passes without an element; the source is cancelled then. The time starts anew when
+  /// an element has been handled.
+  ///
+  ///     source         ──1──2──────────3──|
+  ///     timeout(…)     ──1──2─────x
+  public func timeout(_ dueTime: Duration, scheduler: some Scheduler) -> Observable<Element> {
+    Observable { sink in
+      let timer = Timer(sink.lifetime, scheduler)
+      let due = Cell(scheduler.now + dueTime)
+      timer.action = {
+        if due.value > scheduler.now { timer.fire(at: due.value) } else { sink.end(StreamError.timeout) }
+      }
+      timer.fire(at: due.value)
+      self.start(
+        sink, timer,
+        next: { element in
+          sink.next(element)
+          due.value = scheduler.now + dueTime
+        }, end: sink.end)
+    }
+  }
+
+  /// Starts this stream above `sink`, with its events and the timer's let through one at a time.
+  private func start<Result: Sendable>(
+    _ sink: Sink<Result>, _ timer: Timer,
+    next: @escaping @Sendable (Element) -> Void,
+    end: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    start(sink.segment(), next: timer.serializing(next), end: timer.serializing(end))
+  }
+}

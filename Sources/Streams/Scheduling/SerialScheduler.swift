@@ -1,0 +1,22 @@
+public import Dispatch
+
+/// Runs work on a dispatch queue, one at a time and in order.
+public struct SerialScheduler: Scheduler {
+  private let queue: DispatchQueue
+
+  /// Runs work on `queue`; one at a time even if that queue is concurrent. Work that is due keeps the order it was given in.
+  public init(queue: DispatchQueue) {
+    self.queue = DispatchQueue(label: queue.label + ".serial", target: queue)
+  }
+
+  /// The time since the machine started.
+  public var now: Duration { .uptime }
+
+  /// Runs `action` on the queue.
+  public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { queue.schedule(action) }
+
+  /// Runs `action` on the queue when it is due.
+  public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+    queue.schedule(after: delay, action)
+  }
+}

@@ -1,0 +1,77 @@
+import Streams
+
+/// A stream as a line of text, one character for each frame of time.
+///
+/// | character | meaning |
+/// |---|---|
+/// | `-` | nothing, for one frame |
+/// | a letter or digit | an element, in its frame |
+/// | `\|` | completion |
+/// | `#` | an error |
+/// | `(ab\|)` | several events in one frame; the whole group is as long as one character |
+/// | space | nothing at all, to align lines |
+///
+///     --a-b|        a at frame 2, b at frame 4, completed at frame 5
+public struct Marbles<Element: Sendable>: Sendable {
+  /// The events, in order.
+  public let events: [Recorded<Element>]
+
+  /// The events of `line`, with the elements that `values` names.
+  /// - Precondition: `line` is well-formed, and `values` has all its elements.
+  public init(
+    _ line: String, values: [Character: Element], error: any Error = MarbleError(), frame: Duration = .seconds(1)
+  ) {
+    var events: [Recorded<Element>] = []
+    var time = Duration.zero
+    var isInGroup = false
+    for character in line {
+      switch character {
+      case " ": continue
+      case "-": precondition(!isInGroup, "a group holds no frames: \(line)")
+      case "(": isInGroup = true
+      case ")": isInGroup = false
+      case "|": events.append(Recorded(time, .completed))
+      case "#": events.append(Recorded(time, .error(error)))
+      default:
+        guard let element = values[character] else { preconditionFailure("no value for \(character) in \(line)") }
+        events.append(Recorded(time, .next(element)))
+      }
+      if !isInGroup { time += frame }
+    }
+    precondition(!isInGroup, "a group is not closed: \(line)")
+    self.events = events
+  }
+}
+
+extension Marbles where Element == String {
+  /// The events of `line`, each element being its own character.
+  public init(_ line: String, error: any Error = MarbleError(), frame: Duration = .seconds(1)) {
+    let values = Dictionary(line.map { ($0, String($0)) }, uniquingKeysWith: { first, _ in first })
+    self.init(line, values: values, error: error, frame: frame)
+  }
+}
+
+/// The line of `events`, by `name` for the elements; what falls between two frames is shown in the earlier one.
+func marbleLine<Element>(
+  _ events: [Recorded<Element>], frame: Duration, name: (Element) -> Character
+) -> String {
+  var line = ""
+  var position = 0
+  var rest = events[...]
+  while let first = rest.first {
+    let place = Int(first.time / frame)
+    line += String(repeating: "-", count: max(0, place - position))
+    let group = rest.prefix { Int($0.time / frame) == place }
+    rest = rest.dropFirst(group.count)
+    let symbols = group.map { recorded -> Character in
+      switch recorded.event {
+      case .next(let element): name(element)
+      case .error: "#"
+      case .completed: "|"
+      }
+    }
+    line += symbols.count == 1 ? String(symbols) : "(\(String(symbols)))"
+    position = place + 1
+  }
+  return line
+}

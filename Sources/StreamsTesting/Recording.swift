@@ -1,0 +1,82 @@
+public import Streams
+
+/// A stream that plays events at their times by a ``VirtualScheduler``, and knows when it was subscribed to.
+public struct Recording<Element: Sendable>: Sendable {
+  /// From when to when there was a subscription.
+  public struct Subscription: Hashable, Sendable {
+    /// When it began.
+    public let subscribed: Duration
+    /// When it was over: ended, or disposed. Nil while it lasts.
+    public fileprivate(set) var disposed: Duration?
+
+    /// A subscription from `subscribed` to `disposed`.
+    public init(_ subscribed: Duration, _ disposed: Duration?) {
+      self.subscribed = subscribed
+      self.disposed = disposed
+    }
+  }
+
+  private let source: Observable<Element>
+  private let log: Guarded<[Subscription]>
+
+  fileprivate init(_ source: Observable<Element>, scheduler: VirtualScheduler) {
+    let log = Guarded<[Subscription]>([])
+    self.log = log
+    self.source = .deferred {
+      let index = log.withLock { log in
+        log.append(Subscription(scheduler.now, nil))
+        return log.count - 1
+      }
+      return source.do(onDispose: { log.withLock { $0[index].disposed = scheduler.now } })
+    }
+  }
+
+  /// The subscriptions so far, in the order they began in.
+  public var subscriptions: [Subscription] { log.withLock { $0 } }
+
+  /// The stream.
+  public func asObservable() -> Observable<Element> { source }
+}
+
+extension VirtualScheduler {
+  /// A stream that plays `marbles` to each subscriber from the time it subscribes.
+  public func cold<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
+    let source = Observable<Element>.create { observer in
+      Disposables.create(
+        marbles.events.map { recorded in self.schedule(after: recorded.time) { observer.on(recorded.event) } })
+    }
+    return Recording(source, scheduler: self)
+  }
+
+  /// A stream that plays `marbles` once, from now on, to whoever is subscribed.
+  public func hot<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
+    let subject = PublishSubject<Element>()
+    let observer = subject.asObserver()
+    for recorded in marbles.events { _ = schedule(after: recorded.time) { observer.on(recorded.event) } }
+    return Recording(subject.asObservable(), scheduler: self)
+  }
+
+  /// A stream that plays `line` to each subscriber from the time it subscribes.
+  public func cold<Element: Sendable>(
+    _ line: String, values: [Character: Element], error: any Error = MarbleError()
+  ) -> Recording<Element> {
+    cold(Marbles(line, values: values, error: error, frame: frame))
+  }
+
+  /// A stream that plays `line` to each subscriber, each element being its own character.
+  public func cold(_ line: String, error: any Error = MarbleError()) -> Recording<String> {
+    cold(Marbles(line, error: error, frame: frame))
+  }
+
+  /// A stream that plays `line` once, from now on, to whoever is subscribed.
+  public func hot<Element: Sendable>(
+    _ line: String, values: [Character: Element], error: any Error = MarbleError()
+  ) -> Recording<Element> {
+    hot(Marbles(line, values: values, error: error, frame: frame))
+  }
+
+  /// A stream that plays `line` once, from now on, each element being its own character.
+  public func hot(_ line: String, error: any Error = MarbleError()) -> Recording<String> {
+    hot(Marbles(line, error: error, frame: frame))
+  }
+}

@@ -1,0 +1,87 @@
+public import Streams
+
+/// Records what a stream says, and when.
+///
+/// Any thread may deliver to it. Its checks return what is wrong, as text, for the test framework of your choice:
+///
+///     #expect(observer.difference(from: "--a-b|") == nil)
+public final class TestObserver<Element: Sendable>: Disposable {
+  private struct State {
+    var events: [Recorded<Element>] = []
+    var isDisposed = false
+    var subscription: (any Disposable)?
+  }
+
+  private let scheduler: VirtualScheduler
+  private let state = Guarded(State())
+
+  init(_ scheduler: VirtualScheduler) { self.scheduler = scheduler }
+
+  func subscribe(to source: Observable<Element>) {
+    let subscription = source.subscribe(
+      onNext: { self.record(.next($0)) }, onError: { self.record(.error($0)) },
+      onCompleted: { self.record(.completed) },
+      onDisposed: { self.state.withLock { $0.isDisposed = true } })
+    state.withLock { $0.subscription = subscription }
+  }
+
+  /// What came so far.
+  public var events: [Recorded<Element>] { state.withLock { $0.events } }
+
+  /// The elements that came so far.
+  public var elements: [Element] {
+    events.compactMap {
+      if case .next(let element) = $0.event { element } else { nil }
+    }
+  }
+
+  /// Whether the subscription is over and torn down.
+  public var isDisposed: Bool { state.withLock { $0.isDisposed } }
+
+  /// Disposes the subscription.
+  public func dispose() { state.withLock { $0.subscription }?.dispose() }
+
+  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing.
+  public func difference(
+    from line: String, values: [Character: Element], error: any Error = MarbleError()
+  ) -> String? where Element: Equatable {
+    let expected = Marbles(line, values: values, error: error, frame: scheduler.frame).events
+    let recorded = events
+    if expected == recorded { return nil }
+    func name(_ element: Element) -> Character { values.first { $0.value == element }?.key ?? "?" }
+    let lines = [expected, recorded].map { marbleLine($0, frame: scheduler.frame, name: name) }
+    let notes = recorded.filter { recorded in
+      guard Duration.seconds(recorded.time / scheduler.frame).components.attoseconds == 0 else { return true }
+      return switch recorded.event {
+      case .next(let element): name(element) == "?"
+      case .error: !expected.contains(recorded)
+      case .completed: false
+      }
+    }
+    return "expected  \(lines[0])\nrecorded  \(lines[1])"
+      + notes.map { "\n          \($0.event) at \($0.time)" }.joined()
+  }
+
+  private func record(_ event: Event<Element>) {
+    let recorded = Recorded(scheduler.now, event)
+    state.withLock { $0.events.append(recorded) }
+  }
+}
+
+extension TestObserver where Element == String {
+  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing.
+  public func difference(from line: String, error: any Error = MarbleError()) -> String? {
+    let names = line.filter { !" -()|#".contains($0) } + elements.compactMap { $0.count == 1 ? $0.first : nil }
+    let values = Dictionary(names.map { ($0, String($0)) }, uniquingKeysWith: { first, _ in first })
+    return difference(from: line, values: values, error: error)
+  }
+}
+
+extension VirtualScheduler {
+  /// Subscribes to `source` now, and records what it says by this scheduler's clock.
+  public func observe<Element: Sendable>(_ source: Observable<Element>) -> TestObserver<Element> {
+    let observer = TestObserver<Element>(self)
+    observer.subscribe(to: source)
+    return observer
+  }
+}

@@ -1,0 +1,105 @@
+import Streams
+import StreamsTesting
+import Testing
+
+@Suite struct VirtualSchedulerTests {
+  @Test func `work runs in the order of its time, then of being given`() {
+    let scheduler = VirtualScheduler()
+    let log = TestLog()
+    for (delay, name) in [(2, "c"), (1, "a"), (1, "b")] {
+      _ = scheduler.schedule(after: .seconds(delay)) { log.add("\(name)@\(scheduler.now)") }
+    }
+    scheduler.run()
+    #expect(log.lines == ["a@1.0 seconds", "b@1.0 seconds", "c@2.0 seconds"])
+  }
+
+  @Test func `advance stops at its time, and runs what the work schedules on the way`() {
+    let scheduler = VirtualScheduler()
+    let log = TestLog()
+    _ = scheduler.schedule(after: .seconds(1)) {
+      _ = scheduler.schedule(after: .seconds(1)) { log.add("two") }
+      _ = scheduler.schedule(after: .seconds(2)) { log.add("three") }
+    }
+    scheduler.advance(by: .seconds(2))
+    #expect(log.lines == ["two"])
+    #expect(scheduler.now == .seconds(2))
+    #expect(scheduler.pendingCount == 1)
+  }
+
+  @Test func `disposed work does not run, and does not wait`() {
+    let scheduler = VirtualScheduler()
+    let log = TestLog()
+    scheduler.schedule(after: .seconds(1)) { log.add("never") }.dispose()
+    #expect(scheduler.pendingCount == 0)
+    scheduler.run()
+    #expect(log.lines == [])
+  }
+}
+
+@Suite struct MarbleTests {
+  @Test func `a line gives its events at their times`() {
+    let events = Marbles("-a (b|) ", frame: .milliseconds(10)).events
+    #expect(
+      events == [
+        Recorded(.milliseconds(10), .next("a")), Recorded(.milliseconds(20), .next("b")),
+        Recorded(.milliseconds(20), .completed),
+      ])
+  }
+
+  @Test func `a cold recording starts with each subscriber, and knows them`() {
+    let scheduler = VirtualScheduler()
+    let source = scheduler.cold("-a-b|")
+    let first = scheduler.observe(source.asObservable())
+    scheduler.advance(to: .seconds(2))
+    let second = scheduler.observe(source.asObservable())
+    scheduler.advance(to: .seconds(4))
+    second.dispose()
+    scheduler.run()
+    #expect(first.difference(from: "-a-b|") == nil)
+    #expect(second.difference(from: "---a") == nil)
+    #expect(source.subscriptions == [.init(.zero, .seconds(4)), .init(.seconds(2), .seconds(4))])
+    #expect(first.isDisposed && second.isDisposed)
+  }
+
+  @Test func `a hot recording plays whether one listens or not`() {
+    let scheduler = VirtualScheduler()
+    let source = scheduler.hot("-a-b#", values: ["a": 1, "b": 2])
+    scheduler.advance(to: .seconds(2))
+    let observer = scheduler.observe(source.asObservable())
+    scheduler.run()
+    #expect(observer.difference(from: "---b#", values: ["b": 2]) == nil)
+    #expect(observer.elements == [2])
+  }
+
+  @Test func `a difference is shown as two lines above each other`() {
+    let scheduler = VirtualScheduler()
+    let observer = scheduler.observe(scheduler.cold("-a--(bc)#").asObservable())
+    scheduler.run()
+    #expect(
+      observer.difference(from: "-a-b|") == """
+        expected  -a-b|
+        recorded  -a--(bc)#
+                  error(StreamsTesting.MarbleError()) at 5.0 seconds
+        """)
+  }
+
+  @Test func `an element without a name, and one between two frames, are told in full`() {
+    let scheduler = VirtualScheduler()
+    let source = Observable.just(7).delay(.milliseconds(1500), scheduler: scheduler)
+    let observer = scheduler.observe(source)
+    scheduler.run()
+    #expect(
+      observer.difference(from: "-a|", values: ["a": 1]) == """
+        expected  -a|
+        recorded  -(?|)
+                  next(7) at 1.5 seconds
+                  completed at 1.5 seconds
+        """)
+  }
+}
+
+final class TestLog: Sendable {
+  private let all = BehaviorSubject<[String]>(value: [])
+  var lines: [String] { all.value }
+  func add(_ line: String) { all.onNext(all.value + [line]) }
+}

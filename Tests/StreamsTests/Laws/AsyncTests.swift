@@ -1,0 +1,158 @@
+import Foundation
+import Streams
+import Testing
+
+/// Laws 39 to 43.
+@Suite struct AsyncTests {
+  @Test func `39: asSingle is exactly one element or an error`() {
+    #expect(Observable.just(1).asSingle().recorded() == ["1", "|", "."])
+    #expect(Observable<Int>.empty().asSingle().recorded() == ["x", "."])
+    #expect(Observable.from([1, 2]).asSingle().recorded() == ["x", "."])
+    #expect(Observable<Int>.error(Broken()).asSingle().recorded() == ["x", "."])
+    #expect(Observable.from(1...).asSingle().recorded() == ["x", "."])
+    #expect(Observable<Int?>.just(nil).asSingle().recorded() == ["nil", "|", "."])
+  }
+
+  @Test func `40: value is the first element, or the error`() async throws {
+    #expect(try await Observable.from(1...).value == 1)
+    #expect(try await Observable.async { 7 }.value == 7)
+    await #expect(throws: StreamError.noElements) { try await Observable<Int>.empty().value }
+    await #expect(throws: Broken.self) { try await Observable<Int>.error(Broken()).value }
+    await #expect(throws: Broken.self) { try await Observable<Int>.async { throw Broken() }.value }
+  }
+
+  @Test func `40: value resumes once, though cancelling races it, and disposes upstream`() async {
+    for _ in 0..<500 {
+      let teardowns = Counter()
+      let observers = Locked<AnyObserver<Int>?>(nil)
+      let source = Observable<Int>.create { observer in
+        observers.withLock { $0 = observer }
+        return Disposables.create { teardowns.increment() }
+      }
+      let task = Task { try await source.value }
+      let racer = Task {
+        while observers.withLock({ $0 == nil }) && !task.isCancelled { await Task.yield() }
+        observers.withLock { $0 }?.onNext(1)
+      }
+      await Task.yield()
+      task.cancel()
+      let result = await task.result
+      await racer.value
+      switch result {
+      case .success(let value): #expect(value == 1)
+      case .failure(let error): #expect(error is CancellationError)
+      }
+      if observers.withLock({ $0 != nil }) { #expect(teardowns.count == 1) }
+    }
+  }
+
+  @Test func `40: cancelling the task disposes upstream and throws`() async {
+    let (subscribed, disposed) = (DispatchSemaphore(value: 0), Counter())
+    let source = Observable<Int>.create { _ in
+      subscribed.signal()
+      return Disposables.create { disposed.increment() }
+    }
+    let task = Task { try await source.value }
+    await withCheckedContinuation { continuation in
+      Thread.detachNewThread {
+        subscribed.wait()
+        continuation.resume()
+      }
+    }
+    task.cancel()
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(disposed.count == 1)
+  }
+
+  @Test func `40: a task that is cancelled already does not subscribe`() async {
+    let runs = Counter()
+    let source = Observable<Int>.deferred {
+      runs.increment()
+      return .just(1)
+    }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      return try await source.value
+    }
+    await #expect(throws: CancellationError.self) { try await task.value }
+    #expect(runs.count == 0)
+  }
+
+  @Test func `41: leaving the loop disposes`() async throws {
+    let disposed = Counter()
+    let source = Observable.from(1...).take(100).concat(.never()).do(onDispose: { disposed.increment() })
+    let values = source.values(bufferingPolicy: .unbounded)
+    var received: [Int] = []
+    for try await value in values {
+      received.append(value)
+      if value == 3 { break }
+    }
+    #expect(received == [1, 2, 3])
+    #expect(disposed.count == 1)
+  }
+
+  @Test func `41: the caller names the bound and which elements go`() async throws {
+    let source = Observable.from(1...10)
+    func all(_ policy: BufferingPolicy) async throws -> [Int] {
+      try await source.values(bufferingPolicy: policy).reduce(into: []) { $0.append($1) }
+    }
+    #expect(try await all(.unbounded) == Array(1...10))
+    #expect(try await all(.bufferingOldest(3)) == [1, 2, 3])
+    #expect(try await all(.bufferingNewest(3)) == [8, 9, 10])
+  }
+
+  @Test func `41: the stream's error is thrown after its elements, and each loop is a subscription`() async {
+    let runs = Counter()
+    let values = Observable.from(1...2).concat(.error(Broken())).do(onSubscribe: { runs.increment() })
+      .values(bufferingPolicy: .unbounded)
+    for _ in 1...2 {
+      var received: [Int] = []
+      await #expect(throws: Broken.self) {
+        for try await value in values { received.append(value) }
+      }
+      #expect(received == [1, 2])
+    }
+    #expect(runs.count == 2)
+  }
+
+  @Test func `41: cancelling the task ends the loop and disposes`() async {
+    let disposed = Counter()
+    let subject = BehaviorSubject(value: 1)
+    let source = subject.asObservable().do(onDispose: { disposed.increment() })
+    let task = Task {
+      for try await _ in source.values(bufferingPolicy: .unbounded) { withUnsafeCurrentTask { $0?.cancel() } }
+    }
+    _ = await task.result
+    #expect(disposed.count == 1)
+  }
+
+  @Test func `42: disposing async cancels its task`() async {
+    let probe = Probe<Int>()
+    await withCheckedContinuation { continuation in
+      let handle = Handle()
+      let started = DispatchSemaphore(value: 0)
+      let source = Observable<Int>.async {
+        started.signal()
+        while !Task.isCancelled { await Task.yield() }
+        continuation.resume()
+        return 1
+      }
+      handle.set(source.subscribe(probe))
+      Thread.detachNewThread {
+        started.wait()
+        handle.dispose()
+      }
+    }
+    #expect(probe.log == ["."])
+  }
+
+  @MainActor @Test func `43: closures written on the main actor run elsewhere without a trap`() async throws {
+    let thread = Locked(true)
+    let result = try await Observable.from(1...3)
+      .observe(on: SerialScheduler(queue: DispatchQueue(label: "elsewhere")))
+      .do(onNext: { _ in thread.withLock { $0 = Thread.isMainThread } })
+      .map { $0 + 1 }.filter { $0 > 2 }.scan(0) { $0 + $1 }.flatMap { .just($0) }.value
+    #expect(result == 3)
+    #expect(thread.withLock { $0 } == false)
+  }
+}

@@ -1,0 +1,118 @@
+import Dispatch
+import Streams
+import Testing
+
+/// Laws 8 to 13.
+@Suite struct DisposeTests {
+  @Test(arguments: Operator.all) func `8: dispose is idempotent and thread-safe`(_ op: Operator) {
+    let (probe, teardowns) = (Probe<Int>(), Counter())
+    let source = Observable<Int>.create { _ in Disposables.create { teardowns.increment() } }
+    let subscription = op(source).subscribe(probe)
+    race { _ in
+      for _ in 0..<100 { subscription.dispose() }
+    }
+    #expect(teardowns.count == 1)
+    #expect(probe.log == ["."])
+  }
+
+  @Test(arguments: Operator.all) func `9: nothing more after dispose on the delivering thread`(_ op: Operator) {
+    let (probe, handle) = (Probe<Int>(), Handle())
+    let subject = PublishSubject<Int>()
+    handle.set(op(subject.asObservable()).subscribe(probe) { if $0 == 2 { handle.dispose() } })
+    for element in 1...4 { subject.onNext(element) }
+    subject.onCompleted()
+    #expect(probe.log == ["1", "2", "."])
+  }
+
+  @Test(arguments: Operator.hooked) func `9: nothing more after dispose in the operator's own closure`(_ op: Operator) {
+    let (probe, handle) = (Probe<Int>(), Handle())
+    let subject = PublishSubject<Int>()
+    handle.set(op(subject.asObservable()) { if $0 == 2 { handle.dispose() } }.subscribe(probe))
+    for element in 1...4 { subject.onNext(element) }
+    #expect(probe.log == ["1", "."])
+  }
+
+  @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose elsewhere`(
+    _ op: Operator
+  ) {
+    for _ in 0..<50 {
+      let probe = Probe<Int>()
+      let subject = PublishSubject<Int>()
+      let subscription = op(subject.asObservable()).subscribe(probe)
+      let countAtDispose = Locked(0)
+      race(2) { thread in
+        if thread == 0 {
+          for element in 0..<2000 { subject.onNext(element) }
+        } else {
+          subscription.dispose()
+          countAtDispose.withLock { $0 = probe.elements.count }
+        }
+      }
+      #expect(probe.elements.count <= countAtDispose.withLock { $0 } + 1)
+    }
+  }
+
+  @Test(arguments: Operator.all) func `10: dispose sends no terminal event`(_ op: Operator) {
+    let probe = Probe<Int>()
+    op(.never()).subscribe(probe).dispose()
+    #expect(probe.log == ["."])
+  }
+
+  @Test(arguments: Operator.all) func `11: dispose inside onNext stops a loop at once`(_ op: Operator) {
+    let (probe, handle, produced) = (Probe<Int>(), Handle(), Counter())
+    let start = PublishSubject<Int>()
+    let endless = Observable.from(1...).do(onNext: { _ in produced.increment() })
+    handle.set(op(start.asObservable().flatMap { _ in endless }).subscribe(probe) { if $0 == 3 { handle.dispose() } })
+    start.onNext(0)
+    #expect(probe.log == ["1", "2", "3", "."])
+    #expect(produced.count == 3)
+  }
+
+  @Test(arguments: Operator.all) func `12: disposed before create returned, it is torn down once`(
+    _ op: Operator
+  ) {
+    let (probe, handle, teardowns) = (Probe<Int>(), Handle(), Counter())
+    let start = PublishSubject<Int>()
+    let source = Observable<Int>.create { observer in
+      handle.dispose()
+      observer.onNext(1)
+      return Disposables.create { teardowns.increment() }
+    }
+    handle.set(op(start.asObservable().flatMap { _ in source }).subscribe(probe))
+    start.onNext(0)
+    handle.dispose()
+    #expect(probe.log == ["."])
+    #expect(teardowns.count == 1)
+  }
+
+  @Test(arguments: Operator.all) func `12: ended before create returned, it is torn down once`(_ op: Operator) {
+    let teardowns = Counter()
+    let source = Observable<Int>.create { observer in
+      observer.onNext(1)
+      return Disposables.create { teardowns.increment() }
+    }
+    #expect(op(source).take(1).recorded() == ["1", "|", "."])
+    #expect(teardowns.count == 1)
+  }
+
+  @Test(arguments: Operator.all) func `13: a dropped handle does not cancel`(_ op: Operator) {
+    let probe = Probe<Int>()
+    let subject = PublishSubject<Int>()
+    _ = op(subject.asObservable()).subscribe(probe)
+    subject.onNext(1)
+    subject.onCompleted()
+    #expect(probe.log == ["1", "|", "."])
+  }
+
+  @Test(arguments: Operator.all) func `13: a bag that goes away cancels`(_ op: Operator) {
+    let probe = Probe<Int>()
+    let subject = PublishSubject<Int>()
+    do {
+      let bag = DisposeBag()
+      op(subject.asObservable()).subscribe(probe).disposed(by: bag)
+      subject.onNext(1)
+    }
+    subject.onNext(2)
+    #expect(probe.log == ["1", "."])
+  }
+}

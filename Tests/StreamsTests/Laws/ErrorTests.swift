@@ -1,0 +1,40 @@
+import Streams
+import Testing
+
+/// Laws 21 and 22.
+@Suite(.serialized) struct ErrorTests {
+  @Test(arguments: Operator.hooked) func `21: a closure that throws gives one error and cancels`(
+    _ op: Operator
+  ) {
+    let (probe, teardowns) = (Probe<Int>(), Counter())
+    let observers = Locked<AnyObserver<Int>?>(nil)
+    let source = Observable<Int>.create { observer in
+      observers.withLock { $0 = observer }
+      return Disposables.create { teardowns.increment() }
+    }
+    let subscription = op(source) { if $0 == 2 { throw Broken() } }.subscribe(probe)
+    let observer = observers.withLock { $0 }
+    for element in 1...3 { observer?.onNext(element) }
+    observer?.onCompleted()
+    #expect(probe.log == ["1", "x", "."])
+    #expect(teardowns.count == 1)
+    subscription.dispose()
+  }
+
+  @Test func `22: an error without a handler goes to the hook`() {
+    let errors = Counter()
+    let before = Hooks.defaultErrorHandler
+    Hooks.defaultErrorHandler = { if $0 is Unhandled { errors.increment() } }
+    defer { Hooks.defaultErrorHandler = before }
+    _ = Observable<Int>.error(Unhandled()).subscribe(onNext: { _ in })
+    #expect(errors.count == 1)
+  }
+
+  @Test func `22: without a hook either, an unhandled error does nothing`() {
+    let disposed = Counter()
+    _ = Observable<Int>.error(Broken()).subscribe(onDisposed: { disposed.increment() })
+    #expect(disposed.count == 1)
+  }
+
+  private struct Unhandled: Error {}
+}

@@ -1,0 +1,125 @@
+import Streams
+import Testing
+
+/// Laws 14 to 18.
+@Suite struct TeardownTests {
+  @Test(arguments: Operator.all) func `14: teardowns run exactly once under any race`(_ op: Operator) {
+    for _ in 0..<100 {
+      let (probe, teardowns) = (Probe<Int>(), Counter())
+      let observers = Locked<AnyObserver<Int>?>(nil)
+      let source = Observable<Int>.create { observer in
+        observers.withLock { $0 = observer }
+        return Disposables.create { teardowns.increment() }
+      }
+      let subscription = op(source).subscribe(probe)
+      let observer = observers.withLock { $0 }
+      race(4) { thread in
+        switch thread {
+        case 0: observer?.onCompleted()
+        case 1: observer?.onError(Broken())
+        case 2: observer?.onNext(1)
+        default: subscription.dispose()
+        }
+      }
+      #expect(teardowns.count == 1)
+      #expect(probe.log.filter { $0 == "." }.count == 1)
+      #expect(probe.terminals <= 1 && probe.late == 0 && probe.overlaps == 0)
+    }
+  }
+
+  @Test(arguments: Operator.all) func `15: the terminal handler first, then teardowns, last in first`(
+    _ op: Operator
+  ) {
+    let probe = Probe<Int>()
+    let observers = Locked<AnyObserver<Int>?>(nil)
+    let source = Observable<Int>.create { observer in
+      observers.withLock { $0 = observer }
+      return Disposables.create { probe.note("source") }
+    }
+    _ = op(source.do(onDispose: { probe.note("above") })).do(onDispose: { probe.note("below") }).subscribe(probe)
+    let observer = observers.withLock { $0 }
+    observer?.onNext(1)
+    observer?.onCompleted()
+    let teardowns = ["source", "above", "below", "."]
+    if op.has(.tearsDownFirst) {
+      #expect(probe.log == ["1", "source", "above", "|", "below", "."])
+    } else {
+      #expect(probe.log == ["1", "|"] + teardowns)
+    }
+  }
+
+  @Test func `15: teardowns of one segment run last in first out`() {
+    let probe = Probe<Int>()
+    let source = Observable<Int>.create { observer in
+      Disposables.create([1, 2, 3].map { number in Disposables.create { probe.note("t\(number)") } })
+    }
+    source.do(onDispose: { probe.note("above") }).map { $0 }.do(onDispose: { probe.note("below") })
+      .subscribe(probe).dispose()
+    #expect(probe.log == ["t3", "t2", "t1", "above", "below", "."])
+  }
+
+  enum End: CaseIterable { case completed, error, dispose }
+
+  @Test(arguments: Operator.all, End.allCases)
+  func `16: afterwards observer, closures and source are released`(_ op: Operator, _ end: End) {
+    weak var inHandler: Token?
+    weak var inClosure: Token?
+    weak var inSource: Token?
+    let observers = Locked<AnyObserver<Int>?>(nil)
+    let subscription: any Disposable
+    do {
+      let (handlerToken, closureToken, sourceToken) = (Token(), Token(), Token())
+      (inHandler, inClosure, inSource) = (handlerToken, closureToken, sourceToken)
+      let source = Observable<Int>.create { observer in
+        observers.withLock { $0 = observer }
+        return Disposables.create { sourceToken.touch() }
+      }
+      subscription = op(source) { _ in closureToken.touch() }
+        .subscribe(onNext: { _ in handlerToken.touch() }, onError: { _ in })
+    }
+    let observer = observers.withLock { $0 }
+    observer?.onNext(1)
+    #expect(inHandler != nil && inSource != nil)
+    switch end {
+    case .completed: observer?.onCompleted()
+    case .error: observer?.onError(Broken())
+    case .dispose: subscription.dispose()
+    }
+    #expect(inHandler == nil)
+    #expect(inClosure == nil)
+    #expect(inSource == nil)
+    withExtendedLifetime((observer, subscription)) {}
+  }
+
+  @Test func `17: finished subscriptions leave a bag`() {
+    final class Weak: @unchecked Sendable {
+      weak var object: AnyObject?
+      init(_ object: AnyObject) { self.object = object }
+    }
+    let bag = DisposeBag()
+    let handles = (0..<100_000).map { index in
+      let handle = Observable.just(index).subscribe()
+      handle.disposed(by: bag)
+      return Weak(handle as AnyObject)
+    }
+    #expect(handles.filter { $0.object != nil }.count <= 32)
+  }
+
+  @Test func `18: an item put into a disposed bag is disposed at once`() {
+    let (bag, count) = (DisposeBag(), Counter())
+    bag.dispose()
+    Disposables.create { count.increment() }.disposed(by: bag)
+    #expect(count.count == 1)
+  }
+
+  @Test func `18: none of the items put into a bag while it is disposed is forgotten`() {
+    for _ in 0..<200 {
+      let (bag, count) = (DisposeBag(), Counter())
+      race(4) { thread in
+        if thread == 0 { return bag.dispose() }
+        for _ in 0..<20 { Disposables.create { count.increment() }.disposed(by: bag) }
+      }
+      #expect(count.count == 60)
+    }
+  }
+}

@@ -1,0 +1,164 @@
+import Foundation
+import Streams
+import StreamsTesting
+import Testing
+
+/// Laws 35 to 38.
+@Suite struct TimeTests {
+  let scheduler = VirtualScheduler()
+
+  private func expect(
+    _ stream: Observable<String>, _ line: String, error: any Error = MarbleError(),
+    sourceLocation: SourceLocation = #_sourceLocation
+  ) {
+    let start = String(repeating: "-", count: Int(scheduler.now / scheduler.frame))
+    let observer = scheduler.observe(stream)
+    scheduler.run()
+    #expect(observer.difference(from: start + line, error: error) == nil, sourceLocation: sourceLocation)
+    #expect(scheduler.pendingCount == 0, sourceLocation: sourceLocation)
+  }
+
+  private func cold(_ line: String) -> Observable<String> { scheduler.cold(line).asObservable() }
+
+  @Test func `35: debounce gives the last after the quiet, flushes on completion, drops on error`() {
+    expect(cold("abc----d---|").debounce(.seconds(3), scheduler: scheduler), "-----c----d|")
+    expect(cold("a-b|").debounce(.seconds(3), scheduler: scheduler), "---(b|)")
+    expect(cold("a-b#").debounce(.seconds(3), scheduler: scheduler), "---#")
+  }
+
+  @Test func `36: timeout starts anew with each element, and cancels upstream`() {
+    let source = scheduler.cold("-a-b-c-----d|")
+    expect(source.asObservable().timeout(.seconds(3), scheduler: scheduler), "-a-b-c--#", error: StreamError.timeout)
+    #expect(source.subscriptions == [.init(.zero, .seconds(8))])
+    expect(cold("--a--b|").timeout(.seconds(4), scheduler: scheduler), "--a--b|")
+    let observer = scheduler.observe(cold("----").timeout(.seconds(2), scheduler: scheduler))
+    scheduler.run()
+    #expect(observer.events.count == 1)
+    guard case .error(StreamError.timeout)? = observer.events.first?.event else {
+      Issue.record("not a timeout: \(observer.events)")
+      return
+    }
+  }
+
+  @Test func `delay moves elements and completion, not errors`() {
+    expect(cold("a-bc|").delay(.seconds(2), scheduler: scheduler), "--a-bc|")
+    expect(cold("a-b-#").delay(.seconds(3), scheduler: scheduler), "---a#")
+  }
+
+  @Test func `throttle gives the first of a window, and the last when it is over`() {
+    expect(cold("abcd----e|").throttle(.seconds(3), scheduler: scheduler), "a--d----e|")
+    expect(cold("abc-----e|").throttle(.seconds(4), scheduler: scheduler), "a---c---e|")
+    expect(cold("abcd----e|").throttle(.seconds(3), latest: false, scheduler: scheduler), "a--d----e|")
+    expect(cold("ab|").throttle(.seconds(4), scheduler: scheduler), "a---(b|)")
+    expect(cold("ab|").throttle(.seconds(4), latest: false, scheduler: scheduler), "a-|")
+    expect(cold("ab#").throttle(.seconds(4), scheduler: scheduler), "a-#")
+  }
+
+  @Test func `37: dispose cancels timers`() {
+    let stream = cold("ab--------")
+    let timed = [
+      stream.delay(.seconds(5), scheduler: scheduler), stream.debounce(.seconds(5), scheduler: scheduler),
+      stream.throttle(.seconds(5), scheduler: scheduler), stream.timeout(.seconds(5), scheduler: scheduler),
+    ]
+    for stream in timed {
+      let observer = scheduler.observe(stream)
+      scheduler.advance(by: .seconds(2))
+      #expect(scheduler.pendingCount == 1)
+      observer.dispose()
+      #expect(scheduler.pendingCount == 0)
+    }
+  }
+
+  @Test(arguments: [true, false]) func `37: a disposed timer of a queue lets go of its closure at once`(_ serial: Bool)
+  {
+    let scheduler: any Scheduler = serial ? SerialScheduler(queue: .global()) : ConcurrentScheduler()
+    weak var captured: Token?
+    do {
+      let token = Token()
+      captured = token
+      scheduler.schedule(after: .seconds(1000)) { token.touch() }.dispose()
+    }
+    // The queue releases a cancelled timer on its own thread.
+    let deadline = Date.now + 20
+    while captured != nil && Date.now < deadline { Thread.sleep(forTimeInterval: 0.001) }
+    #expect(captured == nil)
+  }
+
+  @Test(arguments: [true, false]) func `a queue's scheduler runs work when it is due`(_ serial: Bool) {
+    let scheduler: any Scheduler = serial ? SerialScheduler(queue: .global()) : ConcurrentScheduler()
+    let start = scheduler.now
+    let done = DispatchSemaphore(value: 0)
+    _ = scheduler.schedule(after: .milliseconds(20)) { done.signal() }
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(scheduler.now - start >= .milliseconds(20))
+    _ = scheduler.schedule(after: .seconds(-1)) { done.signal() }
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    scheduler.schedule(after: .seconds(Int64.max)) { done.signal() }.dispose()
+  }
+
+  @Test(arguments: [true, false]) func `38: observe(on:) keeps the order, with the end last`(_ serial: Bool) {
+    let probe = Probe<Int>()
+    let done = DispatchSemaphore(value: 0)
+    let source = Observable.from(0..<raceEvents)
+    let stream =
+      serial
+      ? source.observe(on: SerialScheduler(queue: .global())) : source.observe(on: ConcurrentScheduler())
+    _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
+    #expect(done.wait(timeout: .now() + 60) == .success)
+    #expect(probe.elements == Array(0..<raceEvents))
+    #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+  }
+
+  @Test func `38: eight producers lose nothing through a queue`() {
+    let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
+    let stream = subject.asObservable().observe(on: SerialScheduler(queue: .global()))
+    _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
+    race { thread in
+      for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+    }
+    subject.onCompleted()
+    #expect(done.wait(timeout: .now() + 60) == .success)
+    #expect(probe.elements.count == raceEvents / 8 * 8)
+    for thread in 0..<8 {
+      #expect(
+        probe.elements.filter { $0 / raceEvents == thread } == (0..<(raceEvents / 8)).map { thread * raceEvents + $0 })
+    }
+  }
+
+  @Test func `38: dispose drops what is queued, and an error comes after the elements before it`() {
+    let stream = Observable.from(["a", "b", "c"]).concat(.error(MarbleError())).observe(on: scheduler)
+    expect(stream, "(abc#)")
+    let observer = scheduler.observe(stream)
+    observer.dispose()
+    scheduler.run()
+    #expect(observer.events.isEmpty)
+    #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test func `38: a batch is bounded, so that a busy stream shares its queue`() {
+    let order = Locked<[String]>([])
+    let busy = Observable.from(0..<10_000).observe(on: scheduler)
+      .subscribe(onNext: { _ in order.withLock { $0.append("busy") } })
+    _ = scheduler.schedule { order.withLock { $0.append("other") } }
+    scheduler.run()
+    let place = order.withLock { $0.firstIndex(of: "other") } ?? .max
+    #expect(place > 0 && place < 1000)
+    #expect(order.withLock { $0.count } == 10_001)
+    busy.dispose()
+  }
+
+  @Test func `subscribe(on:) subscribes there, and not at all if it was disposed before`() {
+    let runs = Counter()
+    let source = Observable<Int>.deferred {
+      runs.increment()
+      return .just(1)
+    }
+    let observer = scheduler.observe(source.subscribe(on: scheduler))
+    #expect(runs.count == 0)
+    scheduler.run()
+    #expect(observer.elements == [1])
+    scheduler.observe(source.subscribe(on: scheduler)).dispose()
+    scheduler.run()
+    #expect(runs.count == 1)
+  }
+}

@@ -1,0 +1,122 @@
+import Streams
+
+extension Operator {
+  /// Every operator of the surface. One that is missing here fails ``SurfaceTests``.
+  static let all = linear + errors + combining + scheduling
+
+  static let hooked = all.filter { $0.has(.hooked) }
+  static let lossless = all.filter { !$0.has(.thins) }
+
+  private static let now = ImmediateScheduler()
+
+  private static let linear: [Operator] = [
+    Operator("map", [.hooked]) { source, hook in
+      source.map {
+        try hook($0)
+        return $0
+      }
+    },
+    Operator("compactMap", [.hooked]) { source, hook in
+      source.compactMap {
+        try hook($0)
+        return $0
+      }
+    },
+    Operator("filter", [.hooked]) { source, hook in
+      source.filter {
+        try hook($0)
+        return true
+      }
+    },
+    Operator("scan", [.hooked]) { source, hook in
+      source.scan(0) {
+        try hook($1)
+        return $1
+      }
+    },
+    Operator("distinctUntilChanged", [.hooked]) { source, hook in
+      source.distinctUntilChanged {
+        try hook($1)
+        return false
+      }
+    },
+    Operator("distinctUntilChanged, of equals") { source, _ in source.distinctUntilChanged() },
+    Operator("do", [.hooked]) { source, hook in source.do(onNext: { try hook($0) }) },
+    Operator("take") { source, _ in source.take(.max) },
+    Operator("take, until") { source, _ in source.take(until: Observable<Int>.never()) },
+    Operator("skip") { source, _ in source.skip(0) },
+    Operator("startWith") { source, _ in source.startWith() },
+    Operator("asSingle, of each") { source, _ in source.flatMap { Observable.just($0).asSingle() } },
+  ]
+
+  private static let errors: [Operator] = [
+    Operator("catch") { source, _ in source.catch { throw $0 } },
+    Operator("catch, again") { source, _ in source.catch { .error($0) }.catch { throw $0 } },
+    Operator("catchAndReturn", [.handlesErrors]) { source, _ in source.catchAndReturn(-1) },
+    Operator("retry") { source, _ in source.retry(1) },
+    Operator("retry, when") { source, _ in source.retry(when: RetryPolicy { _, _ in nil }, scheduler: now) },
+  ]
+
+  private static let combining: [Operator] = [
+    Operator("flatMap", [.hooked]) { source, hook in
+      source.flatMap {
+        try hook($0)
+        return .just($0)
+      }
+    },
+    Operator("flatMap, as inner") { source, _ in Observable.just(0).flatMap { _ in source } },
+    Operator("flatMapLatest", [.hooked]) { source, hook in
+      source.flatMapLatest {
+        try hook($0)
+        return .just($0)
+      }
+    },
+    Operator("flatMapLatest, as inner") { source, _ in Observable.just(0).flatMapLatest { _ in source } },
+    Operator("concatMap", [.hooked]) { source, hook in
+      source.concatMap {
+        try hook($0)
+        return .just($0)
+      }
+    },
+    Operator("concatMap, as inner", [.tearsDownFirst]) { source, _ in Observable.just(0).concatMap { _ in source } },
+    Operator("merge") { source, _ in .merge(.empty(), source) },
+    Operator("concat, first", [.tearsDownFirst]) { source, _ in source.concat(.empty()) },
+    Operator("concat, last", [.tearsDownFirst]) { source, _ in .concat(.empty(), source) },
+    Operator("zip", [.hooked]) { source, hook in
+      .deferred {
+        let partners = PublishSubject<Int>()
+        let source = source.do(onNext: { partners.onNext($0) })
+        return .zip(partners.asObservable(), source) { _, element in
+          try hook(element)
+          return element
+        }
+      }
+    },
+    Operator("combineLatest", [.hooked]) { source, hook in
+      Observable.combineLatest(.just(0), source) { _, element in
+        try hook(element)
+        return element
+      }
+    },
+    Operator("combineLatest, of four") { source, _ in
+      Observable.combineLatest(.just(0), .just(0), source, .just(0)).map(\.2)
+    },
+    Operator("withLatestFrom", [.hooked]) { source, hook in
+      source.withLatestFrom(Observable.just(0)) { element, _ in
+        try hook(element)
+        return element
+      }
+    },
+    Operator("share") { source, _ in source.share() },
+    Operator("share, with replay") { source, _ in source.share(replay: 1) },
+  ]
+
+  private static let scheduling: [Operator] = [
+    Operator("subscribe, on") { source, _ in source.subscribe(on: now) },
+    Operator("observe, on") { source, _ in source.observe(on: now) },
+    Operator("delay") { source, _ in source.delay(.zero, scheduler: now) },
+    Operator("debounce", [.thins]) { source, _ in source.debounce(.zero, scheduler: now) },
+    Operator("throttle") { source, _ in source.throttle(.zero, scheduler: now) },
+    Operator("timeout") { source, _ in source.timeout(.seconds(1000), scheduler: now) },
+  ]
+}
