@@ -111,7 +111,9 @@ extension APIClient {
   /// The URL of a path below the base URL.
   func url(forPath path: String) throws(RequestError) -> URL {
     guard !path.isEmpty else { return baseURL }
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    // Servers take an encoded dot for a dot (WHATWG URL, section 4.4).
+    let segments = path.lowercased().replacingOccurrences(of: "%2e", with: ".")
+      .split(separator: "/", omittingEmptySubsequences: false)
     guard path.isEncodedPath, !segments.contains("."), !segments.contains("..") else {
       throw RequestError(
         .invalidRequest, "'\(path)' is no path: percent-encode its segments, and leave out queries, '.' and '..'.")
