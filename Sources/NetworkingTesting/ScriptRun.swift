@@ -3,31 +3,20 @@ import Streams
 
 /// One answer on its way to an observer.
 final class ScriptRun: Sendable {
-  private let observer: AnyObserver<HTTPResponsePart>
   private let schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
   private let steps: Locked<ArraySlice<ScriptedAnswer.Step>?>
 
-  init(
-    _ steps: [ScriptedAnswer.Step], observer: AnyObserver<HTTPResponsePart>,
-    schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
-  ) {
+  init(_ steps: [ScriptedAnswer.Step], schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void)
+  {
     self.steps = Locked(steps[...])
-    self.observer = observer
     self.schedule = schedule
   }
 
-  /// Takes the steps up to the next wait, or to the end.
-  func advance() {
-    while true {
-      let (step, isStopped) = steps.withLock { ($0?.popFirst(), $0 == nil) }
-      guard !isStopped else { return }
-      switch step {
-      case .wait(let delay): return schedule(delay) { self.advance() }
-      case .send(let part): observer.onNext(part)
-      case .hang: return
-      case .fail(let error): return end { $0.onError(error) }
-      case nil: return end { $0.onCompleted() }
-      }
+  /// The answer, for one subscriber.
+  var parts: Observable<HTTPResponsePart> {
+    .create { observer in
+      self.advance(observer)
+      return Disposables.create()
     }
   }
 
@@ -39,7 +28,18 @@ final class ScriptRun: Sendable {
     }
   }
 
-  private func end(_ send: (AnyObserver<HTTPResponsePart>) -> Void) {
-    if stop() { send(observer) }
+  /// Takes the steps up to the next wait, or to the end.
+  private func advance(_ observer: AnyObserver<HTTPResponsePart>) {
+    while true {
+      let (step, isStopped) = steps.withLock { ($0?.popFirst(), $0 == nil) }
+      guard !isStopped else { return }
+      switch step {
+      case .wait(let delay): return schedule(delay) { self.advance(observer) }
+      case .send(let part): observer.onNext(part)
+      case .hang: return
+      case .fail(let error): if stop() { observer.onError(error) }
+      case nil: if stop() { observer.onCompleted() }
+      }
+    }
   }
 }

@@ -54,13 +54,11 @@ public final class ScriptedTransport: HTTPTransport {
   /// A cold stream of the scripted answer; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread, and
   /// after a delay where the schedule runs.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    Observable<HTTPResponsePart>.create { [script, schedule] observer in
-      let answer = script.withLock { $0.answer(to: request) }
-      let run = ScriptRun(answer.steps, observer: observer, schedule: schedule)
-      run.advance()
-      return Disposables.create {
+    Observable<HTTPResponsePart>.deferred { [script, schedule] in
+      let run = ScriptRun(script.withLock { $0.answer(to: request) }.steps, schedule: schedule)
+      return run.parts.do(onDispose: {
         if run.stop() { script.withLock { $0.cancellations += 1 } }
-      }
+      })
     }
   }
 }

@@ -21,7 +21,8 @@ public struct RequestError: Error {
   /// The error behind this one.
   public var cause: (any Error)?
 
-  /// Makes an error; the message is cut at 1,024 bytes and its control characters are made visible.
+  /// Makes an error; the message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
+  /// visible.
   public init(
     _ kind: Kind, _ message: String, operationName: String? = nil, status: Int? = nil, excerpt: String? = nil,
     cause: (any Error)? = nil
@@ -30,7 +31,7 @@ public struct RequestError: Error {
     self.message = message.harmless(upTo: 1024)
     self.operationName = operationName
     self.status = status
-    self.excerpt = excerpt
+    self.excerpt = excerpt?.harmless(upTo: 512)
     self.cause = cause
   }
 
@@ -41,16 +42,21 @@ public struct RequestError: Error {
     return named
   }
 
-  /// The given error where it is of this type; else one of the kind `unknown` that has it as its cause.
+  /// The given error where it is of this type; else one of the kind `cancelled` or `unknown` that has it as its cause.
   public init(wrapping error: any Error) {
-    self = (error as? RequestError) ?? RequestError(.unknown, String(describing: error), cause: error)
+    self =
+      switch error {
+      case let error as RequestError: error
+      case is CancellationError: RequestError(.cancelled, "The request was cancelled.", cause: error)
+      default: RequestError(.unknown, String(describing: error), cause: error)
+      }
   }
 }
 
 extension RequestError: CustomStringConvertible {
   /// The operation, the kind and the message in one line.
   public var description: String {
-    let operation = operationName.map { "\($0): " } ?? ""
+    let operation = operationName.map { "\($0.harmless(upTo: 128)): " } ?? ""
     let excerpt = excerpt.map { " The answer begins: \($0)" } ?? ""
     return "\(operation)\(kind): \(message)\(excerpt)"
   }

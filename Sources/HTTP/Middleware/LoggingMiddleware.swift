@@ -4,7 +4,8 @@ public import Streams
 /// Tells of each exchange in lines of text: what is sent, and how it ended.
 ///
 /// A line holds method, address, operation, status, sizes and times. Bodies and the values of URL queries are never
-/// shown, nor the values of headers that are not known to be public, so that a log holds no secret.
+/// shown, nor the values of headers that are not known to be public, so that a log holds no secret. Put it after the
+/// middlewares that add secrets: those it sees are found in the answer too.
 public struct LoggingMiddleware: HTTPMiddleware {
   /// How much to tell.
   public enum Detail: Sendable {
@@ -29,10 +30,11 @@ public struct LoggingMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     Observable.deferred {
       let name = request.operationName.map { "\($0.harmless(upTo: 128)) " } ?? ""
-      let record = Locked((status: 0, bytes: 0))
+      let record = Locked(Record())
       let redactor = Redactor(secretsOf: request)
       let clock = ContinuousClock()
       let start = clock.now
+      let time = { @Sendable in (clock.now - start).inMilliseconds }
       log("\(name)-> \(request.method) \(request.url.shownSafely), \(request.body?.count ?? 0) bytes")
       logFields(of: request.headers, by: redactor, prefix: "\(name)->")
       return next(request).do(
@@ -46,13 +48,27 @@ public struct LoggingMiddleware: HTTPMiddleware {
           }
         },
         onError: { error in
-          log("\(name)<- failed after \((clock.now - start).inMilliseconds): \(RequestError(wrapping: error))")
+          record.withLock { $0.isEnded = true }
+          log("\(name)<- failed after \(time()): \(redactor.redact("\(RequestError(wrapping: error))"))")
         },
         onCompleted: {
-          let (status, bytes) = record.withLock { $0 }
-          log("\(name)<- \(status), \(bytes) bytes, \((clock.now - start).inMilliseconds)")
+          let (status, bytes) = record.withLock { record in
+            record.isEnded = true
+            return (record.status, record.bytes)
+          }
+          log("\(name)<- \(status), \(bytes) bytes, \(time())")
+        },
+        onDispose: {
+          if !record.withLock({ $0.isEnded }) { log("\(name)<- stopped after \(time())") }
         })
     }
+  }
+
+  /// What is known of an exchange.
+  private struct Record {
+    var status = 0
+    var bytes = 0
+    var isEnded = false
   }
 
   private func logFields(of headers: HTTPHeaders, by redactor: Redactor, prefix: String) {

@@ -9,14 +9,8 @@ extension Observable where Element == HTTPResponsePart {
   public func collect(upTo limit: Int) -> Observable<HTTPResponse> {
     Observable<HTTPResponse>.create { observer in
       let collector = ResponseCollector(limit: limit)
-      return self.subscribe(
-        onNext: { part in
-          do {
-            try collector.add(part)
-          } catch {
-            observer.onError(error)
-          }
-        },
+      // A throw in `do` also stops a source that sends all its parts before `subscribe` returns.
+      return self.do(onNext: { try collector.add($0) }).subscribe(
         onError: observer.onError,
         onCompleted: {
           do {

@@ -9,10 +9,13 @@ public struct HTTPField: Hashable, Sendable {
   /// Takes a name and a value.
   ///
   /// Throws `invalidRequest` where the name is no token, or the value holds a control character (a tab is one): such
-  /// a value could begin another header, or another request. The message never shows the value.
+  /// a value could begin another header, or another request. The message shows neither the value nor what follows the
+  /// valid part of a name.
   public init(name: String, value: String) throws(RequestError) {
     guard name.isToken else {
-      throw RequestError(.invalidRequest, "'\(name)' is no header name: use letters, digits and '-'.")
+      let start = name.prefix { String($0).isToken }
+      throw RequestError(
+        .invalidRequest, "A header name that begins with '\(start)' is not valid: use letters, digits and '-' alone.")
     }
     guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
       throw RequestError(
