@@ -18,7 +18,8 @@ let package = Package(
   targets: [
     .target(name: "Streams"),
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
-    .target(name: "HTTP", dependencies: ["Streams"]),
+    .target(name: "CLinux"),
+    .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
     .target(name: "Models"),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
