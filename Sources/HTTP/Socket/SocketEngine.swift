@@ -37,6 +37,7 @@ final class SocketEngine: Sendable {
   }
 
   let resolver = AddressResolver()
+  let tls: TLSPreparation
   private let idleTime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   private let state: Locked<State>
@@ -48,9 +49,11 @@ final class SocketEngine: Sendable {
   private static let mostReplays = 2
 
   init(
-    limits: Pool.Limits, idleTime: Duration, makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+    limits: Pool.Limits, idleTime: Duration, tls: TLSConfiguration,
+    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
   ) {
     self.idleTime = idleTime
+    self.tls = TLSPreparation(tls)
     self.makePoller = makePoller
     state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
   }

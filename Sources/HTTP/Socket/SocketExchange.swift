@@ -6,7 +6,7 @@ import Synchronization
 ///
 /// The parts of the answer are delivered on a queue that user code may block, one batch after the other: whoever reads
 /// them hands over the next batch only when the last one is through, or not at all.
-final class SocketExchange: Sendable {
+final class SocketExchange: @unchecked Sendable {
   let request: HTTPRequest
   let route: Route
   /// How often the request was sent anew, after its connection turned out to be dead.
@@ -15,11 +15,14 @@ final class SocketExchange: Sendable {
   private let head: [UInt8]
   private let rest: Data
   private let observer: AnyObserver<HTTPResponsePart>
+  /// Touched by one batch after the other.
+  private var decoding: ResponseDecoding
   private let start = ContinuousClock.now
   /// When the server last gave a sign of life, in nanoseconds from the start; below zero while there is no connection,
   /// and `busy` while the observer has what the server sent, and the server cannot be to blame.
   private let lastSign = Atomic<Int64>(-1)
   private static let busy = Int64.max
+  private let isStopped = Atomic<Bool>(false)
 
   /// Bodies up to this size are written in one go with the head.
   private static let largestJoinedBody = 64 << 10
@@ -31,6 +34,7 @@ final class SocketExchange: Sendable {
     self.request = request
     self.route = route
     self.observer = observer
+    decoding = ResponseDecoding(isHead: request.method == .head)
     let head = try writer.head(of: request)
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
@@ -74,11 +78,16 @@ final class SocketExchange: Sendable {
 
   // MARK: - Delivery
 
+  /// Takes note that the observer has gone; a batch that is being delivered ends.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+  }
+
   /// Brings parts to the observer, and calls back when it has taken them.
   func deliver(_ parts: [HTTPResponsePart], then resume: @escaping @Sendable () -> Void) {
     lastSign.store(Self.busy, ordering: .relaxed)
     Self.queue.async { [self] in
-      for part in parts { observer.onNext(part) }
+      guard emit(parts) else { return }
       noteSign()
       resume()
     }
@@ -87,17 +96,41 @@ final class SocketExchange: Sendable {
   /// Brings the last parts to the observer, and the end.
   func complete(_ parts: [HTTPResponsePart]) {
     Self.queue.async { [self] in
-      for part in parts { observer.onNext(part) }
-      observer.onCompleted()
+      guard emit(parts) else { return }
+      do throws(RequestError) {
+        try decoding.finish()
+        observer.onCompleted()
+      } catch {
+        end(with: error)
+      }
     }
   }
 
   /// Ends with an error, after parts that came before it.
   func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
     Self.queue.async { [self] in
-      for part in parts { observer.onNext(part) }
-      observer.onError(error.named(request.operationName))
+      if parts.isEmpty || emit(parts) { end(with: error) }
     }
+  }
+
+  /// False where the parts are not of the coding that they claim: then the observer knows, and disposes.
+  private func emit(_ parts: [HTTPResponsePart]) -> Bool {
+    do throws(RequestError) {
+      for part in parts {
+        try decoding.decode(part) { decoded in
+          observer.onNext(decoded)
+          return !isStopped.load(ordering: .relaxed)
+        }
+      }
+      return true
+    } catch {
+      end(with: error)
+      return false
+    }
+  }
+
+  private func end(with error: RequestError) {
+    observer.onError(error.named(request.operationName))
   }
 
   private static let queue = DispatchQueue.global()

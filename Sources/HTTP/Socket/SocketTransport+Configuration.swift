@@ -10,6 +10,12 @@ extension SocketTransport {
     /// How long a connection is kept without a request; 60 seconds unless set, and less where the server says so.
     public var idleTime = Duration.seconds(60)
 
+    /// Whom `https` trusts, and who it is.
+    public var tls = TLSConfiguration()
+
+    /// Which requests go through a proxy: unless set, those that the environment's variables name.
+    public var proxy = ProxyConfiguration.environment
+
     /// The path of a Unix domain socket to which all requests go, whatever host their URLs name.
     public var unixSocketPath: String?
 

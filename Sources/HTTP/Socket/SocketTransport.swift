@@ -32,7 +32,7 @@ public final class SocketTransport: HTTPTransport {
     self.configuration = configuration
     engine = SocketEngine(
       limits: .init(perRoute: configuration.maximumConnectionsPerOrigin, total: configuration.maximumConnections),
-      idleTime: configuration.idleTime, makePoller: makePoller)
+      idleTime: configuration.idleTime, tls: configuration.tls, makePoller: makePoller)
   }
 
   deinit {
@@ -44,10 +44,13 @@ public final class SocketTransport: HTTPTransport {
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
-        let exchange = try SocketExchange(
-          request, route: try route(of: request), writer: RequestWriter(), observer: observer)
+        let (route, writer) = try route(of: request)
+        let exchange = try SocketExchange(request, route: route, writer: writer, observer: observer)
         engine.start(exchange)
-        return Disposables.create { [self] in engine.cancel(exchange) }
+        return Disposables.create { [self] in
+          exchange.stop()
+          engine.cancel(exchange)
+        }
       } catch {
         observer.onError(error.named(request.operationName))
         return Disposables.create()
@@ -61,13 +64,22 @@ public final class SocketTransport: HTTPTransport {
     await withCheckedContinuation { continuation in engine.shutDown { continuation.resume() } }
   }
 
-  private func route(of request: HTTPRequest) throws(RequestError) -> Route {
+  private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
     let isSecure = request.url.scheme?.lowercased() == "https"
-    guard !isSecure else {
-      throw RequestError(.insecure, "This transport does not speak TLS.")
-    }
-    return Route(
+    var route = Route(
       host: request.url.hostForHTTP, port: request.url.port ?? (isSecure ? 443 : 80), isSecure: isSecure,
       unixPath: configuration.unixSocketPath)
+    var writer = RequestWriter(defaults: [("Accept-Encoding", ContentCoding.accepted)])
+    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: request.url) else {
+      return (route, writer)
+    }
+    if isSecure {
+      route.tunnel = proxy
+    } else {
+      route = Route(host: proxy.host, port: proxy.port, isSecure: false)
+      writer.form = .absolute
+      writer.proxyAuthorization = proxy.authorization
+    }
+    return (route, writer)
   }
 }

@@ -42,7 +42,7 @@ public struct APIClient: Sendable {
   /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or holds credentials, and
   /// for an `http` URL to another host than this machine unless `allowsCleartext`: anybody on the way could read it.
   public init(
-    baseURL: URL, transport: any HTTPTransport = URLSessionTransport(),
+    baseURL: URL, transport: any HTTPTransport = .platform(),
     defaultHeaders: HTTPHeaders = .platform(),
     middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
     timeouts: HTTPTimeouts = HTTPTimeouts(), allowsCleartext: Bool = false

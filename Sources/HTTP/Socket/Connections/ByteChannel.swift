@@ -13,6 +13,9 @@ protocol ByteChannel: AnyObject {
 
   /// What has happened since the last reading, without reading.
   func condition() -> Socket.Condition
+
+  /// Tells the peer that nothing more comes, where there is a way to say so before the socket is closed.
+  func close()
 }
 
 enum ReadOutcome {

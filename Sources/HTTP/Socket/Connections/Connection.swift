@@ -19,7 +19,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   // On the loop's thread alone.
   private var engine: SocketEngine?
   private var loop: EventLoop?
-  private var attempt: ConnectionAttempt?
+  private var opening: ConnectionOpening?
   private var open: OpenSocket?
   private var parser: ResponseParser?
   private var isPaused = false
@@ -91,18 +91,18 @@ final class Connection: LoopHandler, @unchecked Sendable {
   func open(by engine: SocketEngine, on loop: EventLoop) {
     self.engine = engine
     self.loop = loop
-    let attempt = ConnectionAttempt(route, loop: loop, resolver: engine.resolver) { [weak self] in self?.didOpen($0) }
-    self.attempt = attempt
-    attempt.start()
+    let opening = ConnectionOpening(route, by: engine, on: loop) { [weak self] in self?.didOpen($0) }
+    self.opening = opening
+    opening.start()
   }
 
-  private func didOpen(_ result: Result<OpenSocket, RequestError>) {
-    attempt = nil
+  private func didOpen(_ result: Result<OpenConnection, RequestError>) {
+    opening = nil
     switch result {
-    case .success(let open):
-      self.open = open
-      loop?.hand(open.token, to: self)
-      lock.withLock { channel = PlainChannel(open.socket) }
+    case .success(let opened):
+      open = opened.socket
+      loop?.hand(opened.socket.token, to: self)
+      lock.withLock { channel = opened.channel }
       engine?.didOpen(self)
       // What came while nobody looked has had its event.
       read()
@@ -123,7 +123,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Writes on.
   func flush() {
     let start: Start? = lock.withLock {
-      guard let channel, writeError == nil, exchange != nil, !outbound.isEmpty else { return nil }
+      guard let channel, writeError == nil else { return nil }
       let before = outbound.count
       let start = write(channel)
       if outbound.count > before { exchange?.noteSign() }
@@ -204,7 +204,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
     parser = nil
     let isWritten = lock.withLock {
       self.exchange = nil
-      let isWritten = outbound.isEmpty && writeError == nil
+      var isWritten = outbound.isEmpty && writeError == nil
+      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
       outbound = Outbound()
       hasSent = false
       isUsed = true
@@ -226,10 +227,11 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Closes.
   func close() {
-    attempt?.cancel()
-    attempt = nil
+    opening?.cancel()
+    opening = nil
     parser = nil
     lock.withLock {
+      channel?.close()
       channel = nil
       exchange = nil
       outbound = Outbound()

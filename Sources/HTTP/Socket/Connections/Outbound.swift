@@ -9,7 +9,7 @@ struct Outbound {
   init() {}
 
   /// Takes the head with the start of the body, and the rest of it.
-  init(_ first: [UInt8], _ rest: Data) {
+  init(_ first: [UInt8], _ rest: Data = Data()) {
     self.first = first
     self.rest = rest
   }

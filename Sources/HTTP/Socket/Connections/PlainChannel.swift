@@ -26,6 +26,8 @@ final class PlainChannel: ByteChannel {
   func flush() -> FlushOutcome { .done }
 
   func condition() -> Socket.Condition { socket.condition() }
+
+  func close() {}
 }
 
 extension RequestError {

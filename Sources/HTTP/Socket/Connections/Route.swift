@@ -11,12 +11,7 @@ struct Route: Hashable, Sendable {
 
   /// The path of a Unix domain socket, in the place of the network.
   var unixPath: String?
-}
 
-extension Route: CustomStringConvertible {
-  /// The server for people.
-  var description: String {
-    let name = host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)"
-    return unixPath.map { "\(name) (\($0))" } ?? name
-  }
+  /// The proxy that is asked for a tunnel to the server.
+  var tunnel: ProxyServer?
 }

@@ -1,12 +1,14 @@
 import Foundation
 
-/// Opens one connection: looks the name up, and races the addresses. Belongs to the loop's thread.
+/// Connects a socket: looks the name up, and races the addresses. Belongs to the loop's thread.
 final class ConnectionAttempt: @unchecked Sendable {
   /// How an attempt may end: with a socket that the loop watches, or an error.
   typealias Completion = (Result<OpenSocket, RequestError>) -> Void
 
   /// Everything is touched on the loop's thread alone.
-  private let route: Route
+  private let host: String
+  private let port: Int
+  private let unixPath: String?
   private let loop: EventLoop
   private let resolver: AddressResolver
   private var completion: Completion?
@@ -14,30 +16,29 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var candidates: [Candidate] = []
   private var timers: [Int] = []
 
-  /// No attempt lasts longer than this, though nobody waits for it any more.
-  private static let longest = Duration.seconds(120)
-
-  init(_ route: Route, loop: EventLoop, resolver: AddressResolver, _ completion: @escaping Completion) {
-    self.route = route
+  /// A `unixPath` stands in the place of host and port.
+  init(
+    host: String, port: Int, unixPath: String?, loop: EventLoop, resolver: AddressResolver,
+    _ completion: @escaping Completion
+  ) {
+    self.host = host
+    self.port = port
+    self.unixPath = unixPath
     self.loop = loop
     self.resolver = resolver
     self.completion = completion
   }
 
   func start() {
-    timers.append(
-      loop.schedule(at: .now + Self.longest) { [weak self] in
-        self?.finish(.failure(RequestError(.cannotConnect, "It took too long to connect.")))
-      })
-    if let path = route.unixPath {
+    if let path = unixPath {
       guard let address = SocketAddress(unixPath: path) else {
         return finish(.failure(RequestError(.cannotConnect, "'\(path)' is no path for a Unix domain socket.")))
       }
       run(ConnectionRace([address]))
-    } else if let address = SocketAddress(numericHost: route.host, port: route.port) {
+    } else if let address = SocketAddress(numericHost: host, port: port) {
       run(ConnectionRace([address]))
     } else {
-      resolver.lookUp(route.host, port: route.port) { [self] result in
+      resolver.lookUp(host, port: port) { [self] result in
         loop.submit { [self] in didLookUp(result) }
       }
     }
@@ -56,7 +57,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       run(ConnectionRace(addresses))
     case .failure(let error):
       finish(
-        .failure(RequestError(.cannotConnect, "The host '\(route.host)' was not found: \(error).", cause: error)))
+        .failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: error)))
     }
   }
 
@@ -107,8 +108,9 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func failAll() {
+    let place = unixPath ?? (host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
     let reasons = race.failures.isEmpty ? "it has no addresses" : race.failures.joined(separator: "; ")
-    finish(.failure(RequestError(.cannotConnect, "Cannot connect to \(route): \(reasons).")))
+    finish(.failure(RequestError(.cannotConnect, "Cannot connect to \(place): \(reasons).")))
   }
 
   private func finish(_ result: Result<OpenSocket, RequestError>) {
