@@ -18,7 +18,8 @@ let package = Package(
   targets: [
     .target(name: "Streams"),
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
-    .target(name: "HTTP", dependencies: ["Streams"]),
+    .target(name: "CLinux"),
+    .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
     .target(name: "Models"),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
@@ -26,6 +27,7 @@ let package = Package(
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "HTTPTests", dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport"]),
@@ -36,6 +38,11 @@ let package = Package(
     .testTarget(
       name: "RepositoryTests",
       dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
+    .testTarget(
+      name: "ReadmeTests",
+      dependencies: [
+        "HTTP", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
+      ]),
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),

@@ -1,1 +1,1 @@
-// placeholder
+// The repository's tests.

@@ -1,0 +1,34 @@
+public import Models
+public import Networking
+import Repository
+public import Streams
+
+/// A shop's books: searches are kept under their text, so that screens can watch them.
+public struct Bookshop: Sendable {
+  private let client: APIClient
+  private let searches = InMemoryDataStore<String, BookPage>()
+
+  /// Asks a server through a client.
+  public init(client: APIClient) {
+    self.client = client
+  }
+
+  /// The latest first page for a text, and each new one.
+  public func results(for text: String) -> Observable<BookPage> {
+    searches.values(for: text)
+  }
+
+  /// Looks for books, and tells who watches the text.
+  public func search(_ text: String, sort: SearchBooksSession.Sort? = nil) -> Observable<BookPage> {
+    let session = SearchBooksSession(text: text, sort: sort)
+    return session.post(on: client)
+      .map { try session.data(of: $0).searchBooks }
+      .do(onNext: { [searches] in searches.save($0, for: text) })
+  }
+
+  /// Reserves a book.
+  public func reserve(isbn: String, note: GraphQLNullable<String> = .absent) -> Observable<Book> {
+    let session = ReserveSession(isbn: isbn, note: note)
+    return session.post(on: client).map { try session.data(of: $0).reserve }
+  }
+}

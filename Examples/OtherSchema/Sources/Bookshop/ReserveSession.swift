@@ -1,0 +1,31 @@
+import Models
+public import Networking
+
+/// Puts a book on the reader's list.
+public struct ReserveSession: GraphQLSession {
+  /// What the mutation takes.
+  public struct Variables: Encodable, Sendable {
+    let isbn: String
+    let note: GraphQLNullable<String>
+  }
+
+  /// What the mutation gives.
+  public struct ResponseData: Decodable, Sendable {
+    let reserve: Book
+  }
+
+  /// The document.
+  public static let query: GraphQLDocument = """
+    mutation reserve($isbn: ID!, $note: String) {
+      reserve(isbn: $isbn, note: $note) { isbn title publishedAt priceInCents note }
+    }
+    """
+
+  /// What this reservation takes.
+  public let variables: Variables
+
+  /// Reserves a book; the note is kept (`absent`), taken away (`null`) or replaced.
+  public init(isbn: String, note: GraphQLNullable<String> = .absent) {
+    variables = Variables(isbn: isbn, note: note)
+  }
+}

@@ -1,0 +1,31 @@
+/// A coding of a body that can be taken off (RFC 9110, section 8.4.1).
+package enum ContentCoding: Hashable, Sendable {
+  /// RFC 1952; also under its old name `x-gzip`.
+  case gzip
+
+  /// RFC 1950 (zlib), and RFC 1951 without its wrapping, as some servers send it and browsers accept it.
+  case deflate
+
+  /// What to ask a server for with `Accept-Encoding`: `identity` where the system has no zlib.
+  package static var accepted: String {
+    Inflater.isAvailable ? "gzip, deflate" : "identity"
+  }
+
+  /// The coding of an answer with these headers; `nil` where the body is as it is.
+  ///
+  /// Throws `badResponse` for a coding that was not asked for, and for more than one.
+  package init?(of headers: HTTPHeaders) throws(RequestError) {
+    let codings = headers.values(of: "Content-Encoding")
+      .flatMap { $0.split(separator: ",") }
+      .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
+      .filter { !$0.isEmpty && $0 != "identity" }
+    if codings.isEmpty { return nil }
+    switch (codings, Inflater.isAvailable) {
+    case (["gzip"], true), (["x-gzip"], true): self = .gzip
+    case (["deflate"], true): self = .deflate
+    default:
+      throw RequestError(
+        .badResponse, "The answer is coded as '\(codings.joined(separator: ", "))', which was not asked for.")
+    }
+  }
+}

@@ -1,0 +1,102 @@
+extension StringProtocol {
+  /// The text with all that could drive a terminal, forge a line of a log, hide, or reorder what is read, written out
+  /// as in a Swift literal: ESC as `\u{1B}`, a line break as `\n`.
+  ///
+  /// Written out are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
+  /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers) but for those
+  /// that a script or an emoji needs where they stand. Of the marks on one letter the first eight are kept.
+  ///
+  /// - Parameter limit: The most bytes that are kept; a text that is longer is cut between characters, and ends in `…`.
+  public func harmless(upTo limit: Int = .max) -> String {
+    // Most text is short and printable ASCII, which stays as it is.
+    if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
+    var result = ""
+    var index = startIndex
+    while index < endIndex {
+      let end = result.endIndex
+      let cluster = self[index]
+      index = self.index(after: index)
+      let next = index < endIndex ? self[index].unicodeScalars.first : nil
+      cluster.appendHarmless(to: &result, before: next)
+      if result.utf8.count > limit { return result[..<end] + "…" }
+    }
+    return result
+  }
+}
+
+extension Character {
+  private static let markLimit = 8
+
+  fileprivate func appendHarmless(to result: inout String, before next: Unicode.Scalar?) {
+    let scalars = Array(unicodeScalars)
+    var marks = 0
+    for (position, scalar) in scalars.enumerated() {
+      if scalar.isMark { marks += 1 }
+      let isSafe =
+        scalar.isVisible
+        || scalar.isNeeded(
+          after: position > 0 ? scalars[position - 1] : nil, base: scalars[0],
+          before: position + 1 < scalars.count ? scalars[position + 1] : nil, orAcross: next)
+      if isSafe && marks <= Self.markLimit {
+        result.unicodeScalars.append(scalar)
+      } else {
+        result += scalar.writtenOut
+      }
+    }
+  }
+}
+
+extension Unicode.Scalar {
+  fileprivate var isMark: Bool {
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark: true
+    default: false
+    }
+  }
+
+  /// Whether the scalar shows itself, and does nothing else.
+  fileprivate var isVisible: Bool {
+    switch properties.generalCategory {
+    case .control, .lineSeparator, .paragraphSeparator: return false
+    default: break
+    }
+    // The annotation marks are invisible, too, though they are not on Unicode's list.
+    return !properties.isDefaultIgnorableCodePoint && !(0xFFF9...0xFFFB).contains(value)
+  }
+
+  /// Whether an invisible scalar belongs where it stands: between the two scalars, in a cluster with the base.
+  ///
+  /// - Parameter next: The first scalar of the following cluster.
+  fileprivate func isNeeded(
+    after previous: Unicode.Scalar?, base: Unicode.Scalar, before following: Unicode.Scalar?,
+    orAcross next: Unicode.Scalar?
+  ) -> Bool {
+    guard let previous else { return false }
+    switch value {
+    case 0x200C, 0x200D:
+      // Persian and the scripts of India spell with joiners between letters (UAX #31, section 2.3).
+      if base.spellsWithJoiners, (following ?? next)?.spellsWithJoiners == true { return true }
+      return value == 0x200D && base.properties.isEmoji && following?.properties.isEmoji == true
+    case 0xFE00...0xFE0F, 0xE0100...0xE01EF:
+      return !previous.properties.isVariationSelector
+    case 0xE0020...0xE007F:
+      return base.value == 0x1F3F4  // The flag of a region: a black flag and tags (UTS #51, annex C).
+    case 0x115F...0x1160:
+      return true  // They hold the place of a letter in a syllable of old Hangul.
+    default:
+      return false
+    }
+  }
+
+  private var spellsWithJoiners: Bool { (0x0600...0x1CFF).contains(value) }
+
+  /// The scalar as in a Swift literal.
+  fileprivate var writtenOut: String {
+    switch self {
+    case "\n": "\\n"
+    case "\r": "\\r"
+    case "\t": "\\t"
+    default: "\\u{\(String(value, radix: 16, uppercase: true))}"
+    }
+  }
+}

@@ -1,0 +1,25 @@
+public import Streams
+
+/// Stands between a client and its transport: sees each request on its way out, and the parts of its answer.
+///
+/// Write a middleware for what concerns the messages, whatever moves them: headers, logs, retries. What concerns a
+/// session's decoded answer belongs into a `SessionInterceptor` of the module Networking.
+public protocol HTTPMiddleware: Sendable {
+  /// Gives the answer to a request: by calling `next` once, several times or not at all, with this request or another.
+  ///
+  /// Must not block; what it returns keeps the rules of ``HTTPTransport/send(_:)``.
+  func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart>
+}
+
+extension HTTPTransport {
+  /// Sends a request through middlewares, the first of them outermost.
+  public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
+    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.send($0) }
+    let chain = middlewares.reversed().reduce(transport) { next, middleware in
+      { request in middleware.intercept(request, next: next) }
+    }
+    return chain(request)
+  }
+}

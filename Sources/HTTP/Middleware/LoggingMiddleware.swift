@@ -1,0 +1,82 @@
+import Foundation
+public import Streams
+
+/// Tells of each exchange in lines of text: what is sent, and how it ended.
+///
+/// A line holds method, address, operation, status, sizes and times. Bodies and the values of URL queries are never
+/// shown, nor the values of headers that are not known to be public, so that a log holds no secret. Put it after the
+/// middlewares that add secrets: those it sees are found in the answer too.
+public struct LoggingMiddleware: HTTPMiddleware {
+  /// How much to tell.
+  public enum Detail: Sendable {
+    /// A line when a request is sent, and one when it ends.
+    case lines
+    /// The lines, and the header fields of request and answer.
+    case headers
+  }
+
+  private let detail: Detail
+  private let log: @Sendable (String) -> Void
+
+  /// Takes the closure that gets each line, which is called on the exchange's queue.
+  public init(detail: Detail = .lines, log: @escaping @Sendable (String) -> Void) {
+    self.detail = detail
+    self.log = log
+  }
+
+  /// Sends the request on, and tells of it.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    Observable.deferred {
+      let name = request.operationName.map { "\($0.harmless(upTo: 128)) " } ?? ""
+      let record = Locked(Record())
+      let redactor = Redactor(secretsOf: request)
+      let clock = ContinuousClock()
+      let start = clock.now
+      let time = { @Sendable in (clock.now - start).inMilliseconds }
+      log("\(name)-> \(request.method) \(request.url.shownSafely), \(request.body?.count ?? 0) bytes")
+      logFields(of: request.headers, by: redactor, prefix: "\(name)->")
+      return next(request).do(
+        onNext: { part in
+          switch part {
+          case .head(let head):
+            record.withLock { $0.status = head.status }
+            logFields(of: head.headers, by: redactor, prefix: "\(name)<-")
+          case .body(let piece):
+            record.withLock { $0.bytes += piece.count }
+          }
+        },
+        onError: { error in
+          record.withLock { $0.isEnded = true }
+          log("\(name)<- failed after \(time()): \(redactor.redact("\(RequestError(wrapping: error))"))")
+        },
+        onCompleted: {
+          let (status, bytes) = record.withLock { record in
+            record.isEnded = true
+            return (record.status, record.bytes)
+          }
+          log("\(name)<- \(status), \(bytes) bytes, \(time())")
+        },
+        onDispose: {
+          if !record.withLock({ $0.isEnded }) { log("\(name)<- stopped after \(time())") }
+        })
+    }
+  }
+
+  /// What is known of an exchange.
+  private struct Record {
+    var status = 0
+    var bytes = 0
+    var isEnded = false
+  }
+
+  private func logFields(of headers: HTTPHeaders, by redactor: Redactor, prefix: String) {
+    guard detail == .headers else { return }
+    for field in headers { log("\(prefix)   \(redactor.redact(field.description).harmless(upTo: 512))") }
+  }
+}
+
+extension Duration {
+  fileprivate var inMilliseconds: String { "\(Int(self / .milliseconds(1))) ms" }
+}

@@ -1,0 +1,190 @@
+/// The functions of the system's OpenSSL 3 that TLS needs, each as its manual page declares it; none is variadic.
+///
+/// The library guards its own state (openssl-threads(7)); each kind of object says for itself who may touch it.
+package final class OpenSSL: Sendable {
+  typealias Handle = OpaquePointer
+  typealias Pointer = UnsafeMutableRawPointer
+  typealias Text = UnsafePointer<CChar>
+  typealias VerifyCallback = @convention(c) @Sendable (Handle?, Pointer?) -> CInt
+  typealias CertificateCallback = @convention(c) @Sendable (Handle?, Pointer?) -> CInt
+  typealias NewSessionCallback = @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  typealias PasswordCallback = @convention(c) @Sendable (UnsafeMutablePointer<CChar>?, CInt, CInt, Pointer?) -> CInt
+
+  // SSL_CTX
+  let clientMethod: @convention(c) @Sendable () -> Handle?
+  let contextNew: @convention(c) @Sendable (Handle?) -> Handle?
+  let contextFree: @convention(c) @Sendable (Handle?) -> Void
+  let contextControl: @convention(c) @Sendable (Handle?, CInt, CLong, Pointer?) -> CLong
+  let contextSetOptions: @convention(c) @Sendable (Handle?, UInt64) -> UInt64
+  let contextSetVerify: @convention(c) @Sendable (Handle?, CInt, Pointer?) -> Void
+  let contextSetVerifyCallback: @convention(c) @Sendable (Handle?, VerifyCallback?, Pointer?) -> Void
+  let contextSetCertificateCallback: @convention(c) @Sendable (Handle?, CertificateCallback?, Pointer?) -> Void
+  let contextSetNewSessionCallback: @convention(c) @Sendable (Handle?, NewSessionCallback?) -> Void
+  let contextSetDefaultVerifyPaths: @convention(c) @Sendable (Handle?) -> CInt
+  let contextStore: @convention(c) @Sendable (Handle?) -> Handle?
+  let contextParameters: @convention(c) @Sendable (Handle?) -> Handle?
+  let contextUseCertificate: @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  let contextUsePrivateKey: @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  let contextCheckPrivateKey: @convention(c) @Sendable (Handle?) -> CInt
+  let contextSetProtocols: @convention(c) @Sendable (Handle?, UnsafePointer<UInt8>?, CUnsignedInt) -> CInt
+
+  // SSL
+  let sessionNew: @convention(c) @Sendable (Handle?) -> Handle?
+  let sessionFree: @convention(c) @Sendable (Handle?) -> Void
+  let sessionControl: @convention(c) @Sendable (Handle?, CInt, CLong, Pointer?) -> CLong
+  let setBIOs: @convention(c) @Sendable (Handle?, Handle?, Handle?) -> Void
+  let setConnectState: @convention(c) @Sendable (Handle?) -> Void
+  let setHost: @convention(c) @Sendable (Handle?, Text?) -> CInt
+  let setHostFlags: @convention(c) @Sendable (Handle?, CUnsignedInt) -> Void
+  let parameters: @convention(c) @Sendable (Handle?) -> Handle?
+  let setData: @convention(c) @Sendable (Handle?, CInt, Pointer?) -> CInt
+  let data: @convention(c) @Sendable (Handle?, CInt) -> Pointer?
+  let handshake: @convention(c) @Sendable (Handle?) -> CInt
+  let read: @convention(c) @Sendable (Handle?, Pointer?, Int, UnsafeMutablePointer<Int>) -> CInt
+  let write: @convention(c) @Sendable (Handle?, UnsafeRawPointer?, Int, UnsafeMutablePointer<Int>) -> CInt
+  let shutdown: @convention(c) @Sendable (Handle?) -> CInt
+  let setShutdown: @convention(c) @Sendable (Handle?, CInt) -> Void
+  let error: @convention(c) @Sendable (Handle?, CInt) -> CInt
+  let verifyResult: @convention(c) @Sendable (Handle?) -> CLong
+  let version: @convention(c) @Sendable (Handle?) -> Text?
+  let selectedProtocol:
+    @convention(c) @Sendable (
+      Handle?, UnsafeMutablePointer<UnsafePointer<UInt8>?>, UnsafeMutablePointer<CUnsignedInt>
+    ) -> Void
+
+  // SSL_SESSION
+  let setTicket: @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  let isReused: @convention(c) @Sendable (Handle?) -> CInt
+  let ticketFree: @convention(c) @Sendable (Handle?) -> Void
+  let ticketVersion: @convention(c) @Sendable (Handle?) -> CInt
+  let ticketIsResumable: @convention(c) @Sendable (Handle?) -> CInt
+
+  // BIO
+  let bioNew: @convention(c) @Sendable (Handle?) -> Handle?
+  let bioMemory: @convention(c) @Sendable () -> Handle?
+  let bioOver: @convention(c) @Sendable (UnsafeRawPointer?, CInt) -> Handle?
+  let bioFree: @convention(c) @Sendable (Handle?) -> CInt
+  let bioWrite: @convention(c) @Sendable (Handle?, UnsafeRawPointer?, CInt) -> CInt
+  let bioRead: @convention(c) @Sendable (Handle?, Pointer?, CInt) -> CInt
+  let bioControl: @convention(c) @Sendable (Handle?, CInt, CLong, Pointer?) -> CLong
+
+  // X509
+  let storeAdd: @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  let parametersSetFlags: @convention(c) @Sendable (Handle?, CUnsignedLong) -> CInt
+  let parametersSetAddress: @convention(c) @Sendable (Handle?, Text?) -> CInt
+  let certificateFree: @convention(c) @Sendable (Handle?) -> Void
+  let certificateKey: @convention(c) @Sendable (Handle?) -> Handle?
+  let certificateExtension: @convention(c) @Sendable (Handle?, CInt, Pointer?, Pointer?) -> Handle?
+  let encodeKey: @convention(c) @Sendable (Handle?, UnsafeMutablePointer<UnsafeMutablePointer<UInt8>?>?) -> CInt
+  let verify: @convention(c) @Sendable (Handle?) -> CInt
+  let verifyErrorText: @convention(c) @Sendable (CLong) -> Text?
+  let verificationSetError: @convention(c) @Sendable (Handle?, CInt) -> Void
+  let verificationCertificate: @convention(c) @Sendable (Handle?) -> Handle?
+  let verificationChain: @convention(c) @Sendable (Handle?) -> Handle?
+  let verificationData: @convention(c) @Sendable (Handle?, CInt) -> Pointer?
+  let verificationSessionIndex: @convention(c) @Sendable () -> CInt
+  let generalName: @convention(c) @Sendable (Handle?, UnsafeMutablePointer<CInt>) -> Handle?
+  let generalNamesFree: @convention(c) @Sendable (Handle?) -> Void
+  let stringBytes: @convention(c) @Sendable (Handle?) -> UnsafePointer<UInt8>?
+  let stringCount: @convention(c) @Sendable (Handle?) -> CInt
+  let stackCount: @convention(c) @Sendable (Handle?) -> CInt
+  let stackValue: @convention(c) @Sendable (Handle?, CInt) -> Handle?
+
+  // PEM, EVP and ERR
+  let readCertificate: @convention(c) @Sendable (Handle?, Pointer?, PasswordCallback?, Pointer?) -> Handle?
+  let readPrivateKey: @convention(c) @Sendable (Handle?, Pointer?, PasswordCallback?, Pointer?) -> Handle?
+  let keyFree: @convention(c) @Sendable (Handle?) -> Void
+  let sha256: @convention(c) @Sendable () -> Handle?
+  let digest:
+    @convention(c) @Sendable (
+      UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedInt>?, Handle?, Handle?
+    ) -> CInt
+  let errorPeek: @convention(c) @Sendable () -> CUnsignedLong
+  let errorPeekLast: @convention(c) @Sendable () -> CUnsignedLong
+  let errorClear: @convention(c) @Sendable () -> Void
+  let errorReason: @convention(c) @Sendable (CUnsignedLong) -> Text?
+
+  init(ssl: DynamicLibrary, crypto: DynamicLibrary) throws(DynamicLibraryError) {
+    clientMethod = try ssl.function("TLS_client_method")
+    contextNew = try ssl.function("SSL_CTX_new")
+    contextFree = try ssl.function("SSL_CTX_free")
+    contextControl = try ssl.function("SSL_CTX_ctrl")
+    contextSetOptions = try ssl.function("SSL_CTX_set_options")
+    contextSetVerify = try ssl.function("SSL_CTX_set_verify")
+    contextSetVerifyCallback = try ssl.function("SSL_CTX_set_cert_verify_callback")
+    contextSetCertificateCallback = try ssl.function("SSL_CTX_set_cert_cb")
+    contextSetNewSessionCallback = try ssl.function("SSL_CTX_sess_set_new_cb")
+    contextSetDefaultVerifyPaths = try ssl.function("SSL_CTX_set_default_verify_paths")
+    contextStore = try ssl.function("SSL_CTX_get_cert_store")
+    contextParameters = try ssl.function("SSL_CTX_get0_param")
+    contextUseCertificate = try ssl.function("SSL_CTX_use_certificate")
+    contextUsePrivateKey = try ssl.function("SSL_CTX_use_PrivateKey")
+    contextCheckPrivateKey = try ssl.function("SSL_CTX_check_private_key")
+    contextSetProtocols = try ssl.function("SSL_CTX_set_alpn_protos")
+
+    sessionNew = try ssl.function("SSL_new")
+    sessionFree = try ssl.function("SSL_free")
+    sessionControl = try ssl.function("SSL_ctrl")
+    setBIOs = try ssl.function("SSL_set_bio")
+    setConnectState = try ssl.function("SSL_set_connect_state")
+    setHost = try ssl.function("SSL_set1_host")
+    setHostFlags = try ssl.function("SSL_set_hostflags")
+    parameters = try ssl.function("SSL_get0_param")
+    setData = try ssl.function("SSL_set_ex_data")
+    data = try ssl.function("SSL_get_ex_data")
+    handshake = try ssl.function("SSL_do_handshake")
+    read = try ssl.function("SSL_read_ex")
+    write = try ssl.function("SSL_write_ex")
+    shutdown = try ssl.function("SSL_shutdown")
+    setShutdown = try ssl.function("SSL_set_shutdown")
+    error = try ssl.function("SSL_get_error")
+    verifyResult = try ssl.function("SSL_get_verify_result")
+    version = try ssl.function("SSL_get_version")
+    selectedProtocol = try ssl.function("SSL_get0_alpn_selected")
+
+    setTicket = try ssl.function("SSL_set_session")
+    isReused = try ssl.function("SSL_session_reused")
+    ticketFree = try ssl.function("SSL_SESSION_free")
+    ticketVersion = try ssl.function("SSL_SESSION_get_protocol_version")
+    ticketIsResumable = try ssl.function("SSL_SESSION_is_resumable")
+
+    bioNew = try crypto.function("BIO_new")
+    bioMemory = try crypto.function("BIO_s_mem")
+    bioOver = try crypto.function("BIO_new_mem_buf")
+    bioFree = try crypto.function("BIO_free")
+    bioWrite = try crypto.function("BIO_write")
+    bioRead = try crypto.function("BIO_read")
+    bioControl = try crypto.function("BIO_ctrl")
+
+    storeAdd = try crypto.function("X509_STORE_add_cert")
+    parametersSetFlags = try crypto.function("X509_VERIFY_PARAM_set_flags")
+    parametersSetAddress = try crypto.function("X509_VERIFY_PARAM_set1_ip_asc")
+    certificateFree = try crypto.function("X509_free")
+    certificateKey = try crypto.function("X509_get_X509_PUBKEY")
+    certificateExtension = try crypto.function("X509_get_ext_d2i")
+    encodeKey = try crypto.function("i2d_X509_PUBKEY")
+    verify = try crypto.function("X509_verify_cert")
+    verifyErrorText = try crypto.function("X509_verify_cert_error_string")
+    verificationSetError = try crypto.function("X509_STORE_CTX_set_error")
+    verificationCertificate = try crypto.function("X509_STORE_CTX_get0_cert")
+    verificationChain = try crypto.function("X509_STORE_CTX_get0_chain")
+    verificationData = try crypto.function("X509_STORE_CTX_get_ex_data")
+    verificationSessionIndex = try ssl.function("SSL_get_ex_data_X509_STORE_CTX_idx")
+    generalName = try crypto.function("GENERAL_NAME_get0_value")
+    generalNamesFree = try crypto.function("GENERAL_NAMES_free")
+    stringBytes = try crypto.function("ASN1_STRING_get0_data")
+    stringCount = try crypto.function("ASN1_STRING_length")
+    stackCount = try crypto.function("OPENSSL_sk_num")
+    stackValue = try crypto.function("OPENSSL_sk_value")
+
+    readCertificate = try crypto.function("PEM_read_bio_X509")
+    readPrivateKey = try crypto.function("PEM_read_bio_PrivateKey")
+    keyFree = try crypto.function("EVP_PKEY_free")
+    sha256 = try crypto.function("EVP_sha256")
+    digest = try crypto.function("EVP_Digest")
+    errorPeek = try crypto.function("ERR_peek_error")
+    errorPeekLast = try crypto.function("ERR_peek_last_error")
+    errorClear = try crypto.function("ERR_clear_error")
+    errorReason = try crypto.function("ERR_reason_error_string")
+  }
+}

@@ -1,0 +1,120 @@
+import Foundation
+
+/// An `SSL_CTX` with a configuration in it.
+final class OpenSSLContext: @unchecked Sendable {
+  // The SSL_CTX is set up by `init` alone, and made for use by several threads after that (openssl-threads(7)).
+  let handle: OpenSSL.Handle
+  let library: OpenSSL
+  let pins: Set<PublicKeyPin>
+  let hasIdentity: Bool
+
+  init(_ configuration: TLSConfiguration) throws(RequestError) {
+    library = try OpenSSL.shared.get()
+    library.errorClear()
+    guard let handle = library.contextNew(library.clientMethod()) else {
+      throw RequestError(.insecure, "OpenSSL cannot make a context: \(library.lastReason().text).")
+    }
+    self.handle = handle
+    pins = configuration.pins
+    hasIdentity = configuration.identity != nil
+
+    let isTLS13 = configuration.minimumVersion == .tls13
+    try check(library.contextControl(handle, OpenSSL.Control.minimumVersion, isTLS13 ? 0x0304 : 0x0303, nil) == 1)
+    let protocols = [8] + Array("http/1.1".utf8)
+    try check(library.contextSetProtocols(handle, protocols, CUnsignedInt(protocols.count)) == 0)
+    _ = library.contextSetOptions(handle, OpenSSL.Setting.noRenegotiation)
+    _ = library.contextControl(handle, OpenSSL.Control.mode, OpenSSL.Setting.releaseBuffers, nil)
+    _ = library.contextControl(
+      handle, OpenSSL.Control.sessionCacheMode, OpenSSL.Setting.cacheForClientOutside, nil)
+
+    library.contextSetVerify(handle, OpenSSL.Setting.verifyPeer, nil)
+    // OpenSSL keeps the address of `self` as long as the SSL_CTX lives; each session holds `self`.
+    library.contextSetVerifyCallback(handle, TLSSession.verify, Unmanaged.passUnretained(self).toOpaque())
+    library.contextSetCertificateCallback(handle, TLSSession.noteCertificateRequest, nil)
+    library.contextSetNewSessionCallback(handle, TLSSession.keepTicket)
+    try add(configuration.trust)
+    if let identity = configuration.identity { try use(identity) }
+  }
+
+  deinit {
+    library.contextFree(handle)
+  }
+
+  private func add(_ trust: CertificateTrust) throws(RequestError) {
+    if trust.includesSystem { try check(library.contextSetDefaultVerifyPaths(handle) == 1) }
+    let store = library.contextStore(handle)
+    for pem in trust.authorities {
+      let certificates = try certificates(in: pem)
+      defer { certificates.forEach(library.certificateFree) }
+      for certificate in certificates { try check(library.storeAdd(store, certificate) == 1, in: pem) }
+    }
+    // What the user trusts need not be the root of a chain.
+    try check(
+      library.parametersSetFlags(library.contextParameters(handle), OpenSSL.Setting.acceptPartialChains) == 1)
+  }
+
+  private func use(_ identity: ClientIdentity) throws(RequestError) {
+    let certificates = try certificates(in: identity.certificates)
+    defer { certificates.forEach(library.certificateFree) }
+    library.errorClear()
+    try check(library.contextUseCertificate(handle, certificates[0]) == 1, in: identity.certificates)
+    for certificate in certificates.dropFirst() {
+      let status = library.contextControl(
+        handle, OpenSSL.Control.addChainCertificate, 1, UnsafeMutableRawPointer(certificate))
+      try check(status == 1, in: identity.certificates)
+    }
+    let key = try privateKey(in: identity.privateKey)
+    defer { library.keyFree(key) }
+    library.errorClear()
+    guard library.contextUsePrivateKey(handle, key) == 1, library.contextCheckPrivateKey(handle) == 1 else {
+      throw RequestError(
+        .insecure, "The private key and the client certificate do not fit: \(library.lastReason().text).")
+    }
+  }
+
+  /// All certificates of a text, at least one; the caller frees them.
+  private func certificates(in pem: PEM) throws(RequestError) -> [OpenSSL.Handle] {
+    let bytes = try pem.read()
+    library.errorClear()
+    let certificates = withBIO(over: bytes) { bio in
+      Array(sequence(state: ()) { _ in self.library.readCertificate(bio, nil, noPassword, nil) })
+    }
+    // After the last certificate there is no start of another one; anything else is a broken one.
+    let reason = library.lastReason()
+    library.errorClear()
+    guard !certificates.isEmpty, reason.code == OpenSSL.Reason.noStartLine else {
+      certificates.forEach(library.certificateFree)
+      throw RequestError(.insecure, "There is no readable certificate in \(pem): \(reason.text).")
+    }
+    return certificates
+  }
+
+  /// The private key of a text; the caller frees it.
+  private func privateKey(in pem: PEM) throws(RequestError) -> OpenSSL.Handle {
+    let bytes = try pem.read()
+    library.errorClear()
+    guard let key = withBIO(over: bytes, { library.readPrivateKey($0, nil, noPassword, nil) }) else {
+      let reason = library.lastReason().text
+      let hint = "It must be there and not encrypted: 'openssl pkey -in KEY' takes a password off."
+      throw RequestError(.insecure, "There is no readable private key in \(pem): \(reason). \(hint)")
+    }
+    return key
+  }
+
+  private func withBIO<Result>(over bytes: Data, _ body: (OpenSSL.Handle?) -> Result) -> Result {
+    bytes.withUnsafeBytes { bytes in
+      let bio = library.bioOver(bytes.baseAddress, CInt(clamping: bytes.count))
+      defer { _ = library.bioFree(bio) }
+      return body(bio)
+    }
+  }
+
+  private func check(_ isFine: Bool, in pem: PEM? = nil) throws(RequestError) {
+    guard !isFine else { return }
+    let place = pem.map { " \($0)" } ?? ""
+    throw RequestError(.insecure, "OpenSSL does not take the configuration\(place): \(library.lastReason().text).")
+  }
+}
+
+/// Refuses to give a password; without this OpenSSL asks for one at the terminal.
+private let noPassword: OpenSSL.PasswordCallback = { _, _, _, _ in -1 }

@@ -1,0 +1,58 @@
+/// Keeps what servers gave to resume sessions with, which saves half the cost of a handshake.
+///
+/// By origin, as a resumed session is not verified anew: it stands for the verification of the host that gave it. A
+/// ticket is offered for an hour at most. For any thread.
+final class TicketStore: Sendable {
+  private static let originLimit = 256
+  private static let limitPerOrigin = 4
+  private static let lifetime = Duration.seconds(3600)
+
+  private let tickets = Locked<[String: [Ticket]]>([:])
+
+  /// Keeps a ticket; the oldest go where there are too many.
+  func add(_ ticket: Ticket, for origin: String) {
+    tickets.withLock { tickets in
+      if tickets[origin] == nil, tickets.count >= Self.originLimit {
+        let oldest = tickets.min { ($0.value.last?.birth ?? .now) < ($1.value.last?.birth ?? .now) }
+        if let oldest { tickets[oldest.key] = nil }
+      }
+      tickets[origin] = (tickets[origin, default: []] + [ticket]).suffix(Self.limitPerOrigin)
+    }
+  }
+
+  /// The newest ticket for an origin. One of TLS 1.3 is given out once (RFC 8446, appendix C.4).
+  func take(for origin: String) -> Ticket? {
+    tickets.withLock { tickets in
+      let usable = tickets[origin, default: []].filter { $0.birth.duration(to: .now) < Self.lifetime }
+      let newest = usable.last
+      let rest = newest?.isForOneUse == true ? usable.dropLast() : usable
+      tickets[origin] = rest.isEmpty ? nil : rest
+      return newest
+    }
+  }
+
+  /// Forgets what an origin gave.
+  func removeAll(for origin: String) {
+    tickets.withLock { $0[origin] = nil }
+  }
+}
+
+/// An `SSL_SESSION` that OpenSSL has handed over.
+final class Ticket: @unchecked Sendable {
+  // An SSL_SESSION is not changed once handed over; its count of references is atomic.
+  let handle: OpenSSL.Handle
+  let birth = ContinuousClock.now
+  let isForOneUse: Bool
+  private let library: OpenSSL
+
+  /// Takes over the caller's reference.
+  init(_ handle: OpenSSL.Handle, library: OpenSSL) {
+    self.handle = handle
+    self.library = library
+    isForOneUse = library.ticketVersion(handle) >= OpenSSL.Setting.tls13
+  }
+
+  deinit {
+    library.ticketFree(handle)
+  }
+}

@@ -1,0 +1,106 @@
+import Foundation
+import Streams
+
+/// One request under way in a `URLSession`: brings what the session tells to an observer, in order and on a queue of its
+/// own, and ends it where a deadline passes.
+final class Exchange: @unchecked Sendable {
+  // All variables are touched on `queue` alone, which is serial.
+  private let queue = DispatchQueue(label: "URLSessionTransport.Exchange")
+  private let request: HTTPRequest
+  private let observer: AnyObserver<HTTPResponsePart>
+  private var deadlines: ExchangeDeadlines
+  private var timer: (any DispatchSourceTimer)?
+  private var hasHead = false
+  private var isFinished = false
+
+  init(_ request: HTTPRequest, observer: AnyObserver<HTTPResponsePart>) {
+    self.request = request
+    self.observer = observer
+    deadlines = ExchangeDeadlines(request.timeouts, start: .now)
+  }
+
+  /// Begins to watch the deadlines.
+  func start() {
+    queue.async { [self] in
+      // Whether a connection stands, a URLSession does not say: where there is an idle deadline, silence is told by it.
+      if request.timeouts.idle != nil { deadlines.noteSign(at: .now) }
+      let timer = DispatchSource.makeTimerSource(queue: queue)
+      timer.setEventHandler { [weak self] in self?.checkDeadlines() }
+      self.timer = timer
+      checkDeadlines()
+      timer.activate()
+    }
+  }
+
+  /// Brings the head to the observer.
+  func didReceive(_ head: HTTPResponseHead) {
+    queue.async { [self] in deliver(head) }
+  }
+
+  /// Brings a piece of the body to the observer.
+  func didReceive(_ piece: Data) {
+    queue.async { [self] in
+      guard !isFinished, !piece.isEmpty else { return }
+      observer.onNext(.body(piece))
+      deadlines.noteSign(at: .now)
+    }
+  }
+
+  /// Ends the stream; a head that came with the end alone is brought first.
+  func didComplete(_ head: HTTPResponseHead?, error: RequestError?) {
+    queue.async { [self] in
+      guard !isFinished else { return }
+      if let head, !hasHead { deliver(head) }
+      finish(error)
+    }
+  }
+
+  /// Stops watching; for an observer that went away.
+  func stop() {
+    queue.async { [self] in
+      isFinished = true
+      timer?.cancel()
+      timer = nil
+    }
+  }
+
+  private func deliver(_ head: HTTPResponseHead) {
+    guard !isFinished else { return }
+    hasHead = true
+    deadlines.noteSign(at: .now)
+    // A URLSession takes codings off even where they were not asked for, without a limit to what they grow to.
+    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+      finish(RequestError(.badResponse, "The answer is coded as '\(coding)', which was not asked for."))
+    } else {
+      observer.onNext(.head(head))
+    }
+  }
+
+  private func checkDeadlines() {
+    guard !isFinished, let (phase, instant) = deadlines.next else { return }
+    let left = instant - .now
+    if left <= .zero {
+      finish(deadlines.error(for: phase, request))
+    } else {
+      timer?.schedule(deadline: .now() + left.dispatchInterval, leeway: .milliseconds(5))
+    }
+  }
+
+  private func finish(_ error: RequestError?) {
+    isFinished = true
+    timer?.cancel()
+    timer = nil
+    if let error {
+      observer.onError(error.named(request.operationName))
+    } else {
+      observer.onCompleted()
+    }
+  }
+}
+
+extension Duration {
+  /// The duration for Dispatch, cut at a year.
+  fileprivate var dispatchInterval: DispatchTimeInterval {
+    .nanoseconds(Int(min(self, .seconds(365 * 86400)) / .nanoseconds(1)))
+  }
+}

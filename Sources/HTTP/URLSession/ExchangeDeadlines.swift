@@ -1,0 +1,50 @@
+/// Which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a clock.
+struct ExchangeDeadlines {
+  typealias Instant = ContinuousClock.Instant
+
+  /// What an exchange may be waiting for.
+  enum Phase {
+    case connection, answer, end
+  }
+
+  private let timeouts: HTTPTimeouts
+  private let start: Instant
+  private var lastSign: Instant?
+
+  init(_ timeouts: HTTPTimeouts, start: Instant) {
+    self.timeouts = timeouts
+    self.start = start
+  }
+
+  /// Notes that the connection stands, or that the server has sent something.
+  mutating func noteSign(at instant: Instant) {
+    lastSign = instant
+  }
+
+  /// The deadline that comes first; `nil` where there is none.
+  var next: (phase: Phase, instant: Instant)? {
+    let end = timeouts.total.map { (phase: Phase.end, instant: start + $0) }
+    let other =
+      if let lastSign {
+        timeouts.idle.map { (phase: Phase.answer, instant: lastSign + $0) }
+      } else {
+        timeouts.connect.map { (phase: Phase.connection, instant: start + $0) }
+      }
+    guard let end, let other else { return end ?? other }
+    return end.instant < other.instant ? end : other
+  }
+
+  /// The error for a deadline that has passed.
+  func error(for phase: Phase, _ request: HTTPRequest) -> RequestError {
+    let (what, limit) =
+      switch phase {
+      case .connection: ("no connection", timeouts.connect)
+      case .answer: ("no sign of life", timeouts.idle)
+      case .end: ("no whole answer", timeouts.total)
+      }
+    let place = request.url.shownSafely
+    return RequestError(
+      .timedOut, "After \(limit ?? .zero) there was \(what) from '\(place)': try again, or allow more time.",
+      operationName: request.operationName)
+  }
+}

@@ -1,0 +1,170 @@
+import Foundation
+public import Streams
+
+#if canImport(FoundationNetworking)
+  import FoundationNetworking
+#endif
+
+/// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and timers.
+///
+/// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the answer's head, so
+/// that `idle` counts from the start, and `connect` holds where there is no `idle`. Calls come on a serial queue of the
+/// request's own.
+///
+/// What Foundation on Linux makes impossible (Swift 6.3):
+/// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge
+///   `Content-Length` ends the process.
+/// - There is no back-pressure: what a slow observer has not taken yet waits in memory.
+/// - Content codings such as gzip are not asked for, and refused: a truncated one would pass for whole.
+/// - Of the settings for TLS only the system's own certificate authorities are used, and verification is always on.
+/// - All requests of a process share one queue inside Foundation, at some 2,500 requests a second.
+public final class URLSessionTransport: HTTPTransport {
+  private let session: URLSession
+  private let delegate = SessionDelegate()
+
+  /// Makes a transport with connections of its own.
+  public init() {
+    let configuration = URLSessionConfiguration.ephemeral
+    // With a cache, cancelling a task that is just ending crashes; its key leaves out the query of a URL, too.
+    configuration.urlCache = nil
+    configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
+    configuration.httpCookieStorage = nil
+    configuration.httpShouldSetCookies = false
+    configuration.httpCookieAcceptPolicy = .never
+    configuration.urlCredentialStorage = nil
+    // Foundation's timers know whole seconds only; they must not come before our own.
+    configuration.timeoutIntervalForRequest = 365 * 86400
+    configuration.timeoutIntervalForResource = 365 * 86400
+    session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
+  }
+
+  deinit {
+    // Breaks the session's hold on its delegate. Whoever still waits for an answer keeps this object alive.
+    session.finishTasksAndInvalidate()
+  }
+
+  /// A cold stream of the answer's parts; see ``HTTPTransport/send(_:)``.
+  public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    Observable<HTTPResponsePart>.create { [self] observer in
+      do throws(RequestError) {
+        try request.checkFraming()
+      } catch {
+        observer.onError(error)
+        return Disposables.create()
+      }
+      let exchange = Exchange(request, observer: observer)
+      let task = session.dataTask(with: URLRequest(request))
+      delegate.add(exchange, for: task)
+      exchange.start()
+      task.resume()
+      return Disposables.create { [self] in
+        exchange.stop()
+        if delegate.remove(task) != nil { task.cancel() }
+      }
+    }
+  }
+}
+
+/// Takes what a session tells of its tasks to their exchanges.
+private final class SessionDelegate: NSObject, URLSessionDataDelegate {
+  private let exchanges = Locked<[Int: Exchange]>([:])
+
+  func add(_ exchange: Exchange, for task: URLSessionTask) {
+    let identifier = task.taskIdentifier
+    exchanges.withLock { $0[identifier] = exchange }
+  }
+
+  func remove(_ task: URLSessionTask) -> Exchange? {
+    let identifier = task.taskIdentifier
+    return exchanges.withLock { $0.removeValue(forKey: identifier) }
+  }
+
+  private func exchange(of task: URLSessionTask) -> Exchange? {
+    let identifier = task.taskIdentifier
+    return exchanges.withLock { $0[identifier] }
+  }
+
+  func urlSession(
+    _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
+    completionHandler: @escaping @Sendable (URLSession.ResponseDisposition) -> Void
+  ) {
+    if let head = HTTPResponseHead(response) { exchange(of: dataTask)?.didReceive(head) }
+    completionHandler(.allow)
+  }
+
+  func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
+    exchange(of: dataTask)?.didReceive(data)
+  }
+
+  func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
+    let head = task.response.flatMap { HTTPResponseHead($0) }
+    // A challenge that was rejected ends its task as cancelled, beside the answer that held the challenge.
+    let isRejectedChallenge = (error as? URLError)?.code == .cancelled && head != nil
+    remove(task)?.didComplete(head, error: isRejectedChallenge ? nil : error.map { RequestError(urlSession: $0) })
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
+    newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
+  ) {
+    // Foundation would send every header along, to whatever host, and lose the body.
+    completionHandler(nil)
+  }
+
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
+    completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
+  ) {
+    // A challenge that nobody answers would hang the task for ever.
+    let isTrust = challenge.protectionSpace.authenticationMethod == "NSURLAuthenticationMethodServerTrust"
+    completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
+  }
+}
+
+extension URLRequest {
+  fileprivate init(_ request: HTTPRequest) {
+    var url = request.url
+    if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
+      components.scheme = components.scheme?.lowercased()  // Foundation on Linux knows no "HTTP://"
+      url = components.url ?? url
+    }
+    self.init(url: url)
+    httpMethod = request.method.rawValue
+    httpBody = request.body
+    httpShouldHandleCookies = false
+    for field in request.headers { addValue(field.value, forHTTPHeaderField: field.name) }
+    setValue("identity", forHTTPHeaderField: "Accept-Encoding")
+  }
+}
+
+extension HTTPResponseHead {
+  fileprivate init?(_ response: URLResponse) {
+    guard let response = response as? HTTPURLResponse else { return nil }
+    let fields = response.allHeaderFields.compactMap { name, value in
+      (name as? String).map { HTTPField(received: $0, value: "\(value)") }
+    }
+    self.init(status: response.statusCode, headers: HTTPHeaders(fields.sorted { $0.name < $1.name }))
+  }
+}
+
+extension RequestError {
+  /// The error in this SDK's terms. On Linux the code is often a wrong one, and libcurl's text tells more.
+  fileprivate init(urlSession error: any Error) {
+    let text = error.localizedDescription
+    let kind: Kind =
+      switch (error as? URLError)?.code {
+      case .cannotConnectToHost, .cannotFindHost, .dnsLookupFailed, .notConnectedToInternet: .cannotConnect
+      case .timedOut: .timedOut
+      case .cancelled: .cancelled
+      case .secureConnectionFailed, .serverCertificateUntrusted, .serverCertificateHasBadDate,
+        .serverCertificateNotYetValid, .serverCertificateHasUnknownRoot, .clientCertificateRejected,
+        .clientCertificateRequired:
+        .insecure
+      case .badServerResponse where text != "Empty reply from server": .badResponse
+      case .unsupportedURL, .cannotParseResponse: .badResponse  // "Received HTTP/0.9 when not allowed"
+      case .unknown where text.hasPrefix("Too large response headers"): .badResponse
+      default: .connectionLost
+      }
+    self.init(kind, "\(text).")
+  }
+}

@@ -1,0 +1,87 @@
+/// One line of a message's head: a name and a value that are valid by RFC 9110, section 5.
+public struct HTTPField: Hashable, Sendable {
+  /// The name as it was given; names that differ in case alone are the same name.
+  public let name: String
+
+  /// The value, without white space around it.
+  public let value: String
+
+  /// Takes a name and a value.
+  ///
+  /// Throws `invalidRequest` where the name is no token, or the value holds a control character (a tab is one): such
+  /// a value could begin another header, or another request. The message shows neither the value nor what follows the
+  /// valid part of a name.
+  public init(name: String, value: String) throws(RequestError) {
+    guard name.isToken else {
+      let start = name.prefix { String($0).isToken }
+      throw RequestError(
+        .invalidRequest, "A header name that begins with '\(start)' is not valid: use letters, digits and '-' alone.")
+    }
+    guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+      throw RequestError(
+        .invalidRequest, "The value of the header '\(name)' holds a control character, such as a line break.")
+    }
+    self.init(received: name, value: value)
+  }
+
+  /// Takes a field as a peer sent it, which is not checked again.
+  package init(received name: String, value: String) {
+    self.name = name
+    self.value = String(value.trimming { $0 == " " || $0 == "\t" })
+  }
+
+  /// Takes a field that was checked, with a value that has no white space around it.
+  init(trimmedName name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+
+  /// Whether logs may show the value: whether the name is among those that carry no secrets.
+  public var isPublic: Bool { Self.publicNames.contains(name.lowercased()) }
+
+  private static let publicNames: Set<String> = [
+    "accept", "accept-encoding", "accept-language", "age", "allow", "cache-control", "connection", "content-encoding",
+    "content-language", "content-length", "content-type", "date", "etag", "expires", "host", "keep-alive",
+    "last-modified", "retry-after", "server", "traceparent", "transfer-encoding", "user-agent", "vary", "via",
+    "x-app-platform", "x-app-version", "x-os-version",
+  ]
+
+  /// Names are compared without regard to case, values with it.
+  public static func == (left: HTTPField, right: HTTPField) -> Bool {
+    left.hasName(right.name) && left.value == right.value
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(name.lowercased())
+    hasher.combine(value)
+  }
+
+  func hasName(_ other: String) -> Bool {
+    name.utf8.count == other.utf8.count
+      && zip(name.utf8, other.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && $0.isLetter && $1.isLetter) }
+  }
+}
+
+extension UInt8 {
+  fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+}
+
+extension StringProtocol {
+  fileprivate func trimming(_ isTrimmed: (Character) -> Bool) -> SubSequence {
+    let start = drop(while: isTrimmed)
+    guard let last = start.lastIndex(where: { !isTrimmed($0) }) else { return start.prefix(0) }
+    return start[...last]
+  }
+}
+
+extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The line, with a value that may be secret left out.
+  public var description: String { "\(name): \(isPublic ? value : Redactor.placeholder)" }
+
+  /// The same as `description`.
+  public var debugDescription: String { description }
+
+  /// What `dump` shows: the same as `description`.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "field", value: description)]) }
+}

@@ -1,0 +1,85 @@
+/// The header fields of a message: in order, names compared without regard to case, each checked when it is made.
+///
+/// A literal takes constants alone, so that nothing from outside gets in unchecked:
+///
+///     var headers: HTTPHeaders = ["Accept": "application/json"]
+///     try headers.set("Authorization", to: "Bearer \(token)")
+public struct HTTPHeaders: Hashable, Sendable {
+  private var fields: [HTTPField] = []
+
+  /// Makes an empty list.
+  public init() {}
+
+  /// Takes fields in order; several may have the same name.
+  public init(_ fields: some Sequence<HTTPField>) {
+    self.fields = Array(fields)
+  }
+
+  /// The value of the fields with this name, joined with commas where there are several (RFC 9110, section 5.3).
+  public subscript(name: String) -> String? {
+    let values = values(of: name)
+    return values.isEmpty ? nil : values.joined(separator: ", ")
+  }
+
+  /// The values of the fields with this name, in order.
+  public func values(of name: String) -> [String] {
+    fields.filter { $0.hasName(name) }.map(\.value)
+  }
+
+  /// Whether there is a field with this name.
+  public func contains(_ name: String) -> Bool {
+    fields.contains { $0.hasName(name) }
+  }
+
+  /// Puts one field in the place of all with this name; throws `invalidRequest` where it is not valid.
+  public mutating func set(_ name: String, to value: String) throws(RequestError) {
+    let field = try HTTPField(name: name, value: value)
+    remove(name)
+    fields.append(field)
+  }
+
+  /// Adds a field, beside those of the same name; throws `invalidRequest` where it is not valid.
+  public mutating func append(_ name: String, _ value: String) throws(RequestError) {
+    fields.append(try HTTPField(name: name, value: value))
+  }
+
+  /// Removes all fields with this name.
+  public mutating func remove(_ name: String) {
+    fields.removeAll { $0.hasName(name) }
+  }
+
+  /// These fields, and those of the other list whose names are not among these.
+  public func merging(missingFrom other: HTTPHeaders) -> HTTPHeaders {
+    HTTPHeaders(fields + other.filter { !contains($0.name) })
+  }
+}
+
+extension HTTPHeaders: RandomAccessCollection {
+  /// The position of the first field.
+  public var startIndex: Int { fields.startIndex }
+  /// The position after the last field.
+  public var endIndex: Int { fields.endIndex }
+  /// The field at a position.
+  public subscript(position: Int) -> HTTPField { fields[position] }
+}
+
+extension HTTPHeaders: ExpressibleByDictionaryLiteral {
+  /// Takes constants; one that is not valid is a programmer's mistake, and traps.
+  public init(dictionaryLiteral elements: (StaticString, StaticString)...) {
+    for (name, value) in elements {
+      do {
+        try append("\(name)", "\(value)")
+      } catch {
+        preconditionFailure("A header literal is not valid: \(error.message)")
+      }
+    }
+  }
+}
+
+extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
+  /// The fields, one a line, with values that may be secret left out.
+  public var description: String { fields.map(\.description).joined(separator: "\n") }
+
+  /// The same as `description`.
+  public var debugDescription: String { description }
+}

@@ -1,0 +1,50 @@
+/// A method that is valid by RFC 9110, section 9.1: a token, and case-sensitive.
+public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
+  /// The method as it is sent.
+  public let rawValue: String
+
+  /// Takes a method; one that is no token throws `invalidRequest`.
+  public init(_ rawValue: String) throws(RequestError) {
+    guard rawValue.isToken else {
+      throw RequestError(.invalidRequest, "'\(rawValue)' is no HTTP method: use letters, as in GET or POST.")
+    }
+    self.rawValue = rawValue
+  }
+
+  private init(known: StaticString) {
+    rawValue = "\(known)"
+  }
+
+  /// `GET`
+  public static let get = HTTPMethod(known: "GET")
+  /// `HEAD`
+  public static let head = HTTPMethod(known: "HEAD")
+  /// `POST`
+  public static let post = HTTPMethod(known: "POST")
+  /// `PUT`
+  public static let put = HTTPMethod(known: "PUT")
+  /// `PATCH`
+  public static let patch = HTTPMethod(known: "PATCH")
+  /// `DELETE`
+  public static let delete = HTTPMethod(known: "DELETE")
+  /// `OPTIONS`
+  public static let options = HTTPMethod(known: "OPTIONS")
+
+  /// The method as it is sent.
+  public var description: String { rawValue }
+}
+
+extension String {
+  /// Whether this is a token: letters, digits and a few signs, at least one (RFC 9110, section 5.6.2).
+  package var isToken: Bool {
+    !isEmpty
+      && utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"):
+          true
+        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
+        }
+      }
+  }
+}

@@ -1,0 +1,56 @@
+public import Foundation
+
+/// A request that a transport can send as it is.
+public struct HTTPRequest: Sendable {
+  /// The method.
+  public let method: HTTPMethod
+
+  /// Where it goes: an absolute `http` or `https` URL with a host.
+  public let url: URL
+
+  /// The header fields. The transport adds what frames the message, `Host` and `Content-Length`.
+  public var headers: HTTPHeaders
+
+  /// The whole body, where there is one.
+  public var body: Data?
+
+  /// The deadlines.
+  public var timeouts: HTTPTimeouts
+
+  /// The operation that this request carries, for errors, logs and metrics.
+  public var operationName: String?
+
+  /// Whether it may be sent a second time where the first may already have been carried out.
+  public var isReplayable: Bool
+
+  /// Makes a request.
+  ///
+  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, has no host, or holds a
+  /// user name, a password or a fragment: credentials belong into headers, where logs do not show them.
+  public init(
+    method: HTTPMethod, url: URL, headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
+    timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool = false
+  ) throws(RequestError) {
+    try url.checkForHTTP()
+    self.method = method
+    self.url = url
+    self.headers = headers
+    self.body = body
+    self.timeouts = timeouts
+    self.operationName = operationName
+    self.isReplayable = isReplayable
+  }
+}
+
+extension HTTPRequest {
+  /// Throws `invalidRequest` where a header would frame the message, which is the transport's part: two opinions
+  /// about where a body ends are how requests are smuggled (RFC 9112, section 11.2).
+  package func checkFraming() throws(RequestError) {
+    for name in ["Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer"]
+    where headers.contains(name) {
+      throw RequestError(
+        .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
+        operationName: operationName)
+    }
+  }
+}

@@ -1,0 +1,18 @@
+/// How long the parts of an exchange may take. `nil` means no bound; a duration of zero or less has already passed.
+public struct HTTPTimeouts: Hashable, Sendable {
+  /// From the start until the connection stands: 10 seconds unless set.
+  public var connect: Duration?
+
+  /// Between two signs of life from the server, once connected: 30 seconds unless set.
+  public var idle: Duration?
+
+  /// From the start to the end of the answer: 60 seconds unless set.
+  public var total: Duration?
+
+  /// Makes timeouts; what is not given keeps its default.
+  public init(connect: Duration? = .seconds(10), idle: Duration? = .seconds(30), total: Duration? = .seconds(60)) {
+    self.connect = connect
+    self.idle = idle
+    self.total = total
+  }
+}

@@ -1,0 +1,168 @@
+public import Foundation
+public import HTTP
+public import Streams
+
+/// Where sessions are sent, and how: a value that is configured once and passed in.
+///
+///     let client = try APIClient(baseURL: url)
+///     GetUser(id: "7").get(on: client)
+public struct APIClient: Sendable {
+  /// The URL that the paths of sessions are below; for GraphQL the endpoint itself.
+  public let baseURL: URL
+
+  /// Whether `http` may go to other hosts than this machine.
+  public let allowsCleartext: Bool
+
+  /// Moves the bytes.
+  public var transport: any HTTPTransport
+
+  /// Header fields for each request that has none of their name.
+  public var defaultHeaders: HTTPHeaders
+
+  /// See each request and answer as bytes; the first is outermost.
+  public var middlewares: [any HTTPMiddleware]
+
+  /// See each session's decoded answer; the first is outermost.
+  public var interceptors: [any SessionInterceptor]
+
+  /// The deadlines of each request.
+  public var timeouts: HTTPTimeouts
+
+  /// The greatest body of an answer, in bytes; 16 MiB unless set.
+  public var responseBodyLimit = 16 << 20
+
+  /// Writes bodies.
+  public var encoder: any BodyEncoder = FoundationJSON()
+
+  /// Reads bodies.
+  public var decoder: any BodyDecoder = FoundationJSON()
+
+  /// Makes a client.
+  ///
+  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or holds credentials, and
+  /// for an `http` URL to another host than this machine unless `allowsCleartext`: anybody on the way could read it.
+  public init(
+    baseURL: URL, transport: any HTTPTransport = .platform(),
+    defaultHeaders: HTTPHeaders = .platform(),
+    middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
+    timeouts: HTTPTimeouts = HTTPTimeouts(), allowsCleartext: Bool = false
+  ) throws(RequestError) {
+    self.baseURL = baseURL
+    self.transport = transport
+    self.defaultHeaders = defaultHeaders
+    self.middlewares = middlewares
+    self.interceptors = interceptors
+    self.timeouts = timeouts
+    self.allowsCleartext = allowsCleartext
+    try baseURL.checkForHTTP()
+    try checkCleartext(baseURL)
+  }
+
+  private func checkCleartext(_ url: URL) throws(RequestError) {
+    guard url.scheme?.lowercased() == "https" || url.isLoopback || allowsCleartext else {
+      throw RequestError(
+        .invalidRequest, "'\(url.shownSafely)' would send everything in clear text: use https, or allow it.")
+    }
+  }
+}
+
+extension APIClient {
+  /// Sends a session with a method: a cold stream of one element, as ``APISession`` says.
+  public func send<Session: APISession>(
+    _ session: Session, _ method: HTTPMethod
+  ) -> Observable<Session.ResponseType> {
+    let exchange: @Sendable (Session) -> Observable<Session.ResponseType> = { self.exchange($0, method) }
+    let chain = interceptors.reversed().reduce(exchange) { next, interceptor in
+      { session in interceptor.intercept(session, next: next) }
+    }
+    return chain(session)
+  }
+
+  private func exchange<Session: APISession>(
+    _ session: Session, _ method: HTTPMethod
+  ) -> Observable<Session.ResponseType> {
+    let name = session.operationName
+    return Observable<Session.ResponseType>.deferred {
+      let request = try request(of: session, method)
+      let parser = session.responseParser
+      let sent = SentFields()
+      return transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares + [sent])
+        .collect(upTo: responseBodyLimit)
+        .map { response in
+          do throws(RequestError) {
+            return try parser.parse(response, by: decoder)
+          } catch {
+            throw error.about(response, redactedBy: sent.redactor)
+          }
+        }
+    }.catch { .error(RequestError(wrapping: $0).named(name)) }
+  }
+
+  private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
+    do {
+      let request = try session.makeRequest(method, for: self)
+      try checkCleartext(request.url)
+      return request
+    } catch let error as EncodingError {
+      throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
+    }
+  }
+
+  /// The URL of a path below the base URL.
+  func url(forPath path: String) throws(RequestError) -> URL {
+    guard !path.isEmpty else { return baseURL }
+    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    guard path.isEncodedPath, !segments.contains("."), !segments.contains("..") else {
+      throw RequestError(
+        .invalidRequest, "'\(path)' is no path: percent-encode its segments, and leave out queries, '.' and '..'.")
+    }
+    guard var components = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else {
+      throw RequestError(.invalidRequest, "'\(baseURL.shownSafely)' cannot take a path.")
+    }
+    let base = components.percentEncodedPath[...]
+    components.percentEncodedPath =
+      (base.last == "/" ? base.dropLast() : base) + "/" + (path.first == "/" ? path.dropFirst() : path[...])
+    guard let url = components.url else {
+      throw RequestError(.invalidRequest, "'\(baseURL.shownSafely)' cannot take the path '\(path)'.")
+    }
+    return url
+  }
+}
+
+extension RequestError {
+  /// The error with what is known once an answer is there: its status and the start of its body, and nothing that
+  /// the request kept secret.
+  fileprivate func about(_ response: HTTPResponse, redactedBy redactor: Redactor) -> RequestError {
+    var error = self
+    error.message = redactor.redact(message)
+    error.status = status ?? response.head.status
+    error.cause = (cause as? GraphQLErrors)?.redacted(by: redactor) ?? cause
+    if [.httpStatus, .undecodable].contains(kind) { error.excerpt = redactor.excerpt(of: response.body) }
+    return error
+  }
+}
+
+extension String {
+  /// Whether the text is a path as RFC 3986, section 3.3 writes it.
+  fileprivate var isEncodedPath: Bool {
+    var bytes = utf8.makeIterator()
+    while let byte = bytes.next() {
+      switch byte {
+      case UInt8(ascii: "%"):
+        guard let high = bytes.next(), let low = bytes.next(), high.isHexDigit, low.isHexDigit else { return false }
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+        UInt8(ascii: "0")...UInt8(ascii: "9"):
+        continue
+      default:
+        guard "-._~!$&'()*+,;=:@/".utf8.contains(byte) else { return false }
+      }
+    }
+    return true
+  }
+}
+
+extension UInt8 {
+  fileprivate var isHexDigit: Bool {
+    (48...57).contains(self) || (65...70).contains(self & 0xDF)
+  }
+}

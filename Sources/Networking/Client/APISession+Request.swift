@@ -1,0 +1,52 @@
+import Foundation
+public import HTTP
+
+extension APISession {
+  /// The request by this session's path, headers and parameters: in the query for `GET`, `HEAD` and `DELETE`, in the
+  /// body for the other methods.
+  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+    var headers = headers
+    var url = try client.url(forPath: path)
+    var body: Data?
+    if !(parameters is NoParameters) {
+      if [.get, .head, .delete].contains(method) {
+        url = try url.adding(query: QueryEncoder.pairs(of: parameters, by: client.encoder))
+      } else {
+        let (data, contentType) = try bodyFormat.encode(parameters, client.encoder)
+        body = data
+        if !headers.contains("Content-Type") { try headers.set("Content-Type", to: contentType) }
+      }
+    } else if [.post, .put, .patch].contains(method) {
+      body = Data()
+    }
+    if !headers.contains("Accept") { try headers.set("Accept", to: responseParser.accept) }
+    return try HTTPRequest(
+      method: method, url: url, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
+      isReplayable: isReplayable(with: method))
+  }
+}
+
+extension URL {
+  /// The URL with more pairs in its query, each percent-encoded but for the unreserved characters (RFC 3986, 2.3).
+  func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
+    guard !pairs.isEmpty else { return self }
+    guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
+      throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
+    }
+    let query = pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+    components.percentEncodedQuery = [components.percentEncodedQuery, query].compactMap { $0 }.joined(separator: "&")
+    guard let url = components.url else {
+      throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
+    }
+    return url
+  }
+}
+
+extension String {
+  /// The text with all but the unreserved characters of RFC 3986, section 2.3 percent-encoded: fit to be one segment
+  /// of a path, or a name or a value in a query.
+  public var percentEncoded: String {
+    let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+    return addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
+  }
+}

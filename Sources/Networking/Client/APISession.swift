@@ -1,0 +1,84 @@
+public import HTTP
+public import Streams
+
+/// A request as a value: where it goes, what it carries, and how its answer is read.
+///
+/// A REST session is this much:
+///
+///     struct GetUser: APISession {
+///       typealias ResponseType = User
+///       let id: String
+///       var path: String { "users/\(id.percentEncoded)" }
+///     }
+///     GetUser(id: "7").get(on: client)      // Observable<User>
+///
+/// Each of the verbs gives a cold stream of one element: nothing is sent before somebody subscribes, and each
+/// subscriber sends anew. It calls back on the transport's queue, and fails with a ``RequestError`` that names the
+/// operation. For GraphQL there are ``GraphQLSession`` and what a document adds.
+public protocol APISession: Sendable {
+  /// What the answer is read as.
+  associatedtype ResponseType: Sendable
+
+  /// What the request carries: the query of a `GET`, `HEAD` or `DELETE`, the body of the others.
+  associatedtype Parameters: Encodable & Sendable = NoParameters
+
+  /// The name for errors and logs; the type's name unless given.
+  var operationName: String { get }
+
+  /// Where it goes, below the client's base URL: percent-encoded, without a query; empty, as it is unless given,
+  /// for the base URL itself.
+  var path: String { get }
+
+  /// Header fields of this request; they win over the client's own.
+  var headers: HTTPHeaders { get }
+
+  /// What the request carries; nothing unless given.
+  var parameters: Parameters { get }
+
+  /// The form in which a body carries the parameters; JSON unless given.
+  var bodyFormat: BodyFormat { get }
+
+  /// Whether the request may be sent again where the first may have been carried out, given the method; `GET` and
+  /// `HEAD` may unless a session says otherwise.
+  func isReplayable(with method: HTTPMethod) -> Bool
+
+  /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
+  var responseParser: ResponseParser<ResponseType> { get }
+
+  /// Makes the request; for sessions whose parameters travel in a form of their own.
+  func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest
+}
+
+extension APISession {
+  /// The type's name.
+  public var operationName: String { String(describing: Self.self) }
+  /// The base URL itself.
+  public var path: String { "" }
+  /// No fields.
+  public var headers: HTTPHeaders { HTTPHeaders() }
+  /// JSON.
+  public var bodyFormat: BodyFormat { .json }
+  /// `GET` and `HEAD` are.
+  public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
+
+  /// Sends the request with `GET`, the parameters in the URL's query.
+  public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, .get) }
+  /// Sends the request with `POST`, the parameters in the body.
+  public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, .post) }
+  /// Sends the request with `PUT`, the parameters in the body.
+  public func put(on client: APIClient) -> Observable<ResponseType> { client.send(self, .put) }
+  /// Sends the request with `PATCH`, the parameters in the body.
+  public func patch(on client: APIClient) -> Observable<ResponseType> { client.send(self, .patch) }
+  /// Sends the request with `DELETE`, the parameters in the URL's query.
+  public func delete(on client: APIClient) -> Observable<ResponseType> { client.send(self, .delete) }
+}
+
+extension APISession where Parameters == NoParameters {
+  /// Nothing.
+  public var parameters: NoParameters { NoParameters() }
+}
+
+extension APISession where ResponseType: Decodable {
+  /// JSON by the client's decoder.
+  public var responseParser: ResponseParser<ResponseType> { .json }
+}

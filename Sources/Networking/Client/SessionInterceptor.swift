@@ -1,0 +1,22 @@
+public import Streams
+
+/// Stands between a session and the client: sees the decoded answer, typed.
+///
+/// Write an interceptor for what answers mean: to replace one, delay it, fail it, or ask again. What concerns the
+/// messages themselves belongs into an `HTTPMiddleware` of the module HTTP.
+///
+///     struct SignInAgain: SessionInterceptor {
+///       func intercept<Session: APISession>(
+///         _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
+///       ) -> Observable<Session.ResponseType> {
+///         next(session).do(onError: { error in
+///           if ((error as? RequestError)?.cause as? EnvelopeFailure)?.code == "1001" { signIn() }
+///         })
+///       }
+///     }
+public protocol SessionInterceptor: Sendable {
+  /// Gives the answer to a session: by calling `next` once, several times or not at all. Must not block.
+  func intercept<Session: APISession>(
+    _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
+  ) -> Observable<Session.ResponseType>
+}

@@ -1,0 +1,74 @@
+import HTTP
+
+extension GraphQLError: Decodable {
+  private enum CodingKeys: String, CodingKey {
+    case message, locations, path, extensions
+  }
+
+  /// Reads an error; what is not as the specification has it is left out, so that no error is lost for its form.
+  public init(from decoder: any Decoder) throws {
+    guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
+      self.init(message: "The server sent an error in a form that is not known.")
+      return
+    }
+    let message = try? container.decode(String.self, forKey: .message)
+    let extensions = (try? container.decode([String: JSONValue].self, forKey: .extensions)) ?? [:]
+    self.init(
+      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
+      locations: Array(((try? container.decode([Location].self, forKey: .locations)) ?? []).prefix(8)),
+      path: Array(((try? container.decode([PathElement].self, forKey: .path)) ?? []).prefix(32)),
+      extensions: extensions.bounded(to: 2048))
+  }
+}
+
+extension GraphQLError.PathElement: Decodable {
+  /// Reads a name or a number.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let index = try? container.decode(Int.self) {
+      self = .index(index)
+    } else {
+      self = .key(try container.decode(String.self).prefix(bytes: 256))
+    }
+  }
+}
+
+extension String {
+  /// As many whole characters as fit into a number of bytes.
+  fileprivate func prefix(bytes limit: Int) -> String {
+    guard utf8.count > limit else { return self }
+    var end = utf8.index(startIndex, offsetBy: limit)
+    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
+    return self[..<end] + "…"
+  }
+}
+
+extension [String: JSONValue] {
+  /// The members within a number of bytes: `code` first, then the others by name.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    return sorted { ($0.key != "code", $0.key) < ($1.key != "code", $1.key) }.reduce(into: [:]) { kept, member in
+      let size = member.key.utf8.count + member.value.approximateSize
+      guard size <= left else { return }
+      left -= size
+      kept[member.key] = member.value
+    }
+  }
+}
+
+extension JSONValue {
+  /// About the bytes that the value takes as JSON.
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .null, .bool, .integer, .number: 8
+    case .string(let text): text.utf8.count + 2
+    case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize }
+    case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateSize }
+    }
+  }
+}
+
+// Tuples of a Bool and a text, compared in this order.
+private func < (left: (Bool, String), right: (Bool, String)) -> Bool {
+  left.0 == right.0 ? left.1 < right.1 : !left.0
+}

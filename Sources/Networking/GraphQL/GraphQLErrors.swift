@@ -1,0 +1,53 @@
+public import HTTP
+
+/// The errors of a GraphQL answer, as the cause of a ``RequestError``.
+public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {
+  /// The errors, at most 100.
+  public let errors: [GraphQLError]
+
+  /// Takes errors.
+  public init(_ errors: [GraphQLError]) {
+    self.errors = errors
+  }
+
+  /// The first error, and how many more there are.
+  public var description: String {
+    let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
+    return (errors.first?.description ?? "The server sent no errors.") + more
+  }
+
+  func redacted(by redactor: Redactor) -> GraphQLErrors {
+    GraphQLErrors(
+      errors.map {
+        GraphQLError(
+          message: redactor.redact($0.message), locations: $0.locations, path: $0.path,
+          extensions: $0.extensions.mapValues { $0.redacted(by: redactor) })
+      })
+  }
+}
+
+extension JSONValue {
+  fileprivate func redacted(by redactor: Redactor) -> JSONValue {
+    switch self {
+    case .string(let text): .string(redactor.redact(text))
+    case .array(let elements): .array(elements.map { $0.redacted(by: redactor) })
+    case .object(let members): .object(members.mapValues { $0.redacted(by: redactor) })
+    default: self
+    }
+  }
+}
+
+extension RequestError.Kind {
+  /// The server answered with GraphQL errors; see ``RequestError/graphQLErrors``.
+  public static let graphQL = RequestError.Kind("GraphQL")
+}
+
+extension RequestError {
+  /// The server's GraphQL errors, where there are some.
+  public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
+
+  init(graphQL errors: [GraphQLError]) {
+    let cause = GraphQLErrors(errors)
+    self.init(.graphQL, cause.description, cause: cause)
+  }
+}

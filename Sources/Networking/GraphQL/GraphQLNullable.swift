@@ -1,0 +1,39 @@
+/// A variable that may be absent, null, or a value, which GraphQL tells apart (GraphQL specification, section 2.9.5).
+///
+///     struct Variables: Encodable, Sendable {
+///       var title: GraphQLNullable<String> = .absent
+///     }
+public enum GraphQLNullable<Value: Encodable & Sendable>: Sendable {
+  /// Not sent: the server's default holds.
+  case absent
+  /// Sent as `null`.
+  case null
+  /// Sent.
+  case some(Value)
+}
+
+extension GraphQLNullable: Equatable where Value: Equatable {}
+extension GraphQLNullable: Hashable where Value: Hashable {}
+
+extension GraphQLNullable: Encodable {
+  /// Writes the value, or `null`; as a member of an object, an absent one is left out.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    if case .some(let value) = self {
+      try container.encode(value)
+    } else {
+      try container.encodeNil()
+    }
+  }
+}
+
+extension KeyedEncodingContainer {
+  /// Leaves an absent variable out; a synthesised `encode(to:)` calls this for each ``GraphQLNullable``.
+  public mutating func encode<Value>(_ variable: GraphQLNullable<Value>, forKey key: Key) throws {
+    switch variable {
+    case .absent: break
+    case .null: try encodeNil(forKey: key)
+    case .some(let value): try encode(value, forKey: key)
+    }
+  }
+}

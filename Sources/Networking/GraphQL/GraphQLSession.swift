@@ -1,0 +1,97 @@
+import Foundation
+public import HTTP
+
+/// A GraphQL operation as a value: a constant document, typed variables, and the type of `data`.
+///
+///     struct GetUser: GraphQLSession {
+///       struct Variables: Encodable, Sendable { let id: String }
+///       struct ResponseData: Decodable, Sendable { let user: User }
+///       static let query: GraphQLDocument = "query getUser($id: ID!) { user(id: $id) { name } }"
+///       let variables: Variables
+///     }
+///     GetUser(variables: .init(id: "7")).post(on: client)      // Observable<GraphQLResponse<GetUser.ResponseData>>
+///
+/// It is sent as GraphQL over HTTP says (draft of 2025, section 5): with `POST`, or with `GET` where it is a query.
+public protocol GraphQLSession: APISession
+where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLRequest<Variables> {
+  /// What `data` is read as.
+  associatedtype ResponseData: Decodable & Sendable
+
+  /// What travels as `variables`; ``GraphQLNullable`` tells absent and null apart.
+  associatedtype Variables: Encodable & Sendable = NoParameters
+
+  /// The document.
+  static var query: GraphQLDocument { get }
+
+  /// The variables; none unless given.
+  var variables: Variables { get }
+
+  /// What is sent as `extensions`; nothing unless given.
+  var extensions: JSONValue? { get }
+
+  /// What errors beside data mean; `none` unless given.
+  var errorPolicy: GraphQLErrorPolicy { get }
+}
+
+extension GraphQLSession {
+  /// The name of the document's first operation; a session of another one of its operations says which.
+  public var operationName: String { Self.query.operations.first?.name ?? String(describing: Self.self) }
+  /// No extensions.
+  public var extensions: JSONValue? { nil }
+  /// Errors fail.
+  public var errorPolicy: GraphQLErrorPolicy { .none }
+  /// The answer's envelope, by the error policy.
+  public var responseParser: ResponseParser<ResponseType> { .graphQL(errorPolicy) }
+  /// What is sent: document, operation, variables and extensions.
+  public var parameters: GraphQLRequest<Variables> {
+    GraphQLRequest(
+      query: Self.query.text, operationName: operation?.name, variables: variables, extensions: extensions)
+  }
+  /// Queries are.
+  public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
+
+  /// The `data` of an answer by the session's error policy; throws `graphQL`, or `undecodable` where there is none.
+  public func data(of response: ResponseType) throws(RequestError) -> ResponseData {
+    do {
+      return try response.applying(errorPolicy).requireData()
+    } catch {
+      throw error.named(operationName)
+    }
+  }
+
+  private var operation: GraphQLOperation? {
+    Self.query.operation(named: operationName) ?? Self.query.operation(named: nil)
+  }
+}
+
+extension GraphQLSession where Variables == NoParameters {
+  /// Nothing.
+  public var variables: NoParameters { NoParameters() }
+}
+
+extension GraphQLSession {
+  /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
+  ///
+  /// Throws `invalidRequest` for a mutation by `GET`, which caches and links would repeat, and for other methods.
+  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+    guard let operation else {
+      throw RequestError(.invalidRequest, "The document has no operation named '\(operationName)'.")
+    }
+    guard method == .post || (method == .get && operation.kind == .query) else {
+      throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
+    }
+    var headers = headers
+    if !headers.contains("Accept") { try headers.set("Accept", to: responseParser.accept) }
+    var url = try client.url(forPath: path)
+    var body: Data?
+    if method == .post {
+      body = try client.encoder.encode(parameters)
+      try headers.set("Content-Type", to: BodyFormat.json.contentType)
+    } else {
+      url = try url.adding(query: parameters.pairs(by: client.encoder))
+    }
+    return try HTTPRequest(
+      method: method, url: url, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
+      isReplayable: isReplayable(with: method))
+  }
+}

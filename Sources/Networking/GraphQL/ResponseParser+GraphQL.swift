@@ -1,0 +1,25 @@
+import HTTP
+
+extension ResponseParser {
+  /// A GraphQL answer by GraphQL over HTTP, section 6: `application/graphql-response+json` counts whatever the status,
+  /// other JSON only with a status of success. What errors mean is the policy's to say.
+  public static func graphQL<ResponseData: Decodable & Sendable>(
+    _ policy: GraphQLErrorPolicy
+  ) -> Self where Output == GraphQLResponse<ResponseData> {
+    ResponseParser(accept: "application/graphql-response+json, application/json;q=0.9") { response, decoder in
+      let isGraphQL = response.head.mediaType == "application/graphql-response+json"
+      if !isGraphQL { try response.requireSuccess() }
+      do {
+        try response.requireJSON()
+        let envelope = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: response.body)
+        return try envelope.response().applying(policy)
+      } catch let error as RequestError where error.kind == .graphQL {
+        throw error
+      } catch {
+        // A proxy may say what it likes in the Content-Type of its own error page: then the status tells more.
+        try response.requireSuccess()
+        throw error
+      }
+    }
+  }
+}

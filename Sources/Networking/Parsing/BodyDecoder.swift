@@ -1,0 +1,7 @@
+public import Foundation
+
+/// Reads a body as a value: the client's one place to put another JSON reader.
+public protocol BodyDecoder: Sendable {
+  /// Reads a value; throws a `DecodingError` with the path where it does not fit.
+  func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value
+}

@@ -1,0 +1,46 @@
+/// Why an answer cannot be read: where in it, and what was expected there. It holds nothing of the body.
+public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
+  /// The place, such as `data.moments[3].id`; empty for the whole.
+  public let path: String
+
+  /// What was expected.
+  public let reason: String
+
+  /// Takes a place and a reason.
+  public init(path: String, reason: String) {
+    self.path = path
+    self.reason = reason
+  }
+
+  /// Takes the place and the reason of a decoder's or an encoder's error.
+  init(_ error: any Error) {
+    switch error {
+    case DecodingError.keyNotFound(let key, let context):
+      self.init(context.codingPath + [key], "a value is missing")
+    case DecodingError.valueNotFound(let type, let context):
+      self.init(context.codingPath, "expected \(type), found null")
+    case DecodingError.typeMismatch(let type, let context):
+      self.init(context.codingPath, "expected \(type), found another type")
+    case DecodingError.dataCorrupted(let context):
+      self.init(context.codingPath, context.debugDescription)
+    case EncodingError.invalidValue(_, let context):
+      self.init(context.codingPath, context.debugDescription)
+    default:
+      self.init([], "unreadable (\(type(of: error)))")
+    }
+  }
+
+  private init(_ path: [any CodingKey], _ reason: String) {
+    let text = path.reduce(into: "") { text, key in
+      if let index = key.intValue {
+        text += "[\(index)]"
+      } else {
+        text += text.isEmpty ? key.stringValue : ".\(key.stringValue)"
+      }
+    }
+    self.init(path: text, reason: reason)
+  }
+
+  /// The place and the reason.
+  public var description: String { path.isEmpty ? reason : "At \(path): \(reason)" }
+}

@@ -1,0 +1,82 @@
+public import HTTP
+
+/// What the members of an envelope are called, and which code means success.
+///
+///     enum CodeMsgData: EnvelopeKeys {
+///       static let code = "code"
+///       static let message = "msg"
+///       static let content = "data"
+///     }
+public protocol EnvelopeKeys: Sendable {
+  /// The name of the code.
+  static var code: String { get }
+  /// The name of the message.
+  static var message: String { get }
+  /// The name of the content.
+  static var content: String { get }
+  /// Whether a code means success, a number given as its text; `"0"` alone does unless said otherwise.
+  static func isSuccess(_ code: String) -> Bool
+}
+
+extension EnvelopeKeys {
+  /// Zero alone is success.
+  public static func isSuccess(_ code: String) -> Bool { code == "0" }
+}
+
+/// An answer that wraps its content beside a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
+public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
+  /// The code, a number as its text.
+  public let code: String
+
+  /// The message; empty where there is none.
+  public let message: String
+
+  /// The content; `nil` under a code of failure.
+  public let content: Content?
+
+  /// Reads an envelope; under a code of success its content must be there.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.container(keyedBy: AnyCodingKey.self)
+    let codeKey = AnyCodingKey(Keys.code)
+    code =
+      try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
+      ?? container.decode(String.self, forKey: codeKey)
+    message = try container.decodeIfPresent(String.self, forKey: AnyCodingKey(Keys.message)) ?? ""
+    content =
+      Keys.isSuccess(code) ? try container.decode(Content.self, forKey: AnyCodingKey(Keys.content)) : nil
+  }
+}
+
+extension ResponseParser where Output: Decodable {
+  /// The content of an envelope; a code of failure fails with `rejected`, the envelope's message, and an
+  /// ``EnvelopeFailure`` as the cause, whatever the status.
+  public static func envelope<Keys: EnvelopeKeys>(_ keys: Keys.Type) -> Self {
+    ResponseParser(accept: "application/json") { response, decoder in
+      let envelope = Result { try decoder.decode(Envelope<Keys, Output>.self, from: response.body) }
+      if case .success(let envelope) = envelope, envelope.content == nil {
+        throw RequestError(
+          .rejected, envelope.message.isEmpty ? "The server answered with code \(envelope.code)." : envelope.message,
+          status: response.head.status, cause: EnvelopeFailure(code: envelope.code, message: envelope.message))
+      }
+      try response.requireSuccess()
+      try response.requireJSON()
+      guard let content = try envelope.get().content else {
+        throw RequestError(.undecodable, "At \(Keys.content): a value is missing.")
+      }
+      return content
+    }
+  }
+}
+
+/// The code and the message of an envelope that tells of a failure.
+public struct EnvelopeFailure: Error, Hashable {
+  /// The code, a number as its text.
+  public let code: String
+  /// The message; empty where there is none.
+  public let message: String
+}
+
+extension RequestError.Kind {
+  /// The server understood and said no, by an envelope's code; `cause` is an ``EnvelopeFailure``.
+  public static let rejected = RequestError.Kind("rejected")
+}

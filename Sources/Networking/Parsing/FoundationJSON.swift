@@ -1,0 +1,88 @@
+public import Foundation
+
+/// Reads and writes JSON by Foundation's `JSONDecoder` and `JSONEncoder`, with dates as GraphQL's `DateTime` scalars have them.
+///
+/// Dates are read as ISO 8601 text with an offset and up to 6 digits of a fraction, and written in UTC. A JSON text
+/// that nests deeper than 128 is refused.
+public struct FoundationJSON: BodyDecoder, BodyEncoder {
+  /// How keys in JSON and in Swift differ.
+  public enum KeyStrategy: Sendable {
+    /// Not at all.
+    case asWritten
+    /// `snake_case` in JSON, `camelCase` in Swift.
+    case snakeCase
+  }
+
+  private static let greatestDepth = 128
+  private let keys: KeyStrategy
+
+  /// Takes how keys differ; not at all unless given.
+  public init(keys: KeyStrategy = .asWritten) {
+    self.keys = keys
+  }
+
+  /// Reads a value.
+  public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
+    guard !body.nestsJSON(deeperThan: Self.greatestDepth) else {
+      throw DecodingError.dataCorrupted(
+        .init(codingPath: [], debugDescription: "The JSON nests deeper than \(Self.greatestDepth) levels."))
+    }
+    let decoder = JSONDecoder()
+    if keys == .snakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
+    decoder.dateDecodingStrategy = .custom { decoder in
+      let container = try decoder.singleValueContainer()
+      guard let date = Date(iso8601: try container.decode(String.self)) else {
+        throw DecodingError.dataCorruptedError(
+          in: container, debugDescription: "Expected a date such as 2026-01-31T12:00:00.5+01:00.")
+      }
+      return date
+    }
+    return try decoder.decode(type, from: body)
+  }
+
+  /// Writes a value, the keys of each object sorted.
+  public func encode(_ value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    if keys == .snakeCase { encoder.keyEncodingStrategy = .convertToSnakeCase }
+    encoder.dateEncodingStrategy = .custom { date, encoder in
+      guard let text = date.iso8601 else {
+        throw EncodingError.invalidValue(
+          date, .init(codingPath: encoder.codingPath, debugDescription: "Expected a date of the years 0 to 9999."))
+      }
+      var container = encoder.singleValueContainer()
+      try container.encode(text)
+    }
+    return try encoder.encode(value)
+  }
+}
+
+extension Data {
+  /// Whether brackets outside of texts nest deeper than a number of levels; what else is wrong is the parser's to say.
+  fileprivate func nestsJSON(deeperThan limit: Int) -> Bool {
+    var depth = 0
+    var isInText = false
+    var isEscaped = false
+    for byte in self {
+      if isInText {
+        if isEscaped {
+          isEscaped = false
+        } else if byte == UInt8(ascii: "\\") {
+          isEscaped = true
+        } else if byte == UInt8(ascii: "\"") {
+          isInText = false
+        }
+        continue
+      }
+      switch byte {
+      case UInt8(ascii: "\""): isInText = true
+      case UInt8(ascii: "["), UInt8(ascii: "{"):
+        depth += 1
+        if depth > limit { return true }
+      case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
+      default: break
+      }
+    }
+    return false
+  }
+}

@@ -1,0 +1,84 @@
+/// Any JSON value, for what has no type of its own: the `extensions` of a GraphQL answer, say.
+public enum JSONValue: Hashable, Sendable {
+  /// `null`
+  case null
+  /// `true` or `false`
+  case bool(Bool)
+  /// A number without a fraction that fits 64 bits.
+  case integer(Int64)
+  /// Any other number.
+  case number(Double)
+  /// A text.
+  case string(String)
+  /// A list.
+  case array([JSONValue])
+  /// An object.
+  case object([String: JSONValue])
+
+  /// The text, where this is one.
+  public var stringValue: String? {
+    if case .string(let value) = self { value } else { nil }
+  }
+
+  /// The member of an object; `nil` where this is no object, or has no such member.
+  public subscript(key: String) -> JSONValue? {
+    if case .object(let members) = self { members[key] } else { nil }
+  }
+}
+
+extension JSONValue: Codable {
+  /// Reads whatever stands there.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([JSONValue].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: JSONValue].self))
+    }
+  }
+
+  /// Writes the value as JSON.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .null: try container.encodeNil()
+    case .bool(let value): try container.encode(value)
+    case .integer(let value): try container.encode(value)
+    case .number(let value): try container.encode(value)
+    case .string(let value): try container.encode(value)
+    case .array(let value): try container.encode(value)
+    case .object(let value): try container.encode(value)
+    }
+  }
+}
+
+extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
+  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+{
+  /// Makes a text.
+  public init(stringLiteral value: String) { self = .string(value) }
+  /// Makes a boolean.
+  public init(booleanLiteral value: Bool) { self = .bool(value) }
+  /// Makes a whole number.
+  public init(integerLiteral value: Int64) { self = .integer(value) }
+  /// Makes a number.
+  public init(floatLiteral value: Double) { self = .number(value) }
+  /// Makes a list.
+  public init(arrayLiteral elements: JSONValue...) { self = .array(elements) }
+  /// Makes an object; of two equal keys the last counts.
+  public init(dictionaryLiteral elements: (String, JSONValue)...) {
+    self = .object(Dictionary(elements) { $1 })
+  }
+  /// Makes `null`.
+  public init(nilLiteral: ()) { self = .null }
+}

@@ -1,0 +1,75 @@
+public import Models
+public import Streams
+
+/// Gives the timeline of a user from a GraphQL server, by the operation `getMomentsDetailsByUserID`.
+public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
+  /// What the server answers.
+  public typealias Response = GraphQLResponse<Session.ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+  private let withLikes: @Sendable () -> Bool
+
+  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
+    self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
+  }
+
+  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  public init(
+    sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
+    withLikes: @escaping @Sendable () -> Bool = { true }
+  ) {
+    self.sessionHandler = sessionHandler
+    self.withLikes = withLikes
+  }
+
+  /// A cold stream of one whole timeline; any GraphQL error fails it.
+  public func getMoments(userID: String) -> Observable<MomentsDetails> {
+    Observable.deferred {
+      let session = Session(userID: userID, withLikes: withLikes())
+      return sessionHandler(session).map { try session.data(of: $0).getMomentsDetailsByUserID }
+    }
+  }
+}
+
+extension GetMomentsByUserIDSession {
+  /// The request.
+  public struct Session: GraphQLSession {
+    /// The variables of the query.
+    public struct Variables: Encodable, Hashable, Sendable {
+      /// Whose timeline.
+      public let userID: String
+      /// Whether to ask for likes.
+      public let withLikes: Bool
+    }
+
+    /// The `data` of the answer.
+    public struct ResponseData: Decodable, Hashable, Sendable {
+      /// The timeline.
+      public let getMomentsDetailsByUserID: MomentsDetails
+
+      /// Makes the data; for fixtures.
+      public init(getMomentsDetailsByUserID: MomentsDetails) {
+        self.getMomentsDetailsByUserID = getMomentsDetailsByUserID
+      }
+    }
+
+    /// The document.
+    public static let query: GraphQLDocument =
+      """
+      query getMomentsDetailsByUserID($userID: ID!, $withLikes: Boolean!) {
+        getMomentsDetailsByUserID(userID: $userID) {
+          ...momentsDetailsFields
+        }
+      }
+      """ + .momentsDetailsFields
+
+    /// The variables of this request.
+    public let variables: Variables
+
+    /// Asks for a user's timeline.
+    public init(userID: String, withLikes: Bool = true) {
+      variables = Variables(userID: userID, withLikes: withLikes)
+    }
+  }
+}

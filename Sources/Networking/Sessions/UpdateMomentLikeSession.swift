@@ -1,0 +1,79 @@
+public import Models
+public import Streams
+
+/// Sets whether a user likes a moment on a GraphQL server, by the operation `updateMomentLike`.
+public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
+  /// What the server answers.
+  public typealias Response = GraphQLResponse<Session.ResponseData>
+
+  private let sessionHandler: @Sendable (Session) -> Observable<Response>
+  private let withLikes: @Sendable () -> Bool
+
+  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
+    self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
+  }
+
+  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  public init(
+    sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
+    withLikes: @escaping @Sendable () -> Bool = { true }
+  ) {
+    self.sessionHandler = sessionHandler
+    self.withLikes = withLikes
+  }
+
+  /// A cold stream of one whole timeline, the one that holds the moment; any GraphQL error fails it.
+  public func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    Observable.deferred {
+      let session = Session(isLiked: isLiked, momentID: momentID, userID: fromUserID, withLikes: withLikes())
+      return sessionHandler(session).map { try session.data(of: $0).updateMomentLike }
+    }
+  }
+}
+
+extension UpdateMomentLikeSession {
+  /// The request.
+  public struct Session: GraphQLSession {
+    /// The variables of the mutation.
+    public struct Variables: Encodable, Hashable, Sendable {
+      /// Which moment.
+      public let momentID: String
+      /// Who likes it, or no longer does.
+      public let userID: String
+      /// Whether it is liked.
+      public let isLiked: Bool
+      /// Whether to ask for likes.
+      public let withLikes: Bool
+    }
+
+    /// The `data` of the answer.
+    public struct ResponseData: Decodable, Hashable, Sendable {
+      /// The timeline that holds the moment.
+      public let updateMomentLike: MomentsDetails
+
+      /// Makes the data; for fixtures.
+      public init(updateMomentLike: MomentsDetails) {
+        self.updateMomentLike = updateMomentLike
+      }
+    }
+
+    /// The document.
+    public static let query: GraphQLDocument =
+      """
+      mutation updateMomentLike($momentID: ID!, $userID: ID!, $isLiked: Boolean!, $withLikes: Boolean!) {
+        updateMomentLike(momentID: $momentID, userID: $userID, isLiked: $isLiked) {
+          ...momentsDetailsFields
+        }
+      }
+      """ + .momentsDetailsFields
+
+    /// The variables of this request.
+    public let variables: Variables
+
+    /// Sets whether a user likes a moment.
+    public init(isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true) {
+      variables = Variables(momentID: momentID, userID: userID, isLiked: isLiked, withLikes: withLikes)
+    }
+  }
+}

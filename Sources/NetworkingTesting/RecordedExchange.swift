@@ -1,0 +1,54 @@
+import Foundation
+public import HTTP
+
+/// A request and its answer, as a file can hold them. Values of headers that may be secret are left out.
+public struct RecordedExchange: Codable, Hashable, Sendable {
+  /// One message's part of an exchange.
+  public struct Field: Codable, Hashable, Sendable {
+    /// The name as it was sent.
+    public let name: String
+    /// The value; `<redacted>` where it may be secret.
+    public let value: String
+  }
+
+  /// The operation, where the request named one.
+  public let operationName: String?
+  /// The method.
+  public let method: String
+  /// The whole URL.
+  public let url: String
+  /// The request's body.
+  public let requestBody: RecordedBody
+  /// The answer's status.
+  public let status: Int
+  /// The answer's header fields.
+  public let headers: [Field]
+  /// The answer's body.
+  public let body: RecordedBody
+
+  /// Takes an exchange that took place.
+  public init(_ request: HTTPRequest, _ response: HTTPResponse) {
+    operationName = request.operationName
+    method = request.method.rawValue
+    url = request.url.absoluteString
+    requestBody = RecordedBody(request.body ?? Data())
+    status = response.head.status
+    headers = response.head.headers.map {
+      Field(name: $0.name, value: $0.isPublic ? $0.value : Redactor.placeholder)
+    }
+    body = RecordedBody(response.body)
+  }
+
+  /// The answer, as a transport gives it; throws `invalidRequest` where the record holds a header that is not valid.
+  public func response() throws(RequestError) -> HTTPResponse {
+    var fields = HTTPHeaders()
+    for field in headers { try fields.append(field.name, field.value) }
+    return HTTPResponse(status: status, headers: fields, body: body.data)
+  }
+
+  /// Whether a request is the one that was recorded: by its method, its URL and its body.
+  public func isOf(_ request: HTTPRequest) -> Bool {
+    method == request.method.rawValue && url == request.url.absoluteString
+      && requestBody.data == request.body ?? Data()
+  }
+}

@@ -1,0 +1,51 @@
+public import HTTP
+public import Streams
+
+/// Sends requests through another transport, and keeps each exchange that ended well, to be replayed in tests.
+///
+///     let recorder = RecordingTransport(.platform())
+///     …
+///     try JSONEncoder().encode(recorder.exchanges).write(to: file)
+///
+///     let exchanges = try JSONDecoder().decode([RecordedExchange].self, from: Data(contentsOf: file))
+///     let transport = try ScriptedTransport(replaying: exchanges)
+public final class RecordingTransport: HTTPTransport {
+  private let transport: any HTTPTransport
+  private let bodyLimit: Int
+  private let record = Locked<[RecordedExchange]>([])
+
+  /// Takes the transport to send through, and the greatest body that is kept, in bytes.
+  public init(_ transport: some HTTPTransport, bodyLimit: Int = 16 << 20) {
+    self.transport = transport
+    self.bodyLimit = bodyLimit
+  }
+
+  /// The exchanges so far, in the order of their ends.
+  public var exchanges: [RecordedExchange] { record.withLock { $0 } }
+
+  /// The other transport's stream; its answer is put together before it is passed on.
+  public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    transport.send(request).collect(upTo: bodyLimit)
+      .do(onNext: { [record] response in
+        let exchange = RecordedExchange(request, response)
+        record.withLock { $0.append(exchange) }
+      })
+      .flatMap { response in
+        .from([.head(response.head)] + (response.body.isEmpty ? [] : [.body(response.body)]))
+      }
+  }
+}
+
+extension ScriptedTransport {
+  /// Makes a transport that expects recorded exchanges, each once, and answers what was recorded.
+  public convenience init(replaying exchanges: [RecordedExchange]) throws(RequestError) {
+    self.init()
+    for exchange in exchanges {
+      let response = try exchange.response()
+      let name = exchange.operationName.map { " (\($0))" } ?? ""
+      expect(
+        RequestMatcher("\(exchange.method) \(exchange.url)\(name)", isMatch: exchange.isOf),
+        .response(status: response.head.status, headers: response.head.headers, body: response.body))
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import HTTP
+
+/// What the command line and the environment ask for.
+struct Arguments: Equatable, Sendable {
+  /// What the command is to do.
+  enum Action: Equatable, Sendable {
+    case help
+    case version
+    case timeline
+    case updateLike(Bool, momentID: String)
+  }
+
+  var action = Action.timeline
+
+  /// Whose timeline it is, or who likes.
+  var userID = "0"
+
+  /// Where the server is; `nil` for the embedded backend.
+  var endpoint: Endpoint?
+
+  /// The longest time one exchange may take; `nil` for the client's own limit.
+  var timeout: Duration?
+
+  /// Fields for each request, in the order given.
+  var headers: [HTTPField] = []
+
+  /// The token for the server.
+  var token: BearerToken?
+
+  var showsJSON = false
+  var showsLikes = true
+  var isVerbose = false
+}
+
+extension Arguments {
+  /// Reads a command line, without the command's own name.
+  ///
+  /// `--help` and `--version` win over all that follows them.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws(UsageError) {
+    var scanner = ArgumentScanner(arguments)
+    var positionals: [String] = []
+    while let token = try scanner.next() {
+      switch token {
+      case .positional(let text): positionals.append(text)
+      case .option(.help, _):
+        action = .help
+        return
+      case .option(.version, _):
+        action = .version
+        return
+      case .option(let option, let value): try set(option, to: value)
+      }
+    }
+    action = try Self.action(positionals)
+    if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
+      endpoint = try Endpoint(text, from: Endpoint.variable)
+    }
+    if let text = environment[BearerToken.variable], !text.isEmpty {
+      token = try BearerToken(text)
+    }
+  }
+
+  private mutating func set(_ option: Option, to value: String) throws(UsageError) {
+    switch option {
+    case .user:
+      guard !value.isEmpty else { throw UsageError("--user is empty; give a user's id, such as --user 0") }
+      userID = value
+    case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
+    case .timeout: timeout = try Timeout.duration(value)
+    case .header: headers.append(try HTTPField(argument: value))
+    case .json: showsJSON = true
+    case .noLikes: showsLikes = false
+    case .verbose: isVerbose = true
+    case .help: action = .help
+    case .version: action = .version
+    }
+  }
+
+  private static func action(_ positionals: [String]) throws(UsageError) -> Action {
+    guard let command = positionals.first else { return .timeline }
+    let operands = positionals.dropFirst()
+    switch command {
+    case "timeline":
+      guard let extra = operands.first else { return .timeline }
+      throw UsageError("'timeline' takes no argument, yet there is '\(extra)'; name a user with --user")
+    case "like", "unlike":
+      guard let momentID = operands.first, !momentID.isEmpty else {
+        throw UsageError("'\(command)' needs the id of a moment; 'moments timeline' shows the ids")
+      }
+      guard operands.count == 1 else {
+        throw UsageError("'\(command)' takes one moment, yet there is also '\(operands.dropFirst().first ?? "")'")
+      }
+      return .updateLike(command == "like", momentID: momentID)
+    default:
+      throw UsageError("there is no command '\(command)'; it is timeline, like or unlike")
+    }
+  }
+}

@@ -1,0 +1,17 @@
+/// What may stand on the command line with two dashes.
+enum Option: String, CaseIterable {
+  case user, endpoint, timeout, header
+  case json, verbose, help, version
+  case noLikes = "no-likes"
+
+  /// Whether a value follows, in the next argument or after `=`.
+  var takesValue: Bool {
+    switch self {
+    case .user, .endpoint, .timeout, .header: true
+    case .json, .verbose, .help, .version, .noLikes: false
+    }
+  }
+
+  /// Whether the option may be given more than once.
+  var isRepeatable: Bool { !takesValue || self == .header }
+}

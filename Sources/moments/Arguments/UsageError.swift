@@ -1,0 +1,9 @@
+/// A command line, or a variable of the environment, that the command cannot act on.
+struct UsageError: Error, Equatable {
+  /// What is wrong, where, and what to do about it; never a value that may be a secret.
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}

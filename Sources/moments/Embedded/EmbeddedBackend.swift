@@ -1,0 +1,35 @@
+import HTTP
+import Models
+import Networking
+import Streams
+
+/// Answers the sessions' questions from data in this process: nothing is installed, and nothing goes over a network.
+///
+/// What is liked stays liked for as long as the backend lives.
+struct EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
+  private let state: Locked<EmbeddedState>
+  private let withLikes: @Sendable () -> Bool
+
+  /// Takes the data to begin with. The toggle says, for each question, whether the answer has likes.
+  init(_ state: EmbeddedState, withLikes: @escaping @Sendable () -> Bool = { true }) {
+    self.state = Locked(state)
+    self.withLikes = withLikes
+  }
+
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
+    Observable.deferred {
+      let details = try state.withLock { try $0.details(userID: userID, withLikes: withLikes()) }
+      return .just(details)
+    }
+  }
+
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    Observable.deferred {
+      let details = try state.withLock { state in
+        let ownerID = try state.setLike(isLiked, momentID: momentID, userID: fromUserID)
+        return try state.details(userID: ownerID, withLikes: withLikes())
+      }
+      return .just(details)
+    }
+  }
+}

@@ -1,0 +1,48 @@
+import HTTP
+import Networking
+
+/// What the command says of itself.
+enum Help {
+  static let version = "moments \(HTTPHeaders.sdkVersion)\n"
+
+  static let text = """
+    Shows a user's timeline of moments, and likes them.
+
+    Usage:
+      moments [timeline] [options]
+      moments like MOMENT_ID [options]
+      moments unlike MOMENT_ID [options]
+      moments --help | --version
+
+    Options:
+      --user ID               whose timeline, or who likes (0 unless given)
+      --endpoint URL          the GraphQL endpoint: https, or http on this machine
+      --json                  print the answer as one JSON object
+      --no-likes              leave the likes out
+      --timeout SECONDS       give up after that time, 0.001 to 86400 (else 60)
+      --header 'Name: value'  send a header with each request; repeatable
+      --verbose               tell on standard error what is sent and answered
+      --help, --version       print this text, or the version
+
+    A value may also follow '=', as in --user=ID. After -- nothing is an option.
+
+    Environment:
+      MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
+                        sample data that come with the command answer
+      MOMENTS_TOKEN     a bearer token for the endpoint
+      NO_COLOR          no colours, where it is not empty
+      COLUMNS           the width, where the output is no terminal
+
+    Exit codes:
+      0    done
+      64   the command line or the environment is not right
+      65   the answer cannot be used: GraphQL errors, not decodable, too large,
+           or a status not named below
+      69   the server was not reached: refused, cut off, timed out, redirected,
+           status 429 or 5xx
+      74   the output could not be written
+      77   not allowed: status 401 or 403, or the GraphQL error UNAUTHENTICATED
+      130  interrupted by Ctrl-C
+
+    """
+}

@@ -1,0 +1,32 @@
+import Dispatch
+import Foundation
+import HTTP
+
+/// Turns Ctrl-C into the cancellation of what is under way, or, where nothing is, into the end of the process.
+final class Interrupt: Sendable {
+  private let cancel = Locked<(@Sendable () -> Void)?>(nil)
+
+  /// Watches from now on, for as long as the process lives.
+  init() {
+    // A signal that is not ignored would end the process before its source hears of it.
+    signal(SIGINT, SIG_IGN)
+    let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "moments.Interrupt"))
+    source.setEventHandler { [cancel] in
+      if let cancel = cancel.withLock({ exchange(&$0, with: nil) }) {
+        cancel()
+      } else {
+        // The main thread may be in the middle of a write that nobody takes.
+        try? Output.standardError.write("\(ErrorLine(CancellationError()))\n")
+        withExtendedLifetime(source) { _exit(ExitCode.cancelled.rawValue) }
+      }
+    }
+    source.activate()
+  }
+
+  /// The value of a task, which the first Ctrl-C cancels.
+  func value<Value: Sendable>(of task: Task<Value, any Error>) async throws -> Value {
+    cancel.withLock { $0 = { task.cancel() } }
+    defer { cancel.withLock { $0 = nil } }
+    return try await task.value
+  }
+}

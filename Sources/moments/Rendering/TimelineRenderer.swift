@@ -1,0 +1,112 @@
+import HTTP
+import Models
+
+/// Draws timelines and moments for people, as lines that fit a terminal.
+///
+/// It only computes: what it gives depends on its arguments alone. Text from the server is made safe before it is
+/// measured and painted.
+struct TimelineRenderer {
+  let style: Style
+
+  /// Unix time in seconds.
+  let now: Int64
+
+  private let columns: Int
+
+  /// Lines get hard to read beyond the upper bound, and to fill below the lower one.
+  private static let columnRange = 20...100
+  private static let titleLines = 4
+  private static let addressLines = 4
+  private static let photoLimit = 4
+  private static let scalarLimit = 4_000
+
+  init(columns: Int, style: Style, now: Int64) {
+    self.columns = min(max(columns, Self.columnRange.lowerBound), Self.columnRange.upperBound)
+    self.style = style
+    self.now = now
+  }
+
+  /// The owner's name, and each moment below, each line ended by a line break.
+  func timeline(_ details: MomentsDetails) -> String {
+    let owner = details.userDetails
+    let count = details.moments.isEmpty ? "no moments yet" : counted(details.moments.count, "moment")
+    let header = row(Span(owner.name.isEmpty ? owner.id : owner.name, .bold), Span(count, .dim))
+    let rule = style.paint(String(repeating: "─", count: columns), .dim)
+    return text(header + [rule]) + details.moments.map { "\n" + moment($0) }.joined()
+  }
+
+  /// One moment, each line ended by a line break.
+  func moment(_ moment: MomentsDetails.Moment) -> String {
+    text(lines(of: moment))
+  }
+
+  /// Server text made safe, of which no more is looked at than could be shown.
+  private static func safe(_ text: String) -> String {
+    String(text.unicodeScalars.prefix(scalarLimit)).harmless()
+  }
+
+  private func text(_ lines: [String]) -> String {
+    lines.map { $0 + "\n" }.joined()
+  }
+
+  private func lines(of moment: MomentsDetails.Moment) -> [String] {
+    let age = Age.words(createdDate: moment.createdDate, now: now) ?? String(moment.createdDate.prefix(20))
+    let head = row(Span(moment.userDetails.name, .bold), Span("\(label(of: moment)) · \(age)", .dim))
+    let title = Self.safe(moment.title ?? "").wrapped(toColumns: columns, lineLimit: Self.titleLines)
+    let foot = row(likes(of: moment), Span(moment.id, .dim))
+    return head + title + addresses(of: moment) + foot
+  }
+
+  private func label(of moment: MomentsDetails.Moment) -> String {
+    switch moment.type {
+    case .url: "link"
+    case .photos: moment.photos.count == 1 ? "photo" : "photos"
+    case .unknown(let name): String(name.prefix(20))
+    }
+  }
+
+  private func addresses(of moment: MomentsDetails.Moment) -> [String] {
+    let all = (moment.url.map { [$0] } ?? []) + moment.photos
+    let shown = all.count > Self.photoLimit ? all.prefix(Self.photoLimit - 1) : all[...]
+    let lines = shown.flatMap { Self.safe($0).wrapped(toColumns: columns - 2, lineLimit: Self.addressLines) }
+      .map { "  " + style.paint($0, .cyan) }
+    let hidden = all.count - shown.count
+    return hidden > 0 ? lines + ["  " + style.paint("and \(hidden) more", .dim)] : lines
+  }
+
+  private func likes(of moment: MomentsDetails.Moment) -> Span {
+    guard moment.likes != nil || moment.isLiked != nil else { return Span("", .dim) }
+    let heart = moment.isLiked == true ? "♥" : "♡"
+    let count = moment.likes.map { $0.isEmpty ? " no likes" : " " + counted($0.count, "like") } ?? ""
+    return Span(heart + count, moment.isLiked == true ? .red : .dim)
+  }
+}
+
+extension TimelineRenderer {
+  /// Text made safe, to be painted once it is fitted.
+  private struct Span {
+    let text: String
+    let ink: Style.Ink
+
+    init(_ text: String, _ ink: Style.Ink) {
+      self.text = TimelineRenderer.safe(text)
+      self.ink = ink
+    }
+  }
+
+  /// Two texts at the two ends of a line.
+  ///
+  /// Where there is no room for both, the left one is cut short, or, if little were left of it, each gets a line.
+  private func row(_ left: Span, _ right: Span) -> [String] {
+    let room = columns - right.text.columns - 2
+    guard left.text.columns <= room || room >= columns * 3 / 5 else {
+      return [left, right].filter { !$0.text.isEmpty }.map { paint($0, columns: columns) }
+    }
+    let gap = columns - min(left.text.columns, room) - right.text.columns
+    return [paint(left, columns: room) + String(repeating: " ", count: gap) + paint(right, columns: columns)]
+  }
+
+  private func paint(_ span: Span, columns: Int) -> String {
+    style.paint(span.text.truncated(toColumns: columns), span.ink)
+  }
+}

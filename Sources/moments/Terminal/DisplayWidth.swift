@@ -1,0 +1,76 @@
+extension Character {
+  /// How many columns of a terminal the character takes: 0, 1 or 2, and more for a cluster of several letters.
+  ///
+  /// Unicode's East Asian Width (UAX #11) for each scalar, with emoji sequences (UTS #51) as one wide sign. What is
+  /// ambiguous counts as narrow, as terminals have it outside of CJK locales.
+  var columns: Int {
+    if isEmojiSequence { return 2 }
+    return unicodeScalars.reduce(0) { $0 + $1.columns }
+  }
+
+  /// Whether several scalars show as one emoji: joined, with a skin tone, with the emoji style, a keycap or a flag.
+  private var isEmojiSequence: Bool {
+    let scalars = unicodeScalars
+    guard let first = scalars.first, first.properties.isEmoji else { return false }
+    return scalars.dropFirst().contains { scalar in
+      switch scalar.value {
+      case 0xFE0F, 0x200D, 0x20E3, 0x1F3FB...0x1F3FF, 0x1F1E6...0x1F1FF: true
+      default: false
+      }
+    }
+  }
+}
+
+extension StringProtocol {
+  /// How many columns of a terminal the text takes on one line.
+  var columns: Int { reduce(0) { $0 + $1.columns } }
+}
+
+extension Unicode.Scalar {
+  fileprivate var columns: Int {
+    if value < 0x300 { return value < 0x20 || (0x7F...0x9F).contains(value) ? 0 : 1 }
+    switch properties.generalCategory {
+    case .nonspacingMark, .enclosingMark, .format, .control: return 0
+    default: break
+    }
+    switch value {
+    case 0x1160...0x11FF, 0xD7B0...0xD7FF: return 0  // Hangul vowels and finals join the consonant before them.
+    case 0x1F1E6...0x1F1FF: return 1  // Half a flag.
+    default: return properties.isEmojiPresentation || isWideText ? 2 : 1
+    }
+  }
+
+  /// Whether the scalar is Wide or Fullwidth in EastAsianWidth.txt of Unicode 16, emoji apart.
+  private var isWideText: Bool {
+    var low = 0
+    var high = Self.wideText.count
+    while low < high {
+      let middle = (low + high) / 2
+      if Self.wideText[middle].upperBound < value { low = middle + 1 } else { high = middle }
+    }
+    return low < Self.wideText.count && Self.wideText[low].contains(value)
+  }
+
+  /// Ordered; gaps of unassigned scalars are filled in where both sides are wide.
+  private static let wideText: [ClosedRange<UInt32>] = [
+    0x1100...0x115F,  // Hangul consonants
+    0x2329...0x232A,  // angle brackets
+    0x2630...0x2637, 0x268A...0x268F,  // trigrams and digrams
+    0x2E80...0x303E,  // CJK radicals, ideographic description, CJK punctuation
+    0x3041...0x3247,  // Kana, Bopomofo, Hangul jamo, CJK letters
+    0x3250...0x4DBF,  // CJK letters and months, extension A
+    0x4DC0...0xA4CF,  // hexagrams, CJK ideographs, Yi
+    0xA960...0xA97C,  // Hangul consonants, extended
+    0xAC00...0xD7A3,  // Hangul syllables
+    0xF900...0xFAFF,  // CJK compatibility ideographs
+    0xFE10...0xFE19, 0xFE30...0xFE6B,  // vertical and small forms
+    0xFF01...0xFF60, 0xFFE0...0xFFE6,  // fullwidth forms
+    0x16FE0...0x16FFF,  // ideographic marks
+    0x17000...0x18D7F,  // Tangut, Khitan
+    0x1AFF0...0x1B2FF,  // Kana extensions, Nushu
+    0x1D300...0x1D356, 0x1D360...0x1D376,  // Tai Xuan Jing, counting rods
+    0x1F200...0x1F202, 0x1F210...0x1F23B, 0x1F240...0x1F248, 0x1F250...0x1F251,  // enclosed ideographs
+    0x1F260...0x1F265,  // signs of luck
+    0x20000...0x2FFFD, 0x30000...0x3FFFD,  // CJK ideographs, extensions B and on
+  ]
+}

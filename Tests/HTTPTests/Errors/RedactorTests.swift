@@ -1,0 +1,84 @@
+import Foundation
+import HTTP
+import Testing
+
+@Suite struct RedactorTests {
+  private func redactor(_ name: String = "Authorization", _ value: String = "Bearer \(canary)") throws -> Redactor {
+    var headers: HTTPHeaders = ["Accept": "application/json", "User-Agent": "MomentsSDK/0.1.0"]
+    try headers.set(name, to: value)
+    return Redactor(secretsOf: try request(headers: headers))
+  }
+
+  @Test func `S3: a secret is taken out wherever it stands, alone or with what stood before it`() throws {
+    let redactor = try redactor()
+    #expect(redactor.redact("Bearer \(canary)") == "<redacted>")
+    #expect(redactor.redact("a \(canary), \(canary)b") == "a <redacted>, <redacted>b")
+    #expect(redactor.redact("nothing here") == "nothing here")
+    #expect(redactor.redact("") == "")
+  }
+
+  @Test func `what is public stays`() throws {
+    let text = "application/json MomentsSDK/0.1.0 Bearer"
+    #expect(try redactor().redact(text) == text)
+  }
+
+  @Test func `a short value is no secret, or it would take words out of every text`() throws {
+    #expect(try redactor("X-Env", "prod").redact("a product") == "a product")
+    #expect(try redactor("X-Key", "12345678").redact("-12345678-") == "-<redacted>-")
+  }
+
+  @Test(arguments: [
+    "sid=\(canary); theme=dark", "a=1; sid=\(canary)", "Digest response=\"\(canary)\", qop=auth", "\(canary),x",
+  ])
+  func `S3: a secret that is a part of a value is taken out alone too`(value: String) throws {
+    #expect(try redactor("Cookie", value).redact("no session '\(canary)'") == "no session '<redacted>'")
+  }
+
+  @Test func `S3: a secret is found in the spelling of JSON and of URLs`() throws {
+    let token = "ab/cd+ef==gh/ijkl"
+    let redactor = try redactor("Authorization", "Bearer \(token)")
+    #expect(redactor.redact(#"{"token": "ab\/cd+ef==gh\/ijkl"}"#) == #"{"token": "<redacted>"}"#)
+    #expect(redactor.redact("?token=ab%2Fcd%2Bef%3D%3Dgh%2Fijkl&a") == "?token=<redacted>&a")
+  }
+
+  @Test func `S3: a secret is found though a combining character follows it`() throws {
+    #expect(try !redactor().redact("\(canary)\u{301}").contains(canary))
+  }
+
+  @Test(arguments: 8..<canary.utf8.count)
+  func `S3: the start of a secret at a cut end is taken out`(length: Int) throws {
+    let start = String(canary.prefix(length))
+    #expect(try redactor().redact("bad token \(start)") == "bad token <redacted>")
+    #expect(try redactor().redact("bad token \(start)…") == "bad token <redacted>…")
+    #expect(try redactor().redact("bad \(start) token") == "bad \(start) token")
+  }
+
+  @Test func `an excerpt is redacted, harmless and bounded`() throws {
+    let redactor = try redactor()
+    #expect(redactor.excerpt(of: Data()) == nil)
+    #expect(redactor.excerpt(of: Data("a\(canary)\u{1B}[0m".utf8)) == #"a<redacted>\u{1B}[0m"#)
+    #expect(redactor.excerpt(of: Data([0x61, 0xFF, 0x62])) == "a\u{FFFD}b")
+    let long = redactor.excerpt(of: Data(String(repeating: "x", count: 5000).utf8))
+    #expect(long == String(repeating: "x", count: 512) + "…")
+    #expect(redactor.excerpt(of: Data("abcdef".utf8), upTo: 3) == "abc…")
+  }
+
+  @Test func `S3: no offset of a secret in a body makes the excerpt show a part of it`() throws {
+    let redactor = try redactor()
+    for offset in Array(480..<530) + Array(2000..<2060) {
+      let body = Data((String(repeating: "x", count: offset) + canary + canary).utf8)
+      #expect(redactor.excerpt(of: body)?.contains(canary.prefix(8)) == false, "\(offset)")
+    }
+  }
+
+  @Test func `S3: an answer that is full of the secret shows no part of it at the excerpt's end`() throws {
+    let token = String((0..<600).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122))) })
+    let redactor = try redactor("Authorization", "Bearer \(token)")
+    let body = Data(String(repeating: token, count: 20).utf8)
+    #expect(redactor.excerpt(of: body)?.contains(token.prefix(8)) == false)
+  }
+
+  @Test func `S3: a redactor shows its secrets by nothing that prints or dumps it`() throws {
+    #expect(try !everythingShown(of: redactor()).contains(canary))
+  }
+}

@@ -1,0 +1,61 @@
+import HTTP
+import Testing
+
+@Suite struct RequestErrorTests {
+  private struct Odd: Error {}
+
+  @Test func `an error is one line that says operation, kind, message and excerpt`() {
+    let error = RequestError(.httpStatus, "Status 500.", operationName: "getUser", status: 500, excerpt: "oh no")
+    #expect("\(error)" == "getUser: HTTP status: Status 500. The answer begins: oh no")
+    #expect("\(RequestError(.cancelled, "Stopped."))" == "cancelled: Stopped.")
+  }
+
+  @Test func `S5: no part of an error breaks its line or drives a terminal`() {
+    for control in controls {
+      let text = "a\(control)b"
+      let error = RequestError(.graphQL, text, operationName: text, excerpt: text)
+      #expect(error.description.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+    }
+  }
+
+  @Test func `message, excerpt and the whole line are bounded`() {
+    let long = String(repeating: "x", count: 100_000)
+    let error = RequestError(.httpStatus, long, operationName: long, excerpt: long)
+    #expect(error.message.utf8.count < 1030)
+    #expect((error.excerpt?.utf8.count ?? 0) < 520)
+    #expect(error.description.utf8.count < 2048)
+  }
+
+  @Test func `an error takes the name of an operation once`() {
+    let error = RequestError(.timedOut, "Late.")
+    #expect(error.named(nil).operationName == nil)
+    #expect(error.named("a").operationName == "a")
+    #expect(error.named("a").named("b").operationName == "a")
+  }
+
+  @Test func `wrapping keeps an error of the family, and makes the cause of any other`() {
+    let error = RequestError(wrapping: RequestError(.tooLarge, "Big.", status: 200))
+    #expect(error.kind == .tooLarge)
+    #expect(error.status == 200)
+    let odd = RequestError(wrapping: Odd())
+    #expect(odd.kind == .unknown)
+    #expect(odd.cause is Odd)
+    #expect(RequestError(wrapping: CancellationError()).kind == .cancelled)
+  }
+
+  @Test func `kinds are told apart by name, and others may be made`() {
+    let mine = RequestError.Kind("mine")
+    #expect(mine == RequestError.Kind("mine"))
+    #expect(mine != .unknown)
+    #expect("\(mine)" == "mine")
+    let all: Set<RequestError.Kind> = [
+      .invalidRequest, .cannotConnect, .insecure, .connectionLost, .timedOut, .badResponse, .httpStatus,
+      .redirectRefused, .tooLarge, .undecodable, .cancelled, .unknown,
+    ]
+    #expect(all.count == 12)
+  }
+}
+
+extension RequestError.Kind {
+  fileprivate static let graphQL = RequestError.Kind("GraphQL")
+}

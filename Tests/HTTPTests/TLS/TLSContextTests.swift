@@ -1,0 +1,99 @@
+import Foundation
+import HTTP
+import TestSupport
+import Testing
+
+/// What is said where a configuration cannot be used.
+struct TLSContextTests {
+  let world: TLSWorld
+
+  init() throws {
+    world = try TLSWorld.shared.get()
+  }
+
+  private func error(_ configuration: TLSConfiguration, _ hints: String...) {
+    let context = TLSContext(configuration)
+    for _ in 0..<2 {
+      let error = #expect(throws: RequestError.self) { try context.prepare() }
+      #expect(error?.kind == .insecure)
+      for hint in hints { #expect(error?.message.contains(hint) == true, "\(String(describing: error))") }
+    }
+    #expect(throws: RequestError.self) { try TLSSession(context, host: "server.test", port: 443) }
+  }
+
+  private func identity(_ certificates: Data, _ key: Data) -> TLSConfiguration {
+    TLSConfiguration(identity: ClientIdentity(certificates: .bytes(certificates), privateKey: .bytes(key)))
+  }
+
+  @Test func `a machine without OpenSSL is told what to install`() {
+    let error = #expect(throws: RequestError.self) {
+      try OpenSSL.load(ssl: "libssl.so.3", crypto: "libnonesuch.so.3").get()
+    }
+    #expect(error?.kind == .insecure)
+    #expect(error?.message.contains("apt-get install libssl3") == true)
+    #expect(error?.cause as? DynamicLibraryError == .missingLibrary("libnonesuch.so.3"))
+  }
+
+  @Test func `a library that lacks a function is an error, not a crash`() {
+    let error = #expect(throws: RequestError.self) { try OpenSSL.load(ssl: "libssl.so.3", crypto: "libm.so.6").get() }
+    #expect(error?.cause as? DynamicLibraryError == .missingFunction("BIO_new", library: "libm.so.6"))
+  }
+
+  @Test func `a file that is not there is named`() {
+    error(TLSConfiguration(trust: .only(.file("/nonexistent/ca.pem"))), "/nonexistent/ca.pem")
+  }
+
+  @Test func `a file works as well as bytes`() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString).pem")
+    try world.authority.certificate.write(to: path)
+    defer { try? FileManager.default.removeItem(at: path) }
+    #expect(try world.pair(world.client(trust: .only(.file(path.path())))).shake())
+  }
+
+  @Test(arguments: ["", "garbage", "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"])
+  func `a text without a certificate is an error`(text: String) {
+    error(TLSConfiguration(trust: .only(.bytes(Data(text.utf8)))), "no readable certificate")
+    error(TLSConfiguration(trust: .systemAnd(.bytes(Data(text.utf8)))), "no readable certificate")
+    error(identity(Data(text.utf8), world.server.key), "no readable certificate")
+  }
+
+  @Test func `a broken certificate after a good one is an error`() {
+    let whole = world.authority.certificate
+    error(TLSConfiguration(trust: .only(.bytes(whole + whole.prefix(whole.count / 2)))), "no readable certificate")
+  }
+
+  @Test func `a key that is missing, of another certificate, or encrypted is an error`() throws {
+    let chain = world.server.chain
+    error(identity(chain, Data()), "no readable private key")
+    error(identity(chain, chain), "no readable private key")
+    error(identity(chain, world.authority.key), "do not fit")
+    error(identity(chain, try world.server.encryptedKey(password: "secret")), "not encrypted")
+  }
+
+  @Test func `certificate and key may stand in one text`() throws {
+    let both = world.server.key + world.server.chain
+    try TLSContext(identity(both, both)).prepare()
+  }
+
+  @Test func `a context that failed works once its file is there`() throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString).pem")
+    let context = world.client(trust: .only(.file(path.path())))
+    #expect(throws: RequestError.self) { try context.prepare() }
+    try world.authority.certificate.write(to: path)
+    defer { try? FileManager.default.removeItem(at: path) }
+    try context.prepare()
+  }
+
+  @Test func `no description or dump shows a key`() throws {
+    let canary = "CANARY"
+    let configuration = identity(world.server.chain, Data(canary.utf8))
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    for text in ["\(configuration)", String(reflecting: configuration), dumped] {
+      #expect(!text.contains(canary) && !text.contains(Data(canary.utf8).base64EncodedString()))
+      #expect(text.contains("6 bytes of PEM"))
+    }
+    let error = #expect(throws: RequestError.self) { try TLSContext(configuration).prepare() }
+    #expect("\(String(reflecting: error))".contains(canary) == false)
+  }
+}

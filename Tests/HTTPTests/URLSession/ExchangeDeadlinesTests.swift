@@ -1,0 +1,72 @@
+import Foundation
+import Testing
+
+@testable import HTTP
+
+@Suite struct ExchangeDeadlinesTests {
+  private let start = ContinuousClock.now
+
+  private func deadlines(_ connect: Duration?, _ idle: Duration?, _ total: Duration?) -> ExchangeDeadlines {
+    ExchangeDeadlines(HTTPTimeouts(connect: connect, idle: idle, total: total), start: start)
+  }
+
+  @Test func `before any sign the connection is waited for`() throws {
+    let next = try #require(deadlines(.seconds(1), .seconds(2), .seconds(3)).next)
+    #expect(next.phase == .connection)
+    #expect(next.instant == start + .seconds(1))
+  }
+
+  @Test func `after a sign the next one is waited for`() throws {
+    var deadlines = deadlines(.seconds(1), .seconds(2), .seconds(9))
+    deadlines.noteSign(at: start + .milliseconds(500))
+    let next = try #require(deadlines.next)
+    #expect(next.phase == .answer)
+    #expect(next.instant == start + .milliseconds(2500))
+  }
+
+  @Test func `each sign starts the idle time anew`() throws {
+    var deadlines = deadlines(nil, .seconds(2), nil)
+    #expect(deadlines.next == nil)
+    for second in 1...5 {
+      deadlines.noteSign(at: start + .seconds(second))
+      #expect(deadlines.next?.instant == start + .seconds(second + 2))
+    }
+  }
+
+  @Test func `the end comes first where it is earlier, whatever the signs`() {
+    var deadlines = deadlines(.seconds(5), .seconds(5), .seconds(3))
+    #expect(deadlines.next?.phase == .end)
+    deadlines.noteSign(at: start + .seconds(2))
+    #expect(deadlines.next?.phase == .end)
+    #expect(deadlines.next?.instant == start + .seconds(3))
+  }
+
+  @Test func `without timeouts there are no deadlines`() {
+    var deadlines = deadlines(nil, nil, nil)
+    #expect(deadlines.next == nil)
+    deadlines.noteSign(at: start)
+    #expect(deadlines.next == nil)
+  }
+
+  @Test(arguments: [Duration.zero, .seconds(-1), .nanoseconds(1), .milliseconds(1)])
+  func `T6: times below a second, zero and less count as they are`(time: Duration) {
+    #expect(deadlines(time, nil, nil).next?.instant == start + time)
+    #expect(deadlines(nil, nil, time).next?.instant == start + time)
+  }
+
+  @Test func `the greatest durations overflow nothing`() {
+    var deadlines = deadlines(.seconds(Int64.max), .seconds(Int64.max), .seconds(Int64.max))
+    deadlines.noteSign(at: start + .seconds(60))
+    #expect(deadlines.next.map { $0.instant > start } == true)
+  }
+
+  @Test func `the error says which deadline passed, for what, and what to do`() throws {
+    let request = try request("http://h/graphql?token=\(canary)", operationName: "getUser")
+    let deadlines = deadlines(.seconds(1), .milliseconds(250), .seconds(3))
+    let errors = [ExchangeDeadlines.Phase.connection, .answer, .end].map { deadlines.error(for: $0, request) }
+    #expect(errors.allSatisfy { $0.kind == .timedOut && $0.operationName == "getUser" })
+    #expect(Set(errors.map(\.message)).count == 3)
+    #expect(errors[1].message.contains("0.25 seconds"))
+    #expect(errors.allSatisfy { $0.message.contains("http://h/graphql") && !$0.description.contains(canary) })
+  }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import HTTP
+import Testing
+
+@Suite struct URLTests {
+  @Test(arguments: [
+    "http://example.com", "https://example.com/graphql?a=b%20c", "HTTPS://EXAMPLE.com", "http://127.0.0.1:8080/",
+    "http://[::1]:1/", "http://[fe80::1%25eth0]/", "https://xn--n-nga1b.de", "https://ünï.de", "http://a_b.local:65535",
+    "http://h:/x",
+  ])
+  func `an absolute http or https URL with a host is valid`(text: String) throws {
+    #expect(throws: Never.self) { try url(text).checkForHTTP() }
+    #expect(try HTTPRequest(method: .get, url: url(text)).url == url(text))
+  }
+
+  @Test(arguments: [
+    "", "/graphql", "graphql", "//example.com/", "example.com", "example.com:80", "ftp://example.com", "file:///etc",
+    "ws://h", "data:text/plain,x", "http:", "http:example.com", "http://", "http:///x", "http://:80/", "https://?a",
+    "http://user@h/", "http://user:pw@h/", "http://:pw@h/", "http://@h/", "http://h#", "http://h/#f", "http://h:0/",
+    "http://h:65536/", "http://h:99999999999/", "http://h\\@evil/",
+  ])
+  func `what is no such URL throws`(text: String) {
+    let error = #expect(throws: (any Error).self) { try url(text).checkForHTTP() }
+    if let error = error as? RequestError { #expect(error.kind == .invalidRequest) }
+  }
+
+  @Test(arguments: [
+    "http://a%0d%0ab/", "http://a%00/", "http://a%20b/", "http://a%2fb/", "http://a%40b/", "http://a%3ab/",
+    "http://a%23/", "http://a%3f/", "http://a%E2%80%AE/",
+  ])
+  func `T1: a host that hides what no host holds behind percent signs throws`(text: String) throws {
+    let error = #expect(throws: RequestError.self) { try url(text).checkForHTTP() }
+    #expect(error?.kind == .invalidRequest)
+  }
+
+  @Test func `T1: a control character in a URL throws, or is percent-encoded`() {
+    for control in controls {
+      for text in ["http://a\(control)b/", "http://h/a\(control)b", "http://h/?a=\(control)b", "\(control)http://h/"] {
+        guard let url = try? url(text), let request = try? HTTPRequest(method: .get, url: url) else { continue }
+        #expect(request.url.absoluteString.unicodeScalars.allSatisfy { $0.properties.generalCategory != .control })
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "http://localhost", "http://LocalHost:80", "http://127.0.0.1", "http://127.255.255.254:1", "http://[::1]:8080/x",
+  ])
+  func `loopback is localhost, the net 127 and one address of version 6`(text: String) throws {
+    #expect(try url(text).isLoopback)
+  }
+
+  @Test(arguments: [
+    "http://example.com", "http://localhost.example.com", "http://127.0.0.1.example.com", "http://128.0.0.1",
+    "http://127.0.0", "http://127.0.0.256", "http://127.0.0.1.1", "http://127.+0.0.1", "http://127.-0.0.1",
+    "http://127..0.1", "http://127.0.0.", "http://0.0.0.0", "http://10.0.0.1", "http://[::2]", "http://[::]",
+    "http://127.0.0.1%2eexample.com", "http://127.0.0.1@example.com", "/localhost", "http://127.0.0.1a",
+  ])
+  func `everything else is not loopback`(text: String) throws {
+    #expect(try !url(text).isLoopback)
+  }
+
+  @Test func `what is shown of a URL holds no user, password, value of the query or fragment`() throws {
+    let text = "https://user-\(canary):\(canary)@h:81/a%20b?token=\(canary)&flag&x=#\(canary)"
+    let shown = try url(text).shownSafely
+    #expect(!shown.contains(canary))
+    #expect(shown == "https://h:81/a b?token=…&flag&x=…")
+  }
+
+  @Test func `errors about a URL show none of its secrets`() throws {
+    for text in [
+      "ftp://u:\(canary)@h/?a=\(canary)", "http://u:\(canary)@h/", "http://h/?a=\(canary)#\(canary)",
+      "http:///?a=\(canary)", "http://h:0/?a=\(canary)", "\(canary)x:\(canary)",
+    ] {
+      let error = try #require(throws: RequestError.self) { try url(text).checkForHTTP() }
+      #expect(!error.description.contains("=\(canary)"), "\(error)")
+      #expect(!error.description.contains(":\(canary)@"), "\(error)")
+      #expect(!error.description.contains("#\(canary)"), "\(error)")
+    }
+  }
+
+  @Test func `S5: controls that were percent-encoded are shown harmless`() throws {
+    #expect(try url("http://h/a%0Ab%1B%E2%80%AE").shownSafely == #"http://h/a\u{A}b\u{1B}\u{202E}"#)
+    #expect(try url("http://h/" + String(repeating: "a", count: 2000)).shownSafely.utf8.count < 600)
+  }
+}

@@ -1,0 +1,44 @@
+import Foundation
+import Models
+import Testing
+
+@Suite struct IDTests {
+  private func id(_ json: String) throws -> String {
+    try JSONDecoder().decode(
+      MomentsDetails.Moment.Liker.self, from: Data(#"{"id": \#(json), "avatar": ""}"#.utf8)
+    ).id
+  }
+
+  @Test(arguments: ["0", "m0-7", "a/b?c=d&e#f", "早安", "", "👩‍👩‍👧", "007", "1e3", " "])
+  func `an id that is a text stays as it is`(text: String) throws {
+    let json = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
+    #expect(try id(json) == text)
+  }
+
+  @Test(arguments: [
+    "0", "7", "-7", "9007199254740993", "9223372036854775807", "-9223372036854775808", "9223372036854775808",
+    "18446744073709551615", "123456789012345678901234567890", "99999999999999999999999999999999999999", "1.5",
+  ])
+  func `an id that is a number is read as its text`(number: String) throws {
+    #expect(try id(number) == number)
+  }
+
+  @Test(arguments: ["1234567890123456789012345678901234567890123", "1000000000000000000000000000000000000000001"])
+  func `an id too big to be kept to the last digit is an error, not another id`(number: String) {
+    #expect(throws: DecodingError.self) { try id(number) }
+  }
+
+  @Test(arguments: ["true", "null", "[]", "{}", "[1]"])
+  func `an id that is neither text nor number is an error that names the path`(json: String) throws {
+    let error = #expect(throws: DecodingError.self) { try id(json) }
+    #expect(error?.pathText == "id")
+  }
+
+  @Test func `owner, moment and liker all read ids that are numbers`() throws {
+    let json = Fixture.json.replacing("\"m0-0\"", with: "12").replacing("\"0\"", with: "34")
+    let details = try MomentsDetails(json: json)
+    #expect(details.userDetails.id == "34")
+    #expect(details.moments.first?.id == "12")
+    #expect(details.moments.first?.likes?.first?.id == "34")
+  }
+}

@@ -1,0 +1,28 @@
+import HTTP
+import Networking
+import Testing
+
+@testable import moments
+
+struct ErrorLineTests {
+  @Test func `a line names the kind and says what happened`() {
+    #expect("\(ErrorLine(UsageError("no such option")))" == "moments: wrong usage: no such option")
+    #expect("\(ErrorLine(RequestError(.timedOut, "After 2 s.")))" == "moments: timed out: After 2 s.")
+    #expect("\(ErrorLine(CancellationError()))".hasPrefix("moments: cancelled: "))
+    #expect("\(ErrorLine(OutputError(code: 28)))".contains("No space left"))
+  }
+
+  @Test func `the start of an answer is shown where it is known`() {
+    let error = RequestError(.httpStatus, "Status 404.", status: 404, excerpt: "not here")
+    #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. (the answer begins: not here)")
+  }
+
+  @Test func `it is one bounded line that can do a terminal no harm`() {
+    let evil = String(repeating: "\u{1B}[2J\r\n\u{202E}\u{200B}", count: 10_000)
+    for error: any Error in [UsageError(evil), RequestError(.graphQL, evil, excerpt: evil)] {
+      let line = "\(ErrorLine(error))"
+      #expect(line.utf8.count < 20_000)
+      #expect(line.unicodeScalars.allSatisfy { (0x20..<0x7F).contains($0.value) || $0 == "…" })
+    }
+  }
+}

@@ -1,0 +1,52 @@
+import HTTP
+import Networking
+import Streams
+import Testing
+
+@testable import moments
+
+struct ExitCodeTests {
+  private struct Unforeseen: Error {}
+
+  @Test(arguments: [
+    (RequestError.Kind.cannotConnect, ExitCode.unreachable), (.connectionLost, .unreachable), (.timedOut, .unreachable),
+    (.redirectRefused, .unreachable), (.insecure, .unreachable), (.cancelled, .cancelled), (.invalidRequest, .usage),
+    (.graphQL, .unusableAnswer), (.undecodable, .unusableAnswer), (.tooLarge, .unusableAnswer),
+    (.badResponse, .unusableAnswer), (.unknown, .unusableAnswer), (.notFound, .unusableAnswer),
+    (RequestError.Kind("of another layer"), .unusableAnswer),
+  ])
+  func `each kind of error has a code`(kind: RequestError.Kind, code: ExitCode) {
+    #expect(ExitCode(RequestError(kind, "message")) == code)
+  }
+
+  @Test(arguments: [
+    (401, ExitCode.notAllowed), (403, .notAllowed), (429, .unreachable), (500, .unreachable), (503, .unreachable),
+    (599, .unreachable), (400, .unusableAnswer), (404, .unusableAnswer), (600, .unusableAnswer), (204, .unusableAnswer),
+  ])
+  func `each status has a code, also where the answer could not be read`(status: Int, code: ExitCode) {
+    #expect(ExitCode(RequestError(.httpStatus, "message", status: status)) == code)
+    #expect(ExitCode(RequestError(.undecodable, "message", status: status)) == code)
+  }
+
+  @Test func `a GraphQL error that asks for a token is not allowed, wherever it stands in the list`() {
+    let errors = [
+      GraphQLError(message: "a"), GraphQLError(message: "b", extensions: ["code": .string("UNAUTHENTICATED")]),
+    ]
+    #expect(ExitCode(RequestError(.graphQL, "m", status: 200, cause: GraphQLErrors(errors))) == .notAllowed)
+    #expect(ExitCode(RequestError(.graphQL, "m", status: 200, cause: GraphQLErrors([errors[0]]))) == .unusableAnswer)
+  }
+
+  @Test func `errors of the command itself have codes`() {
+    #expect(ExitCode(UsageError("message")) == .usage)
+    #expect(ExitCode(OutputError(code: 28)) == .outputFailed)
+    #expect(ExitCode(CancellationError()) == .cancelled)
+    #expect(ExitCode(StreamError.noElements) == .unusableAnswer)
+    #expect(ExitCode(Unforeseen()) == .unusableAnswer)
+  }
+
+  @Test func `the help lists each code`() {
+    for code in [ExitCode.success, .usage, .unusableAnswer, .unreachable, .outputFailed, .notAllowed, .cancelled] {
+      #expect(Help.text.contains("\n  \(code.rawValue) "))
+    }
+  }
+}

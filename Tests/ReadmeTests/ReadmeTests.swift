@@ -1,0 +1,57 @@
+import Foundation
+import HTTP
+import Models
+import Networking
+import NetworkingTesting
+import Repository
+import Streams
+import TestSupport
+import Testing
+
+struct ReadmeTests {
+  private let fixture = MomentsDetails(
+    userDetails: .init(id: "0", name: "Wei", avatar: "a", backgroundImage: "b"), moments: [])
+
+  @Test func `every Swift sample of the README stands in the file that compiles`() throws {
+    let readme = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
+    let blocks = readme.components(separatedBy: "```swift\n").dropFirst().compactMap {
+      $0.components(separatedBy: "\n```").first
+    }
+    let samples = Self.unindented(
+      try String(contentsOfFile: #filePath.replacing("ReadmeTests.swift", with: "Samples.swift"), encoding: .utf8))
+    #expect(blocks.count > 5)
+    for block in blocks {
+      #expect(samples.contains(Self.unindented(block)), "not in Samples.swift:\n\(block)")
+    }
+  }
+
+  @Test func `the first screen gives a timeline of the real server`() async throws {
+    let bag = DisposeBag()
+    let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL, bag: bag)
+    #expect(timeline.moments.count == 60)
+  }
+
+  @Test func `the sample of an operation of one's own runs on the real server`() async throws {
+    let client = try await Samples.configuredClient(endpoint: BFFServer.shared().graphqlURL)
+    #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+  }
+
+  @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {
+    let transport = ScriptedTransport()
+    transport.expect(
+      .path(.put, "/graphql/users/7%2Fb"), .json(#"{"code": 0, "msg": "", "data": {"id": "7", "name": "Wei"}}"#))
+    let client = try APIClient(baseURL: #require(URL(string: "https://example.com/graphql")), transport: transport)
+    #expect(try await Samples.rename(on: client).value == User(id: "7", name: "Wei"))
+    #expect(transport.requests.first?.body == Data(#"{"name":"Wei"}"#.utf8))
+  }
+
+  @Test func `the samples for tests and fixtures run`() async throws {
+    try await Samples.scripted(endpoint: #require(URL(string: "https://example.com/graphql")))
+    #expect(try await Samples.handled(fixture: fixture).getMoments(userID: "0").value == fixture)
+    #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
+  }
+
+  private static func unindented(_ text: String) -> String {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+  }
+}

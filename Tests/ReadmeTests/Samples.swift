@@ -1,0 +1,120 @@
+// The README's samples, word for word, so that they compile; `ReadmeTests` holds the two together and runs them.
+
+import Foundation
+import HTTP
+import Models
+import Networking
+import NetworkingTesting
+import Repository
+import Streams
+import Testing
+
+struct User: Codable, Hashable, Sendable {
+  let id: String
+  let name: String
+}
+
+struct GetUser: GraphQLSession {
+  struct Variables: Encodable, Sendable {
+    let id: String
+  }
+  struct ResponseData: Decodable, Sendable {
+    let node: User?
+  }
+  static let query: GraphQLDocument = """
+    query getUser($id: ID!) { node(id: $id) { ... on UserDetails { id name } } }
+    """
+  let variables: Variables
+}
+
+struct RenameUser: APISession {
+  typealias ResponseType = User
+  struct Parameters: Encodable, Sendable {
+    let name: String
+  }
+  let id: String
+  let parameters: Parameters
+  var path: String { "users/\(id.percentEncoded)" }
+  var responseParser: ResponseParser<User> { .envelope(CodeMsgData.self) }
+}
+
+enum CodeMsgData: EnvelopeKeys {
+  static let code = "code"
+  static let message = "msg"
+  static let content = "data"
+}
+
+struct FixtureSession: GetMomentsByUserIDSessionType {
+  let details: MomentsDetails
+
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
+    .just(details)
+  }
+}
+
+enum Samples {
+  static func firstScreen(endpoint: URL, bag: DisposeBag) async throws -> MomentsDetails {
+    let client = try APIClient(baseURL: endpoint)
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+
+    repo.momentsDetails(userID: "0")  // live: the latest, and each new one
+      .subscribe(onNext: { print($0.userDetails.name, "has", $0.moments.count, "moments") })
+      .disposed(by: bag)
+
+    let timeline = try await repo.getMoments(userID: "0").value  // fetches, keeps, and tells who watches
+    return timeline
+  }
+
+  static func configuredClient(endpoint: URL) throws -> APIClient {
+    var client = try APIClient(
+      baseURL: endpoint,
+      defaultHeaders: .platform(name: "Timelines", version: "2.1.0"),
+      middlewares: [LoggingMiddleware { line in print(line) }],
+      timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5), total: .milliseconds(7500)))
+    client.responseBodyLimit = 1 << 20
+    return client
+  }
+
+  static func user(on client: APIClient) async throws -> GraphQLResponse<GetUser.ResponseData> {
+    let response = try await GetUser(variables: .init(id: "0")).post(on: client).value
+    print(response.data?.node?.name ?? "nobody", response.errors)
+    return response
+  }
+
+  static func rename(on client: APIClient) -> Observable<User> {
+    let renamed = RenameUser(id: "7/b", parameters: .init(name: "Wei")).put(on: client)  // nothing is sent yet
+    return renamed
+  }
+
+  static func like(in repo: MomentsRepo, bag: DisposeBag) {
+    repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "3").subscribe(
+      onError: { error in
+        let error = RequestError(wrapping: error)
+        switch error.kind {
+        case .timedOut, .cannotConnect, .connectionLost: print("try again:", error.message)
+        case .graphQL: print(error.graphQLErrors.map { $0.code ?? $0.message })
+        default: print(error)
+        }
+      }
+    ).disposed(by: bag)
+  }
+
+  static func handled(fixture: MomentsDetails) -> GetMomentsByUserIDSession {
+    let session = GetMomentsByUserIDSession(sessionHandler: { session in
+      session.variables.userID == "0"
+        ? .just(.init(data: .init(getMomentsDetailsByUserID: fixture)))
+        : .error(RequestError(.timedOut, "No answer."))
+    })
+    return session
+  }
+
+  static func scripted(endpoint: URL) async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.operation("getUser"), .json(#"{"data": {"node": {"id": "0", "name": "Wei"}}}"#))
+    let client = try APIClient(baseURL: endpoint, transport: transport)
+    #expect(try await user(on: client).data?.node?.name == "Wei")
+    #expect(transport.failures.isEmpty)
+  }
+}

@@ -1,0 +1,68 @@
+package import Foundation
+
+/// The GraphQL server of `Tests/BFF`, running in a process of its own on a free port.
+///
+/// It ends when this object is released, and when the test process ends in whatever way, as its input ends then.
+package final class BFFServer: Sendable {
+  /// What the server has counted since it started or was reset.
+  package struct Stats: Decodable, Sendable {
+    /// Requests by path, and those of `websocket`.
+    package let requests: [String: Int]
+
+    /// Operations by name, over any protocol; `(anonymous)` where they have none.
+    package let operations: [String: Int]
+    package let activeSubscribers: Int
+    package let persistedQueries: Int
+  }
+
+  package let port: UInt16
+  private let process: ChildProcess
+
+  /// The server's root, such as `http://127.0.0.1:40001/`.
+  package let url: URL
+
+  /// The URL of the GraphQL endpoint.
+  package var graphqlURL: URL { url.appendingPathComponent("graphql") }
+
+  private static let sharedServer = Task { try await start() }
+
+  /// A server for all tests of this process that read only, and count nothing.
+  package static func shared() async throws -> BFFServer {
+    try await sharedServer.value
+  }
+
+  /// Starts a server for a single test.
+  ///
+  /// - Parameter arguments: further arguments, such as `["--auth", "http"]`; see its README.
+  /// - Throws: `MissingFile` when there is no Python environment.
+  package static func start(arguments: [String] = []) async throws -> BFFServer {
+    let server = [RepositoryLayout.server.path, "--port", "0", "--exit-on-stdin-eof"]
+    let process = try ChildProcess(RepositoryLayout.existingPython(), server + arguments, input: .open)
+    let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
+    return try BFFServer(process, port: JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"])
+  }
+
+  private init(_ process: ChildProcess, port: UInt16?) throws {
+    guard let port, let url = URL(string: "http://127.0.0.1:\(port)/") else {
+      throw EndedEarly(what: "the server's port", state: process.state.value, location: #fileID)
+    }
+    self.process = process
+    self.port = port
+    self.url = url
+  }
+
+  package func stats() async throws -> Stats {
+    try await JSONDecoder().decode(Stats.self, from: Data(RawHTTP.get("/__stats", port: port).body))
+  }
+
+  /// Restores the data and tokens, and sets the counters to 0.
+  package func reset() async throws {
+    _ = try await RawHTTP.post("/__reset", port: port)
+  }
+
+  /// Ends the server, and returns when it has ended.
+  package func stop() async throws {
+    process.closeInput()
+    _ = try await process.waitForEnd()
+  }
+}

@@ -1,0 +1,62 @@
+import Glibc
+import Synchronization
+
+/// A file descriptor with one owner, who alone may close it; any thread may shut it down or write a byte to it.
+///
+/// A number that was closed is soon another file's, so nobody but the owner uses the number outside the lock.
+final class Descriptor: Sendable {
+  private struct State {
+    var number: Int32?
+    var isShutDown = false
+  }
+
+  private let state: Mutex<State>
+
+  /// The descriptor's number, for its owner.
+  let number: Int32
+
+  init(_ number: Int32) {
+    self.number = number
+    state = Mutex(State(number: number))
+  }
+
+  deinit {
+    close()
+  }
+
+  /// Whether `shutDown()` was called, which tells our end from the peer's.
+  var isShutDown: Bool { state.withLock { $0.isShutDown } }
+
+  /// Ends a socket in both directions, which wakes a thread that waits on it.
+  func shutDown() {
+    state.withLock { state in
+      state.isShutDown = true
+      if let number = state.number { _ = shutdown(number, Int32(SHUT_RDWR)) }
+    }
+  }
+
+  /// Writes one byte into a pipe, which wakes a thread that polls the other end.
+  func writeByte() {
+    state.withLock { state in
+      var byte: UInt8 = 1
+      if let number = state.number { _ = write(number, &byte, 1) }
+    }
+  }
+
+  /// Closes it, once.
+  func close() {
+    state.withLock { state in
+      if let number = state.number { _ = Glibc.close(number) }
+      state.number = nil
+    }
+  }
+
+  /// A pipe. No child process inherits its ends, save one that another thread happens to start at this very moment;
+  /// `ChildProcess` therefore closes all that it was not given.
+  static func pipe() throws -> (reader: Descriptor, writer: Descriptor) {
+    var ends: [Int32] = [-1, -1]
+    try SystemError.check(Glibc.pipe(&ends), "pipe")
+    for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
+    return (Descriptor(ends[0]), Descriptor(ends[1]))
+  }
+}
