@@ -41,4 +41,18 @@ struct HarmlessTextTests {
     #expect(text.unicodeScalars.filter { $0 == "\u{301}" }.count == 8)
     #expect(text.hasSuffix(#"\u{301}"#))
   }
+
+  @Test func `a text is cut after so many bytes, between characters, with an ellipsis`() {
+    #expect("abcdef".harmless(upTo: 6) == "abcdef")
+    #expect("abcdef".harmless(upTo: 5) == "abcde…")
+    #expect("早安".harmless(upTo: 5) == "早…")
+    #expect("a\u{1B}b".harmless(upTo: 6) == "a…")
+    #expect("a".harmless(upTo: 0) == "…")
+    #expect("".harmless(upTo: 0) == "")
+  }
+
+  @Test func `what was made harmless stays as it is`() {
+    let text = "\u{1B}]0;owned\u{7}\u{9B}31m\r\nforged \u{202E}txt.exe 早安".harmless()
+    #expect(text.harmless() == text)
+  }
 }
