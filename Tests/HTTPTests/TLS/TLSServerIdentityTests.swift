@@ -134,6 +134,12 @@ struct TLSServerIdentityTests {
       "issuer", "intermediate", tells: "unknown ca")
   }
 
+  @Test func `a certificate for clients does not make a server`() throws {
+    let pair = try world.pair(.init(names: ["DNS:server.test"], usage: "clientAuth"))
+    try error(pair, "unsuitable certificate purpose", "server.test", tells: "unsupported certificate")
+    #expect(try world.pair(.init(names: ["DNS:server.test"], usage: "serverAuth")).shake())
+  }
+
   @Test func `a certificate that is no authority's signs nothing`() throws {
     let pair = try world.pair(.init(names: ["DNS:server.test"]), signedBy: world.server)
     #expect(try pair.shake() == false)
