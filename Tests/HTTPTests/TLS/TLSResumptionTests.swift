@@ -1,7 +1,8 @@
 import Foundation
-import HTTP
 import TestSupport
 import Testing
+
+@testable import HTTP
 
 /// Which sessions are resumed.
 struct TLSResumptionTests {
@@ -82,6 +83,21 @@ struct TLSResumptionTests {
     let server = try TLSServerContext(settings)
     #expect(try connect(client, server) == false)
     #expect(try connect(client, server))
+  }
+
+  @Test func `a ticket is good for an hour`() throws {
+    for (age, isGood) in [(Duration.seconds(3599), true), (.seconds(3601), false)] {
+      let client = world.client()
+      #expect(try connect(client, server(.tls13)) == false)
+      #expect((client.tickets.take(for: "server.test:443", at: .now + age) != nil) == isGood)
+    }
+  }
+
+  @Test func `of many hosts the latest are remembered`() throws {
+    let server = try server(.tls12)
+    for index in 0..<257 { #expect(try connect(client, server, host: "n\(index).wild.test") == false) }
+    #expect(client.tickets.take(for: "n0.wild.test:443") == nil)
+    for index in 1..<257 { #expect(client.tickets.take(for: "n\(index).wild.test:443") != nil) }
   }
 
   @Test(arguments: TLSSessionTests.versions)
