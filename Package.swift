@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
     .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
+    .library(name: "TransportConformance", targets: ["TransportConformance"]),
     .library(name: "MomentsSDK", targets: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
     .executable(name: "moments", targets: ["moments"]),
   ],
@@ -26,11 +27,14 @@ let package = Package(
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
+    .target(name: "TransportConformance", dependencies: ["HTTP", "Streams", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
-    .testTarget(name: "HTTPTests", dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport"]),
+    .testTarget(
+      name: "HTTPTests",
+      dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport", "TransportConformance"]),
     .testTarget(name: "ModelsTests", dependencies: ["Models"]),
     .testTarget(
       name: "NetworkingTests",

@@ -62,6 +62,7 @@ final class SocketEngine: Sendable {
 
   /// Sends an exchange's request, now or when a connection is there for it.
   func start(_ exchange: SocketExchange) {
+    if let phase = exchange.passedDeadline { return exchange.fail(exchange.error(for: phase)) }
     let deadline = exchange.earliestDeadline
     var effects = Pool.Effects()
     var connection: Connection?

@@ -56,6 +56,11 @@ final class SocketExchange: @unchecked Sendable {
     return [timeouts.connect, timeouts.idle, timeouts.total].compactMap { $0 }.min().map { start + $0 }
   }
 
+  /// The deadline that had passed before the start, for a time of zero or less.
+  var passedDeadline: ExchangeDeadlines.Phase? {
+    nextDeadline.flatMap { $0.instant <= start ? $0.phase : nil }
+  }
+
   /// The deadline that comes next as things stand.
   var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: ContinuousClock.Instant)? {
     var timeouts = request.timeouts
