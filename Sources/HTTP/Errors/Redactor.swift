@@ -35,21 +35,25 @@ public struct Redactor: Sendable {
       .sorted { $0.count > $1.count }
   }
 
-  /// The text without the secrets, in plain spelling and in those of JSON and URLs; at its end, where it may have been
-  /// cut, without the first 8 or more bytes of one.
+  /// The text without the secrets, in plain spelling and in those of JSON and URLs; where it was cut, at its end or
+  /// before an ellipsis, also without the first 8 or more bytes of one.
   public func redact(_ text: String) -> String {
     guard !secrets.isEmpty else { return text }
-    let bytes = Array(text.utf8)
-    let end = bytes.count - (text.hasSuffix("…") ? "…".utf8.count : 0)
+    return text.unicodeScalars.split(separator: "…", omittingEmptySubsequences: false)
+      .map { redactPiece(Array(String($0).utf8)) }
+      .joined(separator: "…")
+  }
+
+  private func redactPiece(_ bytes: [UInt8]) -> String {
     var result: [UInt8] = []
-    var index = 0
-    while index < bytes.count {
-      if let count = secretLength(in: bytes[..<end].dropFirst(index)) {
+    var rest = bytes[...]
+    while let byte = rest.first {
+      if let count = secretLength(in: rest) {
         result += Self.placeholder.utf8
-        index += count
+        rest = rest.dropFirst(count)
       } else {
-        result.append(bytes[index])
-        index += 1
+        result.append(byte)
+        rest = rest.dropFirst()
       }
     }
     return String(decoding: result, as: UTF8.self)

@@ -82,20 +82,30 @@ extension APIClient {
     _ session: Session, _ method: HTTPMethod
   ) -> Observable<Session.ResponseType> {
     let name = session.operationName
-    return Observable<Session.ResponseType>.deferred {
+    return .deferred {
+      let sent = SentFields()
+      return answer(to: session, method, noting: sent).catch { error in
+        .error(RequestError(wrapping: error).named(name).redacted(by: sent.redactor))
+      }
+    }
+  }
+
+  private func answer<Session: APISession>(
+    to session: Session, _ method: HTTPMethod, noting sent: SentFields
+  ) -> Observable<Session.ResponseType> {
+    .deferred {
       let request = try request(of: session, method)
       let parser = session.responseParser
-      let sent = SentFields()
-      return transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares + [sent])
-        .collect(upTo: responseBodyLimit)
-        .map { response in
-          do throws(RequestError) {
-            return try parser.parse(response, by: decoder)
-          } catch {
-            throw error.about(response, redactedBy: sent.redactor)
-          }
+      // A middleware may fail before it sends anything, too.
+      let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
+      return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+        do throws(RequestError) {
+          return try parser.parse(response, by: decoder)
+        } catch {
+          throw error.about(response, redactedBy: sent.redactor)
         }
-    }.catch { .error(RequestError(wrapping: $0).named(name)) }
+      }
+    }
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
@@ -111,7 +121,9 @@ extension APIClient {
   /// The URL of a path below the base URL.
   func url(forPath path: String) throws(RequestError) -> URL {
     guard !path.isEmpty else { return baseURL }
-    let segments = path.split(separator: "/", omittingEmptySubsequences: false)
+    // Servers take an encoded dot for a dot (WHATWG URL, section 4.4).
+    let segments = path.lowercased().replacingOccurrences(of: "%2e", with: ".")
+      .split(separator: "/", omittingEmptySubsequences: false)
     guard path.isEncodedPath, !segments.contains("."), !segments.contains("..") else {
       throw RequestError(
         .invalidRequest, "'\(path)' is no path: percent-encode its segments, and leave out queries, '.' and '..'.")
@@ -130,13 +142,10 @@ extension APIClient {
 }
 
 extension RequestError {
-  /// The error with what is known once an answer is there: its status and the start of its body, and nothing that
-  /// the request kept secret.
+  /// The error with what is known once an answer is there: its status and the start of its body.
   fileprivate func about(_ response: HTTPResponse, redactedBy redactor: Redactor) -> RequestError {
     var error = self
-    error.message = redactor.redact(message)
     error.status = status ?? response.head.status
-    error.cause = (cause as? GraphQLErrors)?.redacted(by: redactor) ?? cause
     if [.httpStatus, .undecodable].contains(kind) { error.excerpt = redactor.excerpt(of: response.body) }
     return error
   }

@@ -34,7 +34,8 @@ extension URL {
       throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
     }
     let query = pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
-    components.percentEncodedQuery = [components.percentEncodedQuery, query].compactMap { $0 }.joined(separator: "&")
+    let present = components.percentEncodedQuery ?? ""
+    components.percentEncodedQuery = present.isEmpty ? query : "\(present)&\(query)"
     guard let url = components.url else {
       throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
     }

@@ -7,28 +7,52 @@ enum QueryEncoder {
   static func pairs(
     of parameters: some Encodable & Sendable, by encoder: any BodyEncoder
   ) throws -> [(name: String, value: String)] {
-    let json = try JSONDecoder().decode(JSONValue.self, from: encoder.encode(parameters))
-    guard case .object(let members) = json else {
-      throw RequestError(.invalidRequest, "A query or a form carries an object; these parameters are none.")
-    }
-    return try members.sorted { $0.key < $1.key }.flatMap { name, value in
-      if case .array(let elements) = value {
-        return try elements.compactMap { try text(of: $0, name: name) }.map { (name, $0) }
-      }
-      return try text(of: value, name: name).map { [(name, $0)] } ?? []
+    let json = try encoder.encode(parameters)
+    do {
+      return try JSONDecoder().decode([String: Values].self, from: json)
+        .sorted { $0.key < $1.key }
+        .flatMap { name, values in values.texts.map { (name, $0) } }
+    } catch let error as DecodingError {
+      throw RequestError(
+        .invalidRequest,
+        "A query or a form carries an object of texts, numbers, booleans and lists of these. \(DecodingFailure(error))")
     }
   }
 
-  private static func text(of value: JSONValue, name: String) throws(RequestError) -> String? {
-    switch value {
-    case .null: return nil
-    case .bool(let value): return value ? "true" : "false"
-    case .integer(let value): return String(value)
-    case .number(let value): return String(value)
-    case .string(let value): return value
-    case .array, .object:
-      throw RequestError(
-        .invalidRequest, "The parameter '\(name)' is nested: a query or a form carries text, numbers and booleans.")
+  /// The texts of a scalar or of a list of scalars.
+  private struct Values: Decodable {
+    var texts: [String] = []
+
+    init(from decoder: any Decoder) throws {
+      if var list = try? decoder.unkeyedContainer() {
+        while !list.isAtEnd { texts += try list.decode(Scalar.self).text.map { [$0] } ?? [] }
+      } else {
+        texts += try Scalar(from: decoder).text.map { [$0] } ?? []
+      }
+    }
+  }
+
+  /// The text of a scalar; `nil` for `null`.
+  private struct Scalar: Decodable {
+    let text: String?
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.singleValueContainer()
+      if container.decodeNil() {
+        text = nil
+      } else if let value = try? container.decode(Bool.self) {
+        text = value ? "true" : "false"
+      } else if let value = try? container.decode(Int64.self) {
+        text = String(value)
+      } else if let value = try? container.decode(UInt64.self) {
+        text = String(value)
+      } else if let value = try? container.decode(Double.self) {
+        text = String(value)
+      } else if let value = try? container.decode(String.self) {
+        text = value
+      } else {
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "the value is nested")
+      }
     }
   }
 }

@@ -1,8 +1,8 @@
 import HTTP
 import Streams
 
-/// Stands last before the transport, and remembers the header fields of what is sent: middlewares add tokens, too, and
-/// an error must show none of them.
+/// Stands before and behind the middlewares, and remembers the header fields of what is sent: middlewares add tokens,
+/// too, and an error must show none of them.
 struct SentFields: HTTPMiddleware {
   private let fields = Locked<[HTTPField]>([])
 

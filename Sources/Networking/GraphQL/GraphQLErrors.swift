@@ -15,14 +15,28 @@ public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {
     let more = errors.count > 1 ? " (and \(errors.count - 1) more)" : ""
     return (errors.first?.description ?? "The server sent no errors.") + more
   }
+}
 
+extension GraphQLErrors: RedactableCause {
   func redacted(by redactor: Redactor) -> GraphQLErrors {
     GraphQLErrors(
       errors.map {
         GraphQLError(
-          message: redactor.redact($0.message), locations: $0.locations, path: $0.path,
-          extensions: $0.extensions.mapValues { $0.redacted(by: redactor) })
+          message: redactor.redact($0.message), locations: $0.locations,
+          path: $0.path.map { $0.redacted(by: redactor) }, extensions: $0.extensions.redacted(by: redactor))
       })
+  }
+}
+
+extension GraphQLError.PathElement {
+  fileprivate func redacted(by redactor: Redactor) -> Self {
+    if case .key(let key) = self { .key(redactor.redact(key)) } else { self }
+  }
+}
+
+extension [String: JSONValue] {
+  fileprivate func redacted(by redactor: Redactor) -> Self {
+    Dictionary(map { (redactor.redact($0.key), $0.value.redacted(by: redactor)) }) { $1 }
   }
 }
 
@@ -31,7 +45,7 @@ extension JSONValue {
     switch self {
     case .string(let text): .string(redactor.redact(text))
     case .array(let elements): .array(elements.map { $0.redacted(by: redactor) })
-    case .object(let members): .object(members.mapValues { $0.redacted(by: redactor) })
+    case .object(let members): .object(members.redacted(by: redactor))
     default: self
     }
   }

@@ -1,4 +1,6 @@
-/// Why an answer cannot be read: where in it, and what was expected there. It holds nothing of the body.
+import HTTP
+
+/// Why an answer cannot be read: where in it, and what was expected there, both harmless and of at most 512 bytes.
 public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
   /// The place, such as `data.moments[3].id`; empty for the whole.
   public let path: String
@@ -8,8 +10,9 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
 
   /// Takes a place and a reason.
   public init(path: String, reason: String) {
-    self.path = path
-    self.reason = reason
+    // Both may hold text from the answer: keys that are a path's steps, or a value that does not fit.
+    self.path = path.harmless(upTo: 512)
+    self.reason = reason.harmless(upTo: 512)
   }
 
   /// Takes the place and the reason of a decoder's or an encoder's error.
@@ -43,4 +46,10 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
 
   /// The place and the reason.
   public var description: String { path.isEmpty ? reason : "At \(path): \(reason)" }
+}
+
+extension DecodingFailure: RedactableCause {
+  func redacted(by redactor: Redactor) -> DecodingFailure {
+    DecodingFailure(path: redactor.redact(path), reason: redactor.redact(reason))
+  }
 }

@@ -76,6 +76,12 @@ public struct EnvelopeFailure: Error, Hashable {
   public let message: String
 }
 
+extension EnvelopeFailure: RedactableCause {
+  func redacted(by redactor: Redactor) -> EnvelopeFailure {
+    EnvelopeFailure(code: redactor.redact(code), message: redactor.redact(message))
+  }
+}
+
 extension RequestError.Kind {
   /// The server understood and said no, by an envelope's code; `cause` is an ``EnvelopeFailure``.
   public static let rejected = RequestError.Kind("rejected")
