@@ -9,20 +9,24 @@ import Synchronization
 package final class TLSRelay: Sendable {
   package let port: UInt16
 
+  /// Of each connection whose handshake is done, whether it resumed a session.
+  package let resumptions = Monitor<[Bool]>([])
+
   private let listener: Descriptor
 
   /// - Parameters:
   ///   - isRude: Whether the relay leaves the close_notify out, as somebody would who cuts the connection.
   package init(to server: UInt16, _ context: TLSServerContext, isRude: Bool = false) throws {
     (listener, port) = try Loopback.listen(backlog: 512)
-    Thread.detachNewThread { [listener] in
+    Thread.detachNewThread { [listener, resumptions] in
       while true {
         let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         let client = Descriptor(number)
         Thread.detachNewThread {
           if let upstream = try? Loopback.connect(port: server), let engine = try? TLSServerEngine(context) {
-            RelayedConnection(client: client, upstream: upstream, engine: engine, isRude: isRude).run()
+            let connection = RelayedConnection(client: client, upstream: upstream, engine: engine, isRude: isRude)
+            connection.run { isResumed in resumptions.update { $0.append(isResumed) } }
             upstream.close()
           }
           client.close()
@@ -49,9 +53,10 @@ private struct RelayedConnection {
   let engine: TLSServerEngine
   let isRude: Bool
 
-  func run() {
+  func run(_ whenEstablished: (_ isResumed: Bool) -> Void) {
     defer { sendOutgoing() }
-    guard (try? shakeHands()) == true else { return }
+    guard (try? shakeHands()) == true, let isResumed = try? engine.isResumed else { return }
+    whenEstablished(isResumed)
     while true {
       var entries = [
         pollfd(fd: client.number, events: Int16(POLLIN), revents: 0),
