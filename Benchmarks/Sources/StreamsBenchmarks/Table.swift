@@ -12,13 +12,13 @@ struct Table {
     print("|---|---|---|---|---|---|---|---|")
   }
 
-  mutating func measure(_ row: Row) async {
+  mutating func measure(_ row: Row, only: Int? = nil) async {
     var times = row.works.map { _ in [Double]() }
     var checksums = Set<Int>()
     var allocations = 0.0
     for round in 0...rounds {
       for (index, work) in row.works.enumerated() {
-        guard let work else { continue }
+        guard let work, only == nil || index == only else { continue }
         let before = allocation_count()
         let start = cpuTime()
         checksums.insert(await work(row.count))

@@ -33,16 +33,6 @@ extension GraphQLError.PathElement: Decodable {
   }
 }
 
-extension String {
-  /// As many whole characters as fit into a number of bytes.
-  fileprivate func prefix(bytes limit: Int) -> String {
-    guard utf8.count > limit else { return self }
-    var end = utf8.index(startIndex, offsetBy: limit)
-    while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
-    return self[..<end] + "…"
-  }
-}
-
 extension [String: JSONValue] {
   /// The members within a number of bytes: `code` first, then the others by name.
   fileprivate func bounded(to limit: Int) -> Self {

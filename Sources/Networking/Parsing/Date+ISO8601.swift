@@ -14,36 +14,78 @@ extension Date {
       let fraction = reader.fraction(),
       let offset = reader.offset(), reader.isAtEnd
     else { return nil }
-    // Days since 1970 by the civil calendar, with the year starting in March so that a leap day is its last.
-    let shifted = month > 2 ? year : year - 1
-    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
-    let era = shifted / 400
-    let yearOfEra = shifted - era * 400
-    let days = era * 146_097 + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - 719_468
-    guard day <= Self.daysIn(month: month, year: year) else { return nil }
-    let seconds = days * 86400 + hour * 3600 + minute * 60 + second - offset
+    let days = CivilDay(year: year, month: month, day: day)
+    guard day <= days.daysInMonth else { return nil }
+    let seconds = days.sinceEpoch * 86400 + hour * 3600 + minute * 60 + second - offset
     self.init(timeIntervalSince1970: Double(seconds) + fraction)
   }
 
   /// The date in UTC, with 6 digits of a fraction where it has one: `2026-01-31T12:00:00.500000Z`. `nil` for a date
   /// outside the years 0 to 9999, which RFC 3339 cannot write.
   public var iso8601: String? {
-    guard (-62_167_219_200..<253_402_300_799).contains(timeIntervalSince1970) else { return nil }
-    var seconds = timeIntervalSince1970.rounded(.down)
-    var microseconds = Int(((timeIntervalSince1970 - seconds) * 1e6).rounded())
-    if microseconds == 1_000_000 { (seconds, microseconds) = (seconds + 1, 0) }
-    let text = Date(timeIntervalSince1970: seconds).formatted(.iso8601)
-    guard microseconds > 0 else { return text }
-    let digits = String(microseconds)
-    return text.dropLast() + "." + String(repeating: "0", count: 6 - digits.count) + digits + "Z"
+    let microseconds = (timeIntervalSince1970 * 1e6).rounded()
+    guard (-62_167_219_200e6..<253_402_300_800e6).contains(microseconds) else { return nil }
+    let (seconds, fraction) = Int(microseconds).quotientAndRemainderRoundingDown(dividingBy: 1_000_000)
+    let (days, second) = seconds.quotientAndRemainderRoundingDown(dividingBy: 86400)
+    let day = CivilDay(sinceEpoch: days)
+    return day.year.digits(4) + "-" + day.month.digits(2) + "-" + day.day.digits(2) + "T" + (second / 3600).digits(2)
+      + ":" + (second / 60 % 60).digits(2) + ":" + (second % 60).digits(2)
+      + (fraction > 0 ? "." + fraction.digits(6) : "") + "Z"
+  }
+}
+
+/// A day of the Gregorian calendar, also of the years before it was in use, as ISO 8601 has it.
+private struct CivilDay {
+  let year: Int
+  let month: Int
+  let day: Int
+
+  // 400 years, from the first of March on so that a leap day is the last of its year, have always as many days.
+  private static let daysOfEra = 146_097
+  private static let epoch = 719_468
+
+  init(year: Int, month: Int, day: Int) {
+    self.year = year
+    self.month = month
+    self.day = day
   }
 
-  private static func daysIn(month: Int, year: Int) -> Int {
+  init(sinceEpoch days: Int) {
+    let (era, dayOfEra) = (days + Self.epoch).quotientAndRemainderRoundingDown(dividingBy: Self.daysOfEra)
+    let yearOfEra = (dayOfEra - dayOfEra / 1460 + dayOfEra / 36_524 - dayOfEra / 146_096) / 365
+    let dayOfYear = dayOfEra - (yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100)
+    let monthFromMarch = (5 * dayOfYear + 2) / 153
+    month = monthFromMarch < 10 ? monthFromMarch + 3 : monthFromMarch - 9
+    day = dayOfYear - (153 * monthFromMarch + 2) / 5 + 1
+    year = era * 400 + yearOfEra + (month > 2 ? 0 : 1)
+  }
+
+  /// Days since the first of January 1970.
+  var sinceEpoch: Int {
+    let (era, yearOfEra) = (month > 2 ? year : year - 1).quotientAndRemainderRoundingDown(dividingBy: 400)
+    let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1
+    return era * Self.daysOfEra + yearOfEra * 365 + yearOfEra / 4 - yearOfEra / 100 + dayOfYear - Self.epoch
+  }
+
+  var daysInMonth: Int {
     switch month {
     case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28
     case 4, 6, 9, 11: 30
     default: 31
     }
+  }
+}
+
+extension Int {
+  fileprivate func quotientAndRemainderRoundingDown(dividingBy divisor: Int) -> (quotient: Int, remainder: Int) {
+    let (quotient, remainder) = quotientAndRemainder(dividingBy: divisor)
+    return remainder < 0 ? (quotient - 1, remainder + divisor) : (quotient, remainder)
+  }
+
+  /// The number with zeros in front, as so many digits.
+  fileprivate func digits(_ count: Int) -> String {
+    let digits = String(self)
+    return String(repeating: "0", count: count - digits.count) + digits
   }
 }
 

@@ -34,7 +34,8 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
   /// The content; `nil` under a code of failure.
   public let content: Content?
 
-  /// Reads an envelope; under a code of success its content must be there.
+  /// Reads an envelope; under a code of success its content must be there, unless it is of a type that has a value for
+  /// `null`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: AnyCodingKey.self)
     let codeKey = AnyCodingKey(Keys.code)
@@ -42,8 +43,14 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
       try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
       ?? container.decode(String.self, forKey: codeKey)
     message = try container.decodeIfPresent(String.self, forKey: AnyCodingKey(Keys.message)) ?? ""
-    content =
-      Keys.isSuccess(code) ? try container.decode(Content.self, forKey: AnyCodingKey(Keys.content)) : nil
+    let contentKey = AnyCodingKey(Keys.content)
+    if !Keys.isSuccess(code) {
+      content = nil
+    } else if container.contains(contentKey) {
+      content = try container.decode(Content.self, forKey: contentKey)
+    } else {
+      content = try Content(from: container.superDecoder(forKey: contentKey))  // It finds null there.
+    }
   }
 }
 
@@ -70,10 +77,16 @@ extension ResponseParser where Output: Decodable {
 
 /// The code and the message of an envelope that tells of a failure.
 public struct EnvelopeFailure: Error, Hashable {
-  /// The code, a number as its text.
+  /// The code, a number as its text; at most 256 bytes of it.
   public let code: String
-  /// The message; empty where there is none.
+  /// The message, in the server's words, at most 1 KiB of them; empty where there is none.
   public let message: String
+
+  /// Takes a code and a message.
+  public init(code: String, message: String) {
+    self.code = code.prefix(bytes: 256)
+    self.message = message.prefix(bytes: 1024)
+  }
 }
 
 extension EnvelopeFailure: RedactableCause {

@@ -23,6 +23,10 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
 
   /// Reads a value.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
+    // Foundation reads UTF-16 and UTF-32 as well, in which brackets and quotes are not where one would count them.
+    guard !body.contains(0) else {
+      throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The JSON is not in UTF-8."))
+    }
     guard !body.nestsJSON(deeperThan: Self.greatestDepth) else {
       throw DecodingError.dataCorrupted(
         .init(codingPath: [], debugDescription: "The JSON nests deeper than \(Self.greatestDepth) levels."))

@@ -69,17 +69,11 @@ extension ResponseParser where Output == HTTPResponse {
 }
 
 extension ResponseParser where Output == NoContent {
-  /// A successful answer whose body does not matter.
+  /// A successful answer whose body does not matter; what sessions of ``NoContent`` take unless they say otherwise.
   public static var noContent: Self {
     ResponseParser(accept: "*/*") { response, _ in
       try response.requireSuccess()
       return NoContent()
     }
   }
-}
-
-/// What a session answers whose success is all there is to tell.
-public struct NoContent: Hashable, Sendable {
-  /// Makes the only value.
-  public init() {}
 }

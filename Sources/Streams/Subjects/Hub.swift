@@ -72,9 +72,9 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   private func dismiss(_ member: Member) {
-    guard members.indices.contains(member.index), let own = members[member.index], own.toOpaque() == member.opaque else {
-      return
-    }
+    guard members.indices.contains(member.index), let own = members[member.index],
+      own._withUnsafeGuaranteedRef({ $0 === member })
+    else { return }
     members[member.index] = nil
     own.release()
     absent += 1
@@ -99,8 +99,6 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
       self.index = index
       self.hub = hub
     }
-
-    var opaque: UnsafeMutableRawPointer { Unmanaged.passUnretained(self).toOpaque() }
 
     @usableFromInline override func run() {
       hub.send(self) { [hub] in hub.dismiss($0) }

@@ -1,0 +1,13 @@
+/// What a session answers whose success is all there is to tell.
+public struct NoContent: Hashable, Sendable, Decodable {
+  /// Makes the only value.
+  public init() {}
+
+  /// Passes over whatever stands there; for the content of an envelope.
+  public init(from decoder: any Decoder) {}
+}
+
+extension APISession where ResponseType == NoContent {
+  /// Success alone.
+  public var responseParser: ResponseParser<NoContent> { .noContent }
+}

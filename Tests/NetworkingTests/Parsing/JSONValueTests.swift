@@ -1,0 +1,52 @@
+import Foundation
+import Networking
+import Testing
+
+@Suite struct JSONValueTests {
+  private func value(_ json: String) throws -> JSONValue {
+    try JSONDecoder().decode(JSONValue.self, from: Data(json.utf8))
+  }
+
+  @Test func `every kind of JSON is read`() throws {
+    let json = #"{"n": null, "t": true, "i": -7, "d": 0.5, "s": "早", "a": [1, [], {}], "o": {"": false}}"#
+    #expect(
+      try value(json) == [
+        "n": nil, "t": true, "i": -7, "d": 0.5, "s": "早", "a": [1, [], [:]], "o": ["": false],
+      ])
+  }
+
+  @Test(arguments: ["0", "1", "-1", "9223372036854775807", "-9223372036854775808"])
+  func `whole numbers of 64 bits keep every digit`(number: String) throws {
+    #expect(try value(number) == .integer(#require(Int64(number))))
+    #expect(try JSONEncoder().encode(value(number)) == Data(number.utf8))
+  }
+
+  @Test func `greater numbers and fractions are kept as doubles`() throws {
+    #expect(try value("1e300") == .number(1e300))
+    #expect(try value("9223372036854775808") == .number(9_223_372_036_854_775_808))
+    #expect(try value("-0.25") == .number(-0.25))
+  }
+
+  @Test func `booleans and numbers are told apart`() throws {
+    #expect(try value("[true, 1, false, 0]") == [.bool(true), .integer(1), .bool(false), .integer(0)])
+  }
+
+  @Test func `what was read is written the same`() throws {
+    let json = #"{"a":[null,true,-7,0.5,"x",{}],"b":{"c":[]}}"#
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    #expect(try encoder.encode(value(json)) == Data(json.utf8))
+  }
+
+  @Test func `members and texts are found`() throws {
+    let value = try value(#"{"code": "X", "n": 1}"#)
+    #expect(value["code"]?.stringValue == "X")
+    #expect(value["n"]?.stringValue == nil)
+    #expect(value["none"] == nil)
+    #expect(JSONValue.array([])["a"] == nil)
+  }
+
+  @Test func `of two equal keys in a literal the last counts`() {
+    #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
+  }
+}
