@@ -100,7 +100,8 @@ extension APIClient {
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
     do {
-      let request = try session.makeRequest(method, for: self)
+      var request = try session.makeRequest(method, for: self)
+      if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
       try checkCleartext(request.url)
       return request
     } catch let error as EncodingError {
