@@ -11,8 +11,10 @@ struct MiddlewareHarness {
   let transport: ScriptedTransport
   var middlewares: [any HTTPMiddleware] = []
 
-  init(_ middlewares: (VirtualScheduler) -> [any HTTPMiddleware] = { _ in [] }) {
-    let scheduler = VirtualScheduler()
+  init(
+    _ scheduler: VirtualScheduler = VirtualScheduler(),
+    _ middlewares: (VirtualScheduler) -> [any HTTPMiddleware] = { _ in [] }
+  ) {
     self.scheduler = scheduler
     transport = ScriptedTransport { delay, action in _ = scheduler.schedule(after: delay, action) }
     self.middlewares = middlewares(scheduler)
