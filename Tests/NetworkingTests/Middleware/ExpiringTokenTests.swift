@@ -40,6 +40,28 @@ struct ExpiringTokenTests {
   }
 
   @Test(arguments: ["http", "graphql"])
+  func `tokens that live a second carry a stream of requests`(mode: String) async throws {
+    let server = try await BFFServer.start(arguments: ["--auth", mode, "--token-ttl-s", "1"])
+    var client = try Self.client(server, BFFTokens(url: server.graphqlURL))
+    // Above the tokens: who waits for a place takes none along that could expire meanwhile.
+    client.middlewares.insert(ConcurrencyLimitMiddleware(4), at: 0)
+    let clock = ContinuousClock()
+    let start = clock.now
+    var rounds = 0
+    while clock.now - start < .seconds(3) {
+      let results = await Self.pings(100, on: client)
+      #expect(results.allSatisfy { (try? $0.get()) == 5 })
+      rounds += 1
+    }
+    let stats = try await server.stats()
+    let refreshes = stats.operations["refreshToken"] ?? 0
+    // One at the start; then each comes when three quarters of the one before are over, or later.
+    #expect((3...1 + Int((clock.now - start) / .milliseconds(700))).contains(refreshes))
+    #expect((100 * rounds...100 * rounds + 4 * refreshes).contains(stats.operations["ping"] ?? 0))
+    try await server.stop()
+  }
+
+  @Test(arguments: ["http", "graphql"])
   func `a refresh that is refused fails all 100 once, and none hangs`(mode: String) async throws {
     let server = try await BFFServer.start(arguments: ["--auth", mode])
     let tokens = try BFFTokens(
