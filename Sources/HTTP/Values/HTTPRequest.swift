@@ -23,6 +23,13 @@ public struct HTTPRequest: Sendable {
   /// Whether it may be sent a second time where the first may already have been carried out.
   public var isReplayable: Bool
 
+  /// Called by the transport when the request has its connection, with whether that carried a request before; `nil`
+  /// unless somebody measures. It must not block.
+  public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
+
+  /// Who watches it; `nil` for nobody.
+  var sight: RequestSight?
+
   /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
   var isCounted = false
 

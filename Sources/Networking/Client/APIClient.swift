@@ -25,6 +25,10 @@ public struct APIClient: Sendable {
   /// See each session's decoded answer; the first is outermost.
   public var interceptors: [any SessionInterceptor]
 
+  /// Hears what becomes of each request, all its attempts and whether its answer could be read; nobody unless set, which
+  /// costs nothing.
+  public var observer: (any RequestObserver)?
+
   /// The deadlines of each request.
   public var timeouts: HTTPTimeouts
 
@@ -83,10 +87,12 @@ extension APIClient {
   ) -> Observable<Session.ResponseType> {
     let name = session.operationName
     return Observable<Session.ResponseType>.deferred {
-      let request = try request(of: session, method)
+      var request = try request(of: session, method)
       let parser = session.responseParser
       let sent = SentFields()
-      return transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares + [sent])
+      let sight = observer.map { RequestSight($0, &request, scheduler: ConcurrentScheduler()) }
+      let answer =
+        transport.send(request, through: [DefaultHeadersMiddleware(defaultHeaders)] + middlewares + [sent])
         .collect(upTo: responseBodyLimit)
         .map { response in
           do throws(RequestError) {
@@ -95,6 +101,7 @@ extension APIClient {
             throw error.about(response, redactedBy: sent.redactor)
           }
         }
+      return sight.map { $0.watch(answer, isSingle: true) } ?? answer
     }.catch { .error(RequestError(wrapping: $0).named(name)) }
   }
 

@@ -66,6 +66,7 @@ public struct AuthMiddleware: HTTPMiddleware {
           }
           .catch { error in
             guard let refused = error as? RefusedAnswer else { throw error }
+            request.sight?.tell(.challenged)
             return keeper.renewed(ticket).flatMap { renewed in
               guard ticket.token == nil || renewed.token?.account == ticket.token?.account,
                 let second = try adding(renewed.token, to: request, after: scheduler.now - start)

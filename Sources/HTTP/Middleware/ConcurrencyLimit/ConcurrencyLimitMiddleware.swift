@@ -27,9 +27,11 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
       let gate = gate(of: request.origin)
       let start = scheduler.now
       let exchange = DisposeBag()
-      let entry = gate.enter {
+      let entry = gate.enter { hasWaited in
         var request = request
-        request.timeouts = request.timeouts.after(scheduler.now - start)
+        let wait = scheduler.now - start
+        request.timeouts = request.timeouts.after(wait)
+        if hasWaited { request.sight?.tell(.dequeued(after: wait)) }
         exchange.insert(next(request).subscribe(observer))
       }
       guard let entry else {

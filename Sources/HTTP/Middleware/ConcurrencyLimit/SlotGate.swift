@@ -9,10 +9,10 @@ final class SlotGate: Sendable {
     }
 
     fileprivate let id: UInt64
-    fileprivate let run: @Sendable () -> Void
+    fileprivate let run: @Sendable (_ hasWaited: Bool) -> Void
     fileprivate let phase = Locked(Phase.waiting)
 
-    fileprivate init(_ id: UInt64, _ run: @escaping @Sendable () -> Void) {
+    fileprivate init(_ id: UInt64, _ run: @escaping @Sendable (Bool) -> Void) {
       self.id = id
       self.run = run
     }
@@ -28,7 +28,7 @@ final class SlotGate: Sendable {
 
   /// Takes a place for `run`, which is called at once where there is a slot, else on the scheduler; `nil` where the line
   /// is full.
-  func enter(_ run: @escaping @Sendable () -> Void) -> Entry? {
+  func enter(_ run: @escaping @Sendable (_ hasWaited: Bool) -> Void) -> Entry? {
     let (entry, answer) = state.withLock { state in
       state.nextID += 1
       let entry = Entry(state.nextID, run)
@@ -37,7 +37,7 @@ final class SlotGate: Sendable {
     switch answer {
     case .refused: return nil
     case .wait: break
-    case .go: start(entry)
+    case .go: start(entry, hasWaited: false)
     }
     return entry
   }
@@ -56,18 +56,18 @@ final class SlotGate: Sendable {
   }
 
   /// Starts somebody who has a slot.
-  private func start(_ entry: Entry) {
+  private func start(_ entry: Entry, hasWaited: Bool) {
     let isWaiting = entry.phase.withLock { phase in
       guard case .waiting = phase else { return false }
       phase = .running
       return true
     }
-    if isWaiting { entry.run() } else { giveBack() }
+    if isWaiting { entry.run(hasWaited) } else { giveBack() }
   }
 
   private func giveBack() {
     guard let next = state.withLock({ $0.slots.leave() }) else { return }
     // Not on this stack: with exchanges that end at once it would grow with the line.
-    _ = scheduler.schedule { self.start(next) }
+    _ = scheduler.schedule { self.start(next, hasWaited: true) }
   }
 }

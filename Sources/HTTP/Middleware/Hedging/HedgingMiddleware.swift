@@ -75,6 +75,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
           }
           var request = request
           request.timeouts = request.timeouts.after(wait)
+          request.sight?.tell(.hedging)
           send(request, 1)
         }
       }

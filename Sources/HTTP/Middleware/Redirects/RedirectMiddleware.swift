@@ -32,7 +32,9 @@ public struct RedirectMiddleware: HTTPMiddleware {
         guard left > 0 else {
           throw refusal(of: request, redirect, "there were \(limit) redirects before it")
         }
-        return follow(try redirected(request, by: redirect), left: left - 1, next: next)
+        let redirected = try redirected(request, by: redirect)
+        request.sight?.tell(.redirected(redirect.status))
+        return follow(redirected, left: left - 1, next: next)
       }
   }
 

@@ -92,7 +92,9 @@ public struct RetryMiddleware: HTTPMiddleware {
     let asked = head?.retryAfter(now: now()) ?? .zero
     let delay = max(pause, min(asked, .seconds(60)))
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
-    return budget.withdraw(for: request.origin) ? delay : nil
+    guard budget.withdraw(for: request.origin) else { return nil }
+    request.sight?.tell(.retrying(after: delay, reason: failure))
+    return delay
   }
 }
 
