@@ -16,7 +16,7 @@ extension GraphQLError: Decodable {
     self.init(
       message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
       locations: Array(((try? container.decode([Location].self, forKey: .locations)) ?? []).prefix(8)),
-      path: Array(((try? container.decode([PathElement].self, forKey: .path)) ?? []).prefix(32)),
+      path: ((try? container.decode([PathElement].self, forKey: .path)) ?? []).bounded(to: 512),
       extensions: extensions.bounded(to: 2048))
   }
 }
@@ -28,8 +28,20 @@ extension GraphQLError.PathElement: Decodable {
     if let index = try? container.decode(Int.self) {
       self = .index(index)
     } else {
-      self = .key(try container.decode(String.self).prefix(bytes: 256))
+      self = .key(try container.decode(String.self).prefix(bytes: 128))
     }
+  }
+}
+
+extension [GraphQLError.PathElement] {
+  /// The first steps within a number of bytes, and 32 at most.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    return Array(
+      prefix(32).prefix { step in
+        if case .key(let key) = step { left -= key.utf8.count } else { left -= 8 }
+        return left >= 0
+      })
   }
 }
 

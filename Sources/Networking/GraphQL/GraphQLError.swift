@@ -24,7 +24,7 @@ public struct GraphQLError: Hashable, Sendable {
   /// Where in the document; at most 8 places.
   public let locations: [Location]
 
-  /// Where in `data`; empty where the error is about the whole; at most 32 steps.
+  /// Where in `data`; empty where the error is about the whole; at most 32 steps and 512 bytes.
   public let path: [PathElement]
 
   /// What else the server tells, where that is at most 2 KiB.

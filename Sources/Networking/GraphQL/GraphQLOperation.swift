@@ -37,7 +37,7 @@ extension GraphQLOperation {
         guard depth == 0, !isInDefinition else { continue }
         isInDefinition = true
         if let kind = Kind(rawValue: String(token)) {
-          let name = tokens.peek().flatMap { $0.first.map { $0.isLetter || $0 == "_" } == true ? String($0) : nil }
+          let name = tokens.peek().flatMap { $0.utf8.first?.isNameStart == true ? String($0) : nil }
           operations.append(GraphQLOperation(kind: kind, name: name))
         }
       }
@@ -46,12 +46,15 @@ extension GraphQLOperation {
   }
 }
 
-/// The names and brackets of a document, one after the other; comments and texts are left out.
+/// The names and brackets of a document, one after the other; comments and texts are left out (GraphQL specification,
+/// section 2.1). It goes by bytes: a combining character after a quote does not make it another sign.
 private struct GraphQLTokens {
-  private var rest: Substring
+  private static let quote = "\"".utf8
+  private static let blockQuote = "\"\"\"".utf8
+  private var rest: Substring.UTF8View
 
   init(_ document: String) {
-    rest = Substring(document)
+    rest = Substring(document).utf8
   }
 
   func peek() -> Substring? {
@@ -61,28 +64,36 @@ private struct GraphQLTokens {
 
   mutating func next() -> Substring? {
     while let first = rest.first {
-      if first == "#" {
-        rest = rest.drop { !$0.isNewline }
-      } else if rest.hasPrefix("\"\"\"") {
-        skip(to: "\"\"\"")
-      } else if first == "\"" {
-        skip(to: "\"")
-      } else if first.isLetter || first == "_" {
-        let name = rest.prefix { $0.isLetter || $0.isNumber || $0 == "_" }
+      if first == UInt8(ascii: "#") {
+        rest = rest.drop { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
+      } else if rest.starts(with: Self.blockQuote) {
+        skip(Self.blockQuote, escape: "\\\"\"\"".utf8)
+      } else if first == UInt8(ascii: "\"") {
+        skip(Self.quote, escape: "\\\"".utf8, "\\\\".utf8)
+      } else if first.isNameStart {
+        let name = rest.prefix { $0.isNameStart || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
         rest = rest[name.endIndex...]
-        return name
+        return Substring(name)
       } else {
         let token = rest.prefix(1)
         rest.removeFirst()
-        if "{}()[]@$".contains(first) { return token }
+        if "{}()[]@$".utf8.contains(first) { return Substring(token) }
       }
     }
     return nil
   }
 
-  private mutating func skip(to quote: String) {
+  private mutating func skip(_ quote: String.UTF8View, escape escapes: String.UTF8View...) {
     rest.removeFirst(quote.count)
-    while !rest.isEmpty, !rest.hasPrefix(quote) { rest.removeFirst(rest.first == "\\" ? min(2, rest.count) : 1) }
+    while !rest.isEmpty, !rest.starts(with: quote) {
+      rest.removeFirst(escapes.first { rest.starts(with: $0) }?.count ?? 1)
+    }
     rest = rest.dropFirst(quote.count)
+  }
+}
+
+extension UInt8 {
+  fileprivate var isNameStart: Bool {
+    self == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
   }
 }

@@ -1,0 +1,148 @@
+import Foundation
+import HTTP
+import Networking
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite struct GraphQLAnswerTests {
+  private static let partial = """
+    {"data": {"thing": {"name": "a", "count": null}},
+     "errors": [{"message": "No count.", "path": ["thing", "count"], "extensions": {"code": "DOWN"}}],
+     "extensions": {"cost": 3}}
+    """
+
+  private func answers(_ answer: ScriptedAnswer, _ policy: GraphQLErrorPolicy = .none) throws
+    -> Observable<GraphQLResponse<GetThing.ResponseData>>
+  {
+    GetThing(errorPolicy: policy).post(on: try client(ScriptedTransport(always: answer)))
+  }
+
+  @Test func `G1: by the policy none, errors beside data fail, with their paths`() async throws {
+    let error = try #require(await answers(.json(Self.partial)).failure)
+    #expect(error.kind == .graphQL)
+    #expect(error.operationName == "getThing")
+    #expect(error.graphQLErrors.map(\.path) == [[.key("thing"), .key("count")]])
+    #expect(error.graphQLErrors.first?.code == "DOWN")
+    #expect(error.message == "No count. (at thing.count) [DOWN]")
+    #expect(error.status == 200)
+  }
+
+  @Test func `G1: by the policy ignore, data is taken and the errors are dropped`() async throws {
+    let response = try await answers(.json(Self.partial), .ignore).value
+    #expect(response.data?.thing?.name == "a")
+    #expect(response.errors == [])
+    #expect(response.extensions == ["cost": 3])
+  }
+
+  @Test func `G1: by the policy all, both are given, with their paths`() async throws {
+    let response = try await answers(.json(Self.partial), .all).value
+    #expect(response.data == .init(thing: .init(name: "a", count: nil)))
+    #expect(response.errors.map(\.message) == ["No count."])
+    #expect(response.errors.map(\.pathText) == ["thing.count"])
+    #expect(response.extensions == ["cost": 3])
+  }
+
+  @Test(arguments: [
+    #"{"data": null, "errors": [{"message": "no"}]}"#, #"{"errors": [{"message": "no"}]}"#,
+    #"{"errors": [{"message": "no"}], "data": null, "extensions": null}"#,
+  ])
+  func `G2: without data the errors fail by every policy`(json: String) async throws {
+    for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
+      let error = try await answers(.json(json), policy).failure
+      #expect(error?.kind == .graphQL)
+      #expect(error?.graphQLErrors.map(\.message) == ["no"])
+    }
+  }
+
+  @Test(arguments: [
+    #"{"data": {"thing": {"name": "a", "count": 1}}, "errors": null}"#,
+    #"{"data": {"thing": {"name": "a", "count": 1}}, "errors": []}"#,
+    #" {"extensions" : null,"data":{"more":[],"thing":{"count":1,"x":{},"name":"a"}} , "odd": 1}  "#,
+  ])
+  func `G6: no errors, unknown members and odd white space are whole data`(json: String) async throws {
+    #expect(try await answers(.json(json)).value == GraphQLResponse(data: .whole))
+  }
+
+  @Test(arguments: [#"{"data": null}"#, "{}", #"{"data": null, "errors": []}"#, #"{"errors": null}"#])
+  func `neither data nor errors is an answer that cannot be read`(json: String) async throws {
+    for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
+      let error = try await answers(.json(json), policy).failure
+      #expect(error?.kind == .undecodable)
+      #expect((error?.cause as? DecodingFailure)?.path == "data")
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"data": {"thing": {"count": 1}}}"#, "data.thing.name"),
+    (#"{"data": {"thing": {"name": 7}}}"#, "data.thing.name"), (#"{"data": {"thing": []}}"#, "data.thing"),
+    (#"{"data": 7}"#, "data"), ("[]", ""), ("", ""), ("<html>", ""),
+    (#"{"data": {"thing": null}, "errors": {}}"#, "errors"), (#"{"data": {}, "errors": "no"}"#, "errors"),
+  ])
+  func `G7: what does not fit is an error that names the path`(json: String, path: String) async throws {
+    let error = try await answers(.json(json), .all).failure
+    #expect(error?.kind == .undecodable)
+    #expect((error?.cause as? DecodingFailure)?.path ?? "" == path)
+    #expect(error?.operationName == "getThing")
+  }
+
+  @Test func `data that does not fit is told by the server's own errors where there are some`() async throws {
+    let json = #"{"data": {"thing": {}}, "errors": [{"message": "no name", "path": ["thing", "name"]}]}"#
+    for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
+      #expect(try await answers(.json(json), policy).failure?.kind == .graphQL)
+    }
+  }
+
+  @Test(arguments: [200, 201, 400, 401, 404, 500, 503, 302])
+  func `G4: an answer of GraphQL's own type is parsed at any status`(status: Int) async throws {
+    let whole = #"{"data": {"thing": {"name": "a", "count": 1}}}"#
+    #expect(try await answers(.graphQL(whole, status: status)).value.data == .whole)
+    let failing = #"{"errors": [{"message": "no", "extensions": {"code": "UNAUTHENTICATED"}}]}"#
+    let error = try await answers(.graphQL(failing, status: status)).failure
+    #expect(error?.kind == .graphQL)
+    #expect(error?.status == status)
+    #expect(error?.graphQLErrors.first?.code == "UNAUTHENTICATED")
+  }
+
+  @Test(arguments: [400, 401, 500])
+  func `G4: another type at a failing status is an HTTP error with status and excerpt`(status: Int) async throws {
+    let json = #"{"errors": [{"message": "no"}]}"#
+    for type in ["application/json", "text/html", nil] as [StaticString?] {
+      let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
+      let error = try await answers(.response(status: status, headers: headers, body: Data(json.utf8))).failure
+      #expect(error?.kind == .httpStatus)
+      #expect(error?.status == status)
+      #expect(error?.excerpt == json)
+    }
+  }
+
+  @Test func `G4: a proxy's page under GraphQL's type is told by its status`() async throws {
+    let error = try await answers(.graphQL("<html>", status: 502)).failure
+    #expect(error?.kind == .httpStatus)
+    #expect(error?.status == 502)
+    #expect(try await answers(.graphQL("<html>")).failure?.kind == .undecodable)
+    #expect(try await answers(.graphQL("", status: 307)).failure?.kind == .redirectRefused)
+  }
+
+  @Test func `G4: JSON of success is read under its types, and where none is given`() async throws {
+    let body = Data(#"{"data": {"thing": {"name": "a", "count": 1}}}"#.utf8)
+    for type in ["application/json; charset=utf-8", "application/vnd.x+json", nil] as [StaticString?] {
+      let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
+      #expect(try await answers(.response(headers: headers, body: body)).value.data == .whole)
+    }
+    let html = ScriptedAnswer.response(headers: ["Content-Type": "text/html"], body: body)
+    #expect(try await answers(html).failure?.kind == .undecodable)
+  }
+
+  @Test func `a session applies its policy to an answer from elsewhere too`() throws {
+    let errors = [GraphQLError(message: "no")]
+    let partial = GraphQLResponse(data: GetThing.ResponseData.whole, errors: errors)
+    let error = #expect(throws: RequestError.self) { try GetThing().data(of: partial) }
+    #expect(error?.operationName == "getThing")
+    #expect(error?.graphQLErrors == errors)
+    #expect(try GetThing(errorPolicy: .all).data(of: partial) == .whole)
+    #expect(try GetThing(errorPolicy: .ignore).data(of: partial) == .whole)
+    #expect(throws: RequestError.self) { try GetThing(errorPolicy: .ignore).data(of: .init(data: nil, errors: errors)) }
+    #expect(throws: RequestError.self) { try GetThing().data(of: .init(data: nil)) }
+  }
+}

@@ -1,0 +1,89 @@
+import Foundation
+import HTTP
+import Networking
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite struct GraphQLVariablesTests {
+  private struct Input: Encodable, Sendable {
+    var title: GraphQLNullable<String> = .absent
+    var tags: GraphQLNullable<[String]> = .absent
+    var inner: GraphQLNullable<Inner> = .absent
+    var plain: String?
+
+    struct Inner: Encodable, Sendable {
+      var count: GraphQLNullable<Int> = .absent
+      var at: GraphQLNullable<Date> = .absent
+    }
+  }
+
+  private struct Save: GraphQLSession {
+    struct Variables: Encodable, Sendable { var input: Input }
+    typealias ResponseData = GetThing.ResponseData
+    static let query: GraphQLDocument = "mutation save($input: Input!) { save(input: $input) { name } }"
+    var variables: Variables
+  }
+
+  /// What is sent as the variable `input`.
+  private func sent(_ input: Input) async throws -> JSONValue? {
+    let transport = ScriptedTransport(always: .wholeThing)
+    _ = try await Save(variables: .init(input: input)).post(on: client(transport)).value
+    return transport.onlyRequest?.bodyJSON?["variables"]?["input"]
+  }
+
+  @Test func `G8: an absent variable is not sent`() async throws {
+    #expect(try await sent(Input()) == [:])
+  }
+
+  @Test func `G8: a null variable is sent as null`() async throws {
+    let input = Input(title: .null, tags: .null, inner: .null)
+    #expect(try await sent(input) == ["title": nil, "tags": nil, "inner": nil])
+  }
+
+  @Test func `G8: a value is sent, and absent and null are told apart in it as well`() async throws {
+    let input = Input(title: .some("t"), tags: .some([]), inner: .some(.init(count: .null)), plain: "p")
+    #expect(try await sent(input) == ["title": "t", "tags": [], "inner": ["count": nil], "plain": "p"])
+    let dates = Input(inner: .some(.init(at: .some(Date(timeIntervalSince1970: 0)))))
+    #expect(try await sent(dates) == ["inner": ["at": "1970-01-01T00:00:00Z"]])
+  }
+
+  @Test func `G8: in a list there is no absence, so it is sent as null`() throws {
+    let list: [GraphQLNullable<Int>] = [.some(1), .null, .absent]
+    #expect(try FoundationJSON().encode(list) == Data("[1,null,null]".utf8))
+  }
+
+  @Test(arguments: [
+    "\"}) { evil }", "$id", "\\", "\u{0}\n", "早安 \u{2028}", "#", "{", String(repeating: "a", count: 9999),
+  ])
+  func `G8: input travels as a variable, and the document stays the same`(title: String) async throws {
+    let transport = ScriptedTransport(always: .wholeThing)
+    _ = try await Save(variables: .init(input: Input(title: .some(title)))).post(on: client(transport)).value
+    let body = try #require(transport.onlyRequest?.bodyJSON)
+    #expect(body["query"]?.stringValue == Save.query.text)
+    #expect(body["variables"]?["input"]?["title"]?.stringValue == title)
+  }
+
+  @Test func `variables that cannot be written are an invalid request that names the path`() async throws {
+    struct Bad: GraphQLSession {
+      struct Variables: Encodable, Sendable { var list = [0, Double.infinity] }
+      typealias ResponseData = GetThing.ResponseData
+      static let query: GraphQLDocument = "query bad($list: [Float!]!) { thing(list: $list) { name } }"
+      let variables = Variables()
+    }
+    let transport = ScriptedTransport(always: .wholeThing)
+    for error in [
+      await Bad().post(on: try client(transport)).failure, await Bad().get(on: try client(transport)).failure,
+    ] {
+      #expect(error?.kind == .invalidRequest)
+      #expect(error?.message.contains("list[1]") == true)
+    }
+    #expect(transport.requests.isEmpty)
+  }
+
+  @Test func `nullable values are equal by what they are`() {
+    #expect(GraphQLNullable.some(1) == .some(1))
+    #expect(GraphQLNullable<Int>.absent != .null)
+    #expect(Set<GraphQLNullable<Int>>([.absent, .null, .some(1), .some(1)]).count == 3)
+  }
+}
