@@ -3,7 +3,7 @@ public import Streams
 
 /// Sends requests through another transport, and keeps each exchange that ended well, to be replayed in tests.
 ///
-///     let recorder = RecordingTransport(URLSessionTransport())
+///     let recorder = RecordingTransport(.platform())
 ///     …
 ///     try JSONEncoder().encode(recorder.exchanges).write(to: file)
 ///

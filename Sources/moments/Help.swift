@@ -20,8 +20,11 @@ enum Help {
       --json                  print the answer as one JSON object
       --no-likes              leave the likes out
       --timeout SECONDS       give up after that time, 0.001 to 86400 (else 60)
+      --retries N             ask again for a timeline up to N times, 0 to 10, where
+                              that failed in passing (else 2); likes are sent once
       --header 'Name: value'  send a header with each request; repeatable
-      --verbose               tell on standard error what is sent and answered
+      --verbose               tell on standard error what is sent and answered,
+                              and how long it took
       --help, --version       print this text, or the version
 
     A value may also follow '=', as in --user=ID. After -- nothing is an option.
@@ -30,6 +33,9 @@ enum Help {
       MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
                         sample data that come with the command answer
       MOMENTS_TOKEN     a bearer token for the endpoint
+      MOMENTS_REFRESH_TOKEN
+                        gets another one when the server takes that no more, by
+                        the mutation refreshToken
       NO_COLOR          no colours, where it is not empty
       COLUMNS           the width, where the output is no terminal
 

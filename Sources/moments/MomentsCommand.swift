@@ -79,16 +79,25 @@ struct MomentsCommand {
 
   private func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
     var client = try APIClient(baseURL: endpoint.url, defaultHeaders: .platform(name: "moments"))
-    if let token = arguments.token { try client.defaultHeaders.set("Authorization", to: token.authorization) }
-    client.middlewares = [GivenHeadersMiddleware(fields: arguments.headers)]
+    let given = GivenHeadersMiddleware(fields: arguments.headers)
+    var logging: [any HTTPMiddleware] = []
     if arguments.isVerbose {
       let log: @Sendable (String) -> Void = { try? Output.standardError.write($0.harmless() + "\n") }
-      client.middlewares.append(LoggingMiddleware(detail: .headers, log: log))
+      logging = [LoggingMiddleware(detail: .headers, log: log)]
+      client.observer = AttemptLog(log: log)
     }
     if let timeout = arguments.timeout {
       // The other deadlines must not come before the one that was asked for.
       client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
     }
+    var tokens: RefreshedTokens?
+    if let refreshToken = arguments.refreshToken {
+      client.middlewares = [given] + logging
+      tokens = RefreshedTokens(arguments.token, refreshToken: refreshToken, client: client)
+    } else if let token = arguments.token {
+      try client.defaultHeaders.set("Authorization", to: token.authorization)
+    }
+    client.middlewares = [given] + .standard(tokens: tokens, retries: arguments.retries) + logging
     return client
   }
 

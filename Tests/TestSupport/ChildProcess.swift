@@ -97,7 +97,7 @@ package final class ChildProcess: Sendable {
   /// Waits until its standard output contains the text, and gives all of it.
   @discardableResult
   package func waitForOutput(
-    containing text: String, within limit: Duration = .seconds(20), file: StaticString = #fileID, line: UInt = #line
+    containing text: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) async throws -> String {
     try await waitForText(in: \.output, containing: text, within: limit, file: file, line: line)
   }
@@ -105,7 +105,7 @@ package final class ChildProcess: Sendable {
   /// Waits until its standard error contains the text, and gives all of it.
   @discardableResult
   package func waitForErrors(
-    containing text: String, within limit: Duration = .seconds(20), file: StaticString = #fileID, line: UInt = #line
+    containing text: String, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) async throws -> String {
     try await waitForText(in: \.errors, containing: text, within: limit, file: file, line: line)
   }

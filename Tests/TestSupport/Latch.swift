@@ -15,7 +15,7 @@ package final class Latch: Sendable {
   /// - Throws: `TimedOut` when the limit has passed, `CancellationError` when the task is cancelled.
   package func wait(
     for what: String = "a latch to open",
-    within limit: Duration = .seconds(20),
+    within limit: Duration = .seconds(60),
     file: StaticString = #fileID,
     line: UInt = #line
   ) async throws {

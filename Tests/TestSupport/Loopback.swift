@@ -81,6 +81,12 @@ extension Descriptor {
     return true
   }
 
+  /// Makes closing it send a RST.
+  func resetWhenClosed() {
+    var linger = linger(l_onoff: 1, l_linger: 0)
+    setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+  }
+
   /// The next bytes, at most `limit`; none at the end, and none after a failure.
   func receive(upTo limit: Int = 65_536, flags: Int32 = 0) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in

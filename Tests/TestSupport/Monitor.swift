@@ -49,7 +49,7 @@ package final class Monitor<Value: Sendable>: Sendable {
   @discardableResult
   package func wait(
     for what: String = "a condition",
-    within limit: Duration = .seconds(20),
+    within limit: Duration = .seconds(60),
     file: StaticString = #fileID,
     line: UInt = #line,
     until isFulfilled: @escaping @Sendable (Value) -> Bool

@@ -27,7 +27,7 @@ struct ChildProcessTests {
   }
 
   @Test func `a signal is sent after an output, and is the ending`() async throws {
-    let child = try ChildProcess(shell, ["-c", "echo ready >&2; exec sleep 60"])
+    let child = try ChildProcess(shell, ["-c", "echo ready >&2; exec sleep 600"])
     try await child.waitForErrors(containing: "ready")
     child.send(SIGINT)
     #expect(try await child.waitForEnd().ending == .signalled(SIGINT))
@@ -42,7 +42,7 @@ struct ChildProcessTests {
   }
 
   @Test func `a program that runs too long is killed, and the error has its output`() async throws {
-    let child = try ChildProcess(shell, ["-c", "echo begun; exec sleep 60"])
+    let child = try ChildProcess(shell, ["-c", "echo begun; exec sleep 600"])
     try await child.waitForOutput(containing: "begun")
     let error = await #expect(throws: TimedOut.self) { try await child.waitForEnd(within: .milliseconds(1)) }
     #expect(error?.description.contains("begun") == true)

@@ -8,19 +8,23 @@ package enum ContentCoding: Hashable, Sendable {
 
   /// What to ask a server for with `Accept-Encoding`: `identity` where the system has no zlib.
   package static var accepted: String {
-    Inflater.isAvailable ? "gzip, deflate" : "identity"
+    accepted(hasLibrary: Inflater.isAvailable)
+  }
+
+  package static func accepted(hasLibrary: Bool) -> String {
+    hasLibrary ? "gzip, deflate" : "identity"
   }
 
   /// The coding of an answer with these headers; `nil` where the body is as it is.
   ///
   /// Throws `badResponse` for a coding that was not asked for, and for more than one.
-  package init?(of headers: HTTPHeaders) throws(RequestError) {
+  package init?(of headers: HTTPHeaders, hasLibrary: Bool = Inflater.isAvailable) throws(RequestError) {
     let codings = headers.values(of: "Content-Encoding")
       .flatMap { $0.split(separator: ",") }
       .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
       .filter { !$0.isEmpty && $0 != "identity" }
     if codings.isEmpty { return nil }
-    switch (codings, Inflater.isAvailable) {
+    switch (codings, hasLibrary) {
     case (["gzip"], true), (["x-gzip"], true): self = .gzip
     case (["deflate"], true): self = .deflate
     default:

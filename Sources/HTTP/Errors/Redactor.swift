@@ -19,7 +19,7 @@ public struct Redactor: Sendable {
     self.init(secretsOf: request.headers)
   }
 
-  /// Takes the secrets of header fields.
+  /// Takes the secrets of header fields, of several requests maybe.
   package init(secretsOf fields: some Sequence<HTTPField>) {
     let values = fields.filter { !$0.isPublic }.map(\.value)
     let parts = values.flatMap { value in

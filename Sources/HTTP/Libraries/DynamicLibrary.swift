@@ -34,9 +34,3 @@ package struct DynamicLibrary {
     return unsafeBitCast(address, to: Function.self)
   }
 }
-
-/// What the system lacks.
-package enum DynamicLibraryError: Error, Hashable {
-  case missingLibrary(String)
-  case missingFunction(String, library: String)
-}

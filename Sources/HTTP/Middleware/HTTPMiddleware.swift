@@ -16,7 +16,10 @@ public protocol HTTPMiddleware: Sendable {
 extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
-    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.send($0) }
+    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { request in
+      guard let sight = request.sight else { return self.send(request) }
+      return sight.attempt(request) { self.send($0) }
+    }
     let chain = middlewares.reversed().reduce(transport) { next, middleware in
       { request in middleware.intercept(request, next: next) }
     }

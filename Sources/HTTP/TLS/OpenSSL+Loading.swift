@@ -4,7 +4,9 @@ extension OpenSSL {
 
   package static func load(ssl: String, crypto: String) -> Result<OpenSSL, RequestError> {
     do throws(DynamicLibraryError) {
-      return .success(try OpenSSL(ssl: DynamicLibrary(ssl), crypto: DynamicLibrary(crypto)))
+      let library = try OpenSSL(ssl: DynamicLibrary(ssl), crypto: DynamicLibrary(crypto))
+      _ = library.initialize(Setting.noCleanUpAtExit, nil)
+      return .success(library)
     } catch {
       return .failure(
         RequestError(
@@ -40,8 +42,10 @@ extension OpenSSL {
     static let closed: CInt = 6
   }
 
-  /// ssl.h and x509v3.h: settings.
+  /// crypto.h, ssl.h and x509v3.h: settings.
   enum Setting {
+    /// Else whoever ends the process frees what other threads are using.
+    static let noCleanUpAtExit: UInt64 = 0x80000
     static let verifyPeer: CInt = 1
     static let releaseBuffers: CLong = 0x10
     static let cacheForClientOutside: CLong = 0x001 | 0x300

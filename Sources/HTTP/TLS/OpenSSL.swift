@@ -10,6 +10,8 @@ package final class OpenSSL: Sendable {
   typealias NewSessionCallback = @convention(c) @Sendable (Handle?, Handle?) -> CInt
   typealias PasswordCallback = @convention(c) @Sendable (UnsafeMutablePointer<CChar>?, CInt, CInt, Pointer?) -> CInt
 
+  let initialize: @convention(c) @Sendable (UInt64, Handle?) -> CInt
+
   // SSL_CTX
   let clientMethod: @convention(c) @Sendable () -> Handle?
   let contextNew: @convention(c) @Sendable (Handle?) -> Handle?
@@ -105,6 +107,8 @@ package final class OpenSSL: Sendable {
   let errorReason: @convention(c) @Sendable (CUnsignedLong) -> Text?
 
   init(ssl: DynamicLibrary, crypto: DynamicLibrary) throws(DynamicLibraryError) {
+    initialize = try crypto.function("OPENSSL_init_crypto")
+
     clientMethod = try ssl.function("TLS_client_method")
     contextNew = try ssl.function("SSL_CTX_new")
     contextFree = try ssl.function("SSL_CTX_free")

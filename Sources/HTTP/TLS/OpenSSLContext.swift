@@ -32,8 +32,8 @@ final class OpenSSLContext: @unchecked Sendable {
     library.contextSetVerifyCallback(handle, TLSSession.verify, Unmanaged.passUnretained(self).toOpaque())
     library.contextSetCertificateCallback(handle, TLSSession.noteCertificateRequest, nil)
     library.contextSetNewSessionCallback(handle, TLSSession.keepTicket)
-    try add(configuration.trust)
     if let identity = configuration.identity { try use(identity) }
+    try add(configuration.trust)
   }
 
   deinit {
@@ -41,13 +41,14 @@ final class OpenSSLContext: @unchecked Sendable {
   }
 
   private func add(_ trust: CertificateTrust) throws(RequestError) {
-    if trust.includesSystem { try check(library.contextSetDefaultVerifyPaths(handle) == 1) }
     let store = library.contextStore(handle)
     for pem in trust.authorities {
       let certificates = try certificates(in: pem)
       defer { certificates.forEach(library.certificateFree) }
       for certificate in certificates { try check(library.storeAdd(store, certificate) == 1, in: pem) }
     }
+    // This takes long: what may be wrong with the rest is known before it.
+    if trust.includesSystem { try check(library.contextSetDefaultVerifyPaths(handle) == 1) }
     // What the user trusts need not be the root of a chain.
     try check(
       library.parametersSetFlags(library.contextParameters(handle), OpenSSL.Setting.acceptPartialChains) == 1)

@@ -28,12 +28,3 @@ public struct TLSConfiguration: Hashable, Sendable {
     self.minimumVersion = minimumVersion
   }
 }
-
-/// A version of TLS that is still fit for use.
-public enum TLSVersion: Hashable, Sendable {
-  /// RFC 5246.
-  case tls12
-
-  /// RFC 8446.
-  case tls13
-}

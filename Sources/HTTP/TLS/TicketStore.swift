@@ -21,38 +21,13 @@ final class TicketStore: Sendable {
   }
 
   /// The newest ticket for an origin. One of TLS 1.3 is given out once (RFC 8446, appendix C.4).
-  func take(for origin: String) -> Ticket? {
+  func take(for origin: String, at now: ContinuousClock.Instant = .now) -> Ticket? {
     tickets.withLock { tickets in
-      let usable = tickets[origin, default: []].filter { $0.birth.duration(to: .now) < Self.lifetime }
+      let usable = tickets[origin, default: []].filter { $0.birth.duration(to: now) < Self.lifetime }
       let newest = usable.last
       let rest = newest?.isForOneUse == true ? usable.dropLast() : usable
       tickets[origin] = rest.isEmpty ? nil : rest
       return newest
     }
-  }
-
-  /// Forgets what an origin gave.
-  func removeAll(for origin: String) {
-    tickets.withLock { $0[origin] = nil }
-  }
-}
-
-/// An `SSL_SESSION` that OpenSSL has handed over.
-final class Ticket: @unchecked Sendable {
-  // An SSL_SESSION is not changed once handed over; its count of references is atomic.
-  let handle: OpenSSL.Handle
-  let birth = ContinuousClock.now
-  let isForOneUse: Bool
-  private let library: OpenSSL
-
-  /// Takes over the caller's reference.
-  init(_ handle: OpenSSL.Handle, library: OpenSSL) {
-    self.handle = handle
-    self.library = library
-    isForOneUse = library.ticketVersion(handle) >= OpenSSL.Setting.tls13
-  }
-
-  deinit {
-    library.ticketFree(handle)
   }
 }

@@ -7,19 +7,13 @@ extension Observable where Element == HTTPResponsePart {
   /// Fails with `tooLarge`, and stops the exchange, at the first byte over the limit; with `badResponse` where the parts
   /// come without a head.
   public func collect(upTo limit: Int) -> Observable<HTTPResponse> {
-    Observable<HTTPResponse>.create { observer in
+    Observable<HTTPResponse>.deferred {
       let collector = ResponseCollector(limit: limit)
-      // A throw in `do` also stops a source that sends all its parts before `subscribe` returns.
-      return self.do(onNext: { try collector.add($0) }).subscribe(
-        onError: observer.onError,
-        onCompleted: {
-          do {
-            observer.onNext(try collector.finish())
-            observer.onCompleted()
-          } catch {
-            observer.onError(error)
-          }
-        })
+      let parts = self.compactMap { part -> HTTPResponse? in
+        try collector.add(part)
+        return nil
+      }
+      return parts.concat(.deferred { .just(try collector.finish()) })
     }
   }
 }

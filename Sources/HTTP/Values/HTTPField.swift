@@ -30,6 +30,12 @@ public struct HTTPField: Hashable, Sendable {
     self.value = String(value.trimming { $0 == " " || $0 == "\t" })
   }
 
+  /// Takes a field that was checked, with a value that has no white space around it.
+  init(trimmedName name: String, value: String) {
+    self.name = name
+    self.value = value
+  }
+
   /// Whether logs may show the value: whether the name is among those that carry no secrets.
   public var isPublic: Bool { Self.publicNames.contains(name.lowercased()) }
 

@@ -3,10 +3,10 @@ public import Foundation
 /// A request that a transport can send as it is.
 public struct HTTPRequest: Sendable {
   /// The method.
-  public let method: HTTPMethod
+  public internal(set) var method: HTTPMethod
 
   /// Where it goes: an absolute `http` or `https` URL with a host.
-  public let url: URL
+  public internal(set) var url: URL
 
   /// The header fields. The transport adds what frames the message, `Host` and `Content-Length`.
   public var headers: HTTPHeaders
@@ -22,6 +22,16 @@ public struct HTTPRequest: Sendable {
 
   /// Whether it may be sent a second time where the first may already have been carried out.
   public var isReplayable: Bool
+
+  /// Called by the transport when the request has its connection, with whether that carried a request before; `nil`
+  /// unless somebody measures. It must not block.
+  public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
+
+  /// Who watches it; `nil` for nobody.
+  var sight: RequestSight?
+
+  /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
+  var isCounted = false
 
   /// Makes a request.
   ///
@@ -43,6 +53,18 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
+  /// The value of `Idempotency-Key`, by which a server knows a request that it has carried out already
+  /// (draft-ietf-httpapi-idempotency-key-header).
+  public var idempotencyKey: String? { headers["Idempotency-Key"] }
+
+  /// Declares the request idempotent: it may be sent again, and the server, which has to know such keys, carries it out
+  /// once. All attempts carry this key, so it must be as unique as a UUID. Throws `invalidRequest` for one that is no
+  /// header value.
+  public mutating func setIdempotencyKey(_ key: String) throws(RequestError) {
+    try headers.set("Idempotency-Key", to: key)
+    isReplayable = true
+  }
+
   /// Throws `invalidRequest` where a header would frame the message, which is the transport's part: two opinions
   /// about where a body ends are how requests are smuggled (RFC 9112, section 11.2).
   package func checkFraming() throws(RequestError) {

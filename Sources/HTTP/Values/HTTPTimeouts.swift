@@ -16,3 +16,12 @@ public struct HTTPTimeouts: Hashable, Sendable {
     self.total = total
   }
 }
+
+extension HTTPTimeouts {
+  /// What is left of these timeouts when part of the total has passed: what a middleware that took time hands on.
+  public func after(_ elapsed: Duration) -> HTTPTimeouts {
+    var timeouts = self
+    timeouts.total = total.map { $0 - elapsed }
+    return timeouts
+  }
+}

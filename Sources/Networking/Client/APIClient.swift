@@ -25,6 +25,10 @@ public struct APIClient: Sendable {
   /// See each session's decoded answer; the first is outermost.
   public var interceptors: [any SessionInterceptor]
 
+  /// Hears what becomes of each request, all its attempts and whether its answer could be read; nobody unless set, which
+  /// costs nothing.
+  public var observer: (any RequestObserver)?
+
   /// The deadlines of each request.
   public var timeouts: HTTPTimeouts
 
@@ -42,7 +46,7 @@ public struct APIClient: Sendable {
   /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or holds credentials, and
   /// for an `http` URL to another host than this machine unless `allowsCleartext`: anybody on the way could read it.
   public init(
-    baseURL: URL, transport: any HTTPTransport = URLSessionTransport(),
+    baseURL: URL, transport: any HTTPTransport = .platform(),
     defaultHeaders: HTTPHeaders = .platform(),
     middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
     timeouts: HTTPTimeouts = HTTPTimeouts(), allowsCleartext: Bool = false
@@ -94,23 +98,26 @@ extension APIClient {
     to session: Session, _ method: HTTPMethod, noting sent: SentFields
   ) -> Observable<Session.ResponseType> {
     .deferred {
-      let request = try request(of: session, method)
+      var request = try request(of: session, method)
       let parser = session.responseParser
+      let sight = observer.map { RequestSight($0, &request, scheduler: ConcurrentScheduler()) }
       // A middleware may fail before it sends anything, too.
       let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
-      return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+      let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
         do throws(RequestError) {
           return try parser.parse(response, by: decoder)
         } catch {
           throw error.about(response, redactedBy: sent.redactor)
         }
       }
+      return sight.map { $0.watch(answer, isSingle: true) } ?? answer
     }
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
     do {
-      let request = try session.makeRequest(method, for: self)
+      var request = try session.makeRequest(method, for: self)
+      if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
       try checkCleartext(request.url)
       return request
     } catch let error as EncodingError {

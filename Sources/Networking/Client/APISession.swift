@@ -42,6 +42,13 @@ public protocol APISession: Sendable {
   /// `HEAD` may unless a session says otherwise.
   func isReplayable(with method: HTTPMethod) -> Bool
 
+  /// Declares a request idempotent that is not so by itself, such as a mutation, by a key under which the server knows
+  /// that it has carried it out already: then it may be sent again, each time with this key. `nil`, as it is unless
+  /// given, for no such promise.
+  ///
+  /// The key belongs to the intent, so it is a constant of the session: `let idempotencyKey: String? = UUID().uuidString`.
+  var idempotencyKey: String? { get }
+
   /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
   var responseParser: ResponseParser<ResponseType> { get }
 
@@ -60,6 +67,9 @@ extension APISession {
   public var bodyFormat: BodyFormat { .json }
   /// `GET` and `HEAD` are.
   public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
+
+  /// No key.
+  public var idempotencyKey: String? { nil }
 
   /// Sends the request with `GET`, the parameters in the URL's query.
   public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, .get) }

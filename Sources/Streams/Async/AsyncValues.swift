@@ -1,30 +1,59 @@
-/// What a buffer does with elements that come faster than they are taken.
-public enum BufferingPolicy: Sendable, Hashable {
-  /// Keeps all; memory is the only bound.
-  case unbounded
-  /// Keeps the oldest, at most so many, and drops what comes when it is full.
-  case bufferingOldest(Int)
-  /// Keeps the newest, at most so many, and drops the oldest when it is full.
-  case bufferingNewest(Int)
-}
-
-/// The elements of an ``Observable`` as an asynchronous sequence.
+/// The elements of an ``Observable`` as an asynchronous sequence; see ``Observable/values(bufferingPolicy:)``.
 public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
-  let source: Observable<Element>
-  let policy: BufferingPolicy
+  @usableFromInline let source: Observable<Element>
+  @usableFromInline let policy: BufferingPolicy
+
+  @inlinable init(source: Observable<Element>, policy: BufferingPolicy) {
+    self.source = source
+    self.policy = policy
+  }
 
   /// Subscribes, and iterates over what comes.
-  public func makeAsyncIterator() -> AsyncThrowingStream<Element, any Error>.Iterator {
-    let buffering: AsyncThrowingStream<Element, any Error>.Continuation.BufferingPolicy =
-      switch policy {
-      case .unbounded: .unbounded
-      case .bufferingOldest(let limit): .bufferingOldest(limit)
-      case .bufferingNewest(let limit): .bufferingNewest(limit)
+  @inlinable
+  public func makeAsyncIterator() -> Iterator {
+    let buffer = AsyncBuffer<Element>(policy)
+    source.start(buffer.segment, next: { buffer.append($0) }, end: { buffer.finish($0) })
+    return Iterator(buffer)
+  }
+
+  /// Takes the elements, one after the other. When it goes away, the subscription is disposed.
+  public struct Iterator: AsyncIteratorProtocol {
+    @usableFromInline let buffer: AsyncBuffer<Element>
+    @usableFromInline let owner: Owner
+    /// What was taken out of the buffer in one go.
+    @usableFromInline var taken = Fifo<Element>()
+
+    @inlinable init(_ buffer: AsyncBuffer<Element>) {
+      self.buffer = buffer
+      owner = Owner(buffer.segment)
+    }
+
+    /// The next element; nil after the completion, or when the task is cancelled.
+    /// - Throws: the stream's error, once.
+    @inlinable
+    public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
+      while true {
+        if let element = taken.popFirst() { return element }
+        if Task.isCancelled { buffer.cancel() }
+        switch buffer.take() {
+        case .elements(let elements): taken = elements
+        case .end(let error?): throw error
+        case .end(nil): return nil
+        case nil: await buffer.wait(isolation: actor)
+        }
       }
-    return AsyncThrowingStream(bufferingPolicy: buffering) { continuation in
-      let segment = Segment()
-      continuation.onTermination = { _ in segment.dispose() }
-      source.start(segment, next: { continuation.yield($0) }, end: { continuation.finish(throwing: $0) })
-    }.makeAsyncIterator()
+    }
+
+    /// The next element; nil after the completion, or when the task is cancelled.
+    /// - Throws: the stream's error, once.
+    @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
+  }
+
+  /// Disposes the subscription with the last copy of an iterator.
+  @usableFromInline
+  final class Owner: Sendable {
+    private let segment: Segment
+    @usableFromInline init(_ segment: Segment) { self.segment = segment }
+    deinit { segment.dispose() }
   }
 }

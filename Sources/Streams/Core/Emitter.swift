@@ -5,7 +5,7 @@
 final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
   @usableFromInline var sink: Sink<Element>?
 
-  @usableFromInline init(_ sink: Sink<Element>) {
+  @inlinable init(_ sink: Sink<Element>) {
     self.sink = sink
     super.init(sink.lifetime)
   }

@@ -17,7 +17,7 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
   @inlinable final class var ending: UInt { 1 }
   @inlinable final class var closed: UInt { .max }
 
-  @usableFromInline override init() {}
+  @inlinable override init() {}
 
   deinit {
     let last = word.load(ordering: .acquiring)
@@ -68,7 +68,7 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
   }
 
   @usableFromInline final func insert(_ disposable: any Disposable) {
-    if !(disposable is NoDisposable) { add(DisposableNode(disposable)) }
+    if type(of: disposable) != NoDisposable.self { add(DisposableNode(disposable)) }
   }
 
   private func runAll(_ list: NodeList) {

@@ -7,7 +7,7 @@ class Node: @unchecked Sendable {
   /// The address of the node below; a list owns each of its nodes once.
   @usableFromInline final var next: UInt = 0
 
-  @usableFromInline init() {}
+  @inlinable init() {}
 
   @usableFromInline func run() {}
 }
@@ -16,7 +16,7 @@ class Node: @unchecked Sendable {
 final class ClosureNode: Node, @unchecked Sendable {
   @usableFromInline let action: @Sendable () -> Void
 
-  @usableFromInline init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+  @inlinable init(_ action: @escaping @Sendable () -> Void) { self.action = action }
 
   @usableFromInline override func run() { action() }
 }

@@ -13,7 +13,7 @@ final class Registry: Node, Disposable, @unchecked Sendable {
   @usableFromInline override init() {}
 
   @usableFromInline func insert(_ item: any Disposable) {
-    if item is NoDisposable { return }
+    if type(of: item) == NoDisposable.self { return }
     // What is swept out is released after the lock: its deinit may be anybody's.
     let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
       if state.isDisposed { return (true, []) }

@@ -4,7 +4,7 @@
 /// last, and its own terminal handler is no user's, so it need not be waited for.
 @usableFromInline
 final class Segment: Lifetime, @unchecked Sendable {
-  @usableFromInline override init() {}
+  @inlinable override init() {}
 
   @usableFromInline override func dispose() { close() }
 }

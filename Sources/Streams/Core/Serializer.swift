@@ -20,7 +20,7 @@ class Serializer: Node, @unchecked Sendable {
   @inlinable final class var busy: UInt { 1 }
   @inlinable final class var closing: UInt { 2 }
 
-  @usableFromInline init(_ lifetime: Lifetime) {
+  @inlinable init(_ lifetime: Lifetime) {
     self.lifetime = lifetime
     super.init()
   }

@@ -13,6 +13,10 @@ public struct RetryPolicy: Sendable {
 
   /// `attempts` in all, with a delay that starts at `initial` and grows by `factor` up to `maximum`.
   /// - Parameters:
+  ///   - attempts: How many there are, the first one among them.
+  ///   - initial: The delay after the first attempt.
+  ///   - factor: What each further delay is multiplied with.
+  ///   - maximum: The longest delay.
   ///   - jitter: The part of each delay that is left to chance, from 0 (none) to 1 (full: anything from nothing to all of
   ///     it). It keeps clients that failed together from coming back together.
   ///   - random: Gives a number from 0 to below 1; a test puts its own here.

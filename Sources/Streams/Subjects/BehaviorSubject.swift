@@ -19,6 +19,8 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
     latest = Guarded(Latest(value: value))
   }
 
+  deinit { hub.close() }
+
   /// The latest element sent. It may be one that is still on its way to the subscribers; after the end it is the last one.
   public var value: Element { latest.withLock { $0.value } }
 
@@ -61,7 +63,7 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
   }
 
   /// The value and what follows, as a stream.
-  public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+  public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
   /// The sending side alone.
   public func asObserver() -> AnyObserver<Element> {

@@ -4,7 +4,8 @@
 /// leaving are deliveries like any other, so a late subscriber finds the replay and the live events without a gap.
 @usableFromInline
 final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
-  @usableFromInline var members: ContiguousArray<Member?> = []
+  /// Each owned by this list: to be called without a retain, which costs more than the call.
+  @usableFromInline var members: ContiguousArray<Unmanaged<Member>?> = []
   @usableFromInline var absent = 0
   @usableFromInline var replay = Fifo<Element>()
   @usableFromInline let capacity: Int
@@ -18,8 +19,10 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   /// Nobody can send any more: lets go of those who still wait.
-  deinit {
-    for member in members { member?.sink.lifetime.dispose() }
+  @usableFromInline func close() {
+    send(()) {
+      for member in self.takeAll() { member.sink.lifetime.dispose() }
+    }
   }
 
   @inlinable func next(_ element: Element) { send(element) { self.deliver($0) } }
@@ -31,16 +34,23 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   @inlinable func deliver(_ element: Element) {
     if ended != nil { return }
     if capacity > 0 { keep(element) }
+    // The list changes only in other deliveries, so what is in it lives until this one is over.
     for index in members.indices {
-      if let member = members[index], !member.sink.lifetime.isClosed { member.sink.next(element) }
+      members[index]?._withUnsafeGuaranteedRef { member in
+        if !member.sink.lifetime.isClosed { member.sink.next(element) }
+      }
     }
   }
 
   @usableFromInline func deliverEnd(_ error: (any Error)?) {
     if ended != nil { return }
     ended = .some(error)
-    let members = exchange(&self.members, with: [])
-    for member in members { member?.sink.endIfOpen(error) }
+    for member in takeAll() { member.sink.endIfOpen(error) }
+  }
+
+  private func takeAll() -> [Member] {
+    absent = 0
+    return exchange(&members, with: []).compactMap { $0?.takeRetainedValue() }
   }
 
   @usableFromInline func keep(_ element: Element) {
@@ -57,13 +67,16 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
     if let ended { return sink.endIfOpen(ended) }
     if sink.lifetime.isClosed { return }
     let member = Member(sink, index: members.count, hub: self)
-    members.append(member)
+    members.append(.passRetained(member))
     sink.lifetime.add(member)
   }
 
   private func dismiss(_ member: Member) {
-    guard members.indices.contains(member.index), members[member.index] === member else { return }
+    guard members.indices.contains(member.index), let own = members[member.index],
+      own._withUnsafeGuaranteedRef({ $0 === member })
+    else { return }
     members[member.index] = nil
+    own.release()
     absent += 1
     if absent * 2 > members.count { compact() }
   }
@@ -71,15 +84,15 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   private func compact() {
     members.removeAll { $0 == nil }
     absent = 0
-    for index in members.indices { members[index]?.index = index }
+    for index in members.indices { members[index]?._withUnsafeGuaranteedRef { $0.index = index } }
   }
 
-  /// A subscriber, and the teardown that removes it. It does not keep the hub: a subject that nobody holds goes away.
+  /// A subscriber, and the teardown that removes it.
   @usableFromInline
   final class Member: Node, @unchecked Sendable {
     @usableFromInline let sink: Sink<Element>
     var index: Int
-    weak var hub: Hub?
+    let hub: Hub
 
     init(_ sink: Sink<Element>, index: Int, hub: Hub) {
       self.sink = sink
@@ -88,8 +101,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
     }
 
     @usableFromInline override func run() {
-      guard let hub else { return }
-      hub.send(self) { hub.dismiss($0) }
+      hub.send(self) { [hub] in hub.dismiss($0) }
     }
   }
 }

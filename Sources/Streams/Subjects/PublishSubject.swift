@@ -12,6 +12,8 @@ public final class PublishSubject<Element: Sendable>: Sendable {
   /// A subject without subscribers.
   public init() {}
 
+  deinit { hub.close() }
+
   /// Sends an element.
   @inlinable public func onNext(_ element: Element) { hub.next(element) }
 
@@ -22,15 +24,15 @@ public final class PublishSubject<Element: Sendable>: Sendable {
   @inlinable public func onCompleted() { hub.end(nil) }
 
   /// What the subject sends, as a stream.
-  @inlinable public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+  @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
   /// The sending side alone.
   @inlinable public func asObserver() -> AnyObserver<Element> {
-    AnyObserver { [hub] event in
+    AnyObserver { event in
       switch event {
-      case .next(let element): hub.next(element)
-      case .error(let error): hub.end(error)
-      case .completed: hub.end(nil)
+      case .next(let element): self.onNext(element)
+      case .error(let error): self.onError(error)
+      case .completed: self.onCompleted()
       }
     }
   }

@@ -9,6 +9,8 @@ public final class ReplaySubject<Element: Sendable>: Sendable {
 
   private init(capacity: Int) { hub = Hub(capacity: capacity) }
 
+  deinit { hub.close() }
+
   /// A subject that keeps the last `bufferSize` elements. One that is 0 or less keeps none.
   public static func create(bufferSize: Int) -> ReplaySubject<Element> { ReplaySubject(capacity: max(0, bufferSize)) }
 
@@ -25,15 +27,15 @@ public final class ReplaySubject<Element: Sendable>: Sendable {
   @inlinable public func onCompleted() { hub.end(nil) }
 
   /// What the subject sends, as a stream.
-  @inlinable public func asObservable() -> Observable<Element> { Observable { [hub] in hub.subscribe($0) } }
+  @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
   /// The sending side alone.
   @inlinable public func asObserver() -> AnyObserver<Element> {
-    AnyObserver { [hub] event in
+    AnyObserver { event in
       switch event {
-      case .next(let element): hub.next(element)
-      case .error(let error): hub.end(error)
-      case .completed: hub.end(nil)
+      case .next(let element): self.onNext(element)
+      case .error(let error): self.onError(error)
+      case .completed: self.onCompleted()
       }
     }
   }

@@ -18,14 +18,20 @@ struct Arguments: Equatable, Sendable {
   /// Where the server is; `nil` for the embedded backend.
   var endpoint: Endpoint?
 
-  /// The longest time one exchange may take; `nil` for the client's own limit.
+  /// The longest time a request may take, all its attempts together; `nil` for the client's own limit.
   var timeout: Duration?
+
+  /// How often a timeline is asked for again where that failed in passing.
+  var retries = 2
 
   /// Fields for each request, in the order given.
   var headers: [HTTPField] = []
 
   /// The token for the server.
   var token: BearerToken?
+
+  /// The token to get another token with.
+  var refreshToken: BearerToken?
 
   var showsJSON = false
   var showsLikes = true
@@ -58,6 +64,9 @@ extension Arguments {
     if let text = environment[BearerToken.variable], !text.isEmpty {
       token = try BearerToken(text)
     }
+    if let text = environment[BearerToken.refreshVariable], !text.isEmpty {
+      refreshToken = try BearerToken(text, from: BearerToken.refreshVariable)
+    }
   }
 
   private mutating func set(_ option: Option, to value: String) throws(UsageError) {
@@ -67,6 +76,7 @@ extension Arguments {
       userID = value
     case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
     case .timeout: timeout = try Timeout.duration(value)
+    case .retries: retries = try Self.retries(value)
     case .header: headers.append(try HTTPField(argument: value))
     case .json: showsJSON = true
     case .noLikes: showsLikes = false
@@ -74,6 +84,13 @@ extension Arguments {
     case .help: action = .help
     case .version: action = .version
     }
+  }
+
+  private static func retries(_ text: String) throws(UsageError) -> Int {
+    guard let value = UInt8(text), value <= 10, !text.hasPrefix("+") else {
+      throw UsageError("--retries is '\(text)', which is no number from 0 to 10")
+    }
+    return Int(value)
   }
 
   private static func action(_ positionals: [String]) throws(UsageError) -> Action {

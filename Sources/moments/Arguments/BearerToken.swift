@@ -3,13 +3,17 @@ struct BearerToken: Equatable, Sendable {
   /// The variable of the environment that holds the token.
   static let variable = "MOMENTS_TOKEN"
 
-  private let value: String
+  /// The variable that holds the token to get another one with.
+  static let refreshVariable = "MOMENTS_REFRESH_TOKEN"
+
+  /// The token itself.
+  let value: String
 
   /// Takes a token of visible ASCII characters, which is all that a header can carry unchanged (RFC 9110, section 5.5).
-  init(_ text: String) throws(UsageError) {
+  init(_ text: String, from variable: String = Self.variable) throws(UsageError) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw UsageError(
-        "\(Self.variable) holds a blank or another character that a header cannot carry; set it to the token alone")
+        "\(variable) holds a blank or another character that a header cannot carry; set it to the token alone")
     }
     value = text
   }

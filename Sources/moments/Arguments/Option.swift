@@ -1,13 +1,13 @@
 /// What may stand on the command line with two dashes.
 enum Option: String, CaseIterable {
-  case user, endpoint, timeout, header
+  case user, endpoint, timeout, retries, header
   case json, verbose, help, version
   case noLikes = "no-likes"
 
   /// Whether a value follows, in the next argument or after `=`.
   var takesValue: Bool {
     switch self {
-    case .user, .endpoint, .timeout, .header: true
+    case .user, .endpoint, .timeout, .retries, .header: true
     case .json, .verbose, .help, .version, .noLikes: false
     }
   }

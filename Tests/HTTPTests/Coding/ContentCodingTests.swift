@@ -34,4 +34,13 @@ struct ContentCodingTests {
     #expect(Inflater.isAvailable)
     #expect(ContentCoding.accepted == "gzip, deflate")
   }
+
+  @Test func `without a zlib identity is asked for, and a coding refused`() throws {
+    #expect(ContentCoding.accepted(hasLibrary: false) == "identity")
+    #expect(try ContentCoding(of: headers("identity"), hasLibrary: false) == nil)
+    for coding in ["gzip", "x-gzip", "deflate"] {
+      let error = #expect(throws: RequestError.self) { try ContentCoding(of: headers(coding), hasLibrary: false) }
+      #expect(error?.kind == .badResponse)
+    }
+  }
 }

@@ -138,29 +138,29 @@ struct InflaterTests {
   }
 
   @Test func `T3 a bomb of 1 MB is decoded no further than it is taken`() throws {
-    let member = try Compressor.gzip(Data(count: 64 << 20))
-    let bomb = Data(repeatElement(member, count: 16).joined())
+    let member = try Compressor.gzip(Data(count: 16 << 20))
+    let bomb = Data(repeatElement(member, count: 64).joined())
     #expect(bomb.count > 1_000_000 && bomb.count < 1_100_000)
     let inflater = try Inflater(.gzip)
     inflater.add(bomb)
     let before = try residentBytes()
     var count = 0
-    while count < 16 << 20, let piece = try inflater.next() {
+    while count < 20 << 20, let piece = try inflater.next() {
       #expect(piece.count <= 32 * 1024)
       count += piece.count
     }
-    #expect(count == 16 << 20)
+    #expect(count == 20 << 20)
     // Other tests use memory at the same time; the whole bomb would make 1 GiB.
     #expect(try residentBytes() - before < 256 << 20)
   }
 
   @Test func `a whole bomb is counted as decoded`() throws {
     let inflater = try Inflater(.deflate)
-    inflater.add(try Compressor.zlib(Data(count: 64 << 20)))
+    inflater.add(try Compressor.zlib(Data(count: 16 << 20)))
     var count = 0
     while let piece = try inflater.next() { count += piece.count }
     try inflater.finish()
-    #expect(count == 64 << 20)
+    #expect(count == 16 << 20)
   }
 
   private func residentBytes() throws -> Int {

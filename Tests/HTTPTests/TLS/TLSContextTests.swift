@@ -36,7 +36,7 @@ struct TLSContextTests {
 
   @Test func `a library that lacks a function is an error, not a crash`() {
     let error = #expect(throws: RequestError.self) { try OpenSSL.load(ssl: "libssl.so.3", crypto: "libm.so.6").get() }
-    #expect(error?.cause as? DynamicLibraryError == .missingFunction("BIO_new", library: "libm.so.6"))
+    #expect(error?.cause as? DynamicLibraryError == .missingFunction("OPENSSL_init_crypto", library: "libm.so.6"))
   }
 
   @Test func `a file that is not there is named`() {
@@ -84,6 +84,26 @@ struct TLSContextTests {
     try context.prepare()
   }
 
+  @Test func `a process may end while sessions are under way`() async {
+    await #expect(processExitsWith: .success) {
+      // Runs after whatever OpenSSL has set up for the exit.
+      atexit { for _ in 0..<50 { handshakes.wait() } }
+      try TLSContext(TLSConfiguration(trust: .only())).prepare()
+      let world = try TLSWorld.shared.get()
+      let server = try TLSServerContext(TLSServerSettings(certificate: world.server))
+      for _ in 0..<8 {
+        Thread.detachNewThread {
+          while true {
+            _ = try? TLSPair(world.client(), server).shake()
+            handshakes.signal()
+          }
+        }
+      }
+      for _ in 0..<20 { handshakes.wait() }
+      exit(0)
+    }
+  }
+
   @Test func `no description or dump shows a key`() throws {
     let canary = "CANARY"
     let configuration = identity(world.server.chain, Data(canary.utf8))
@@ -97,3 +117,5 @@ struct TLSContextTests {
     #expect("\(String(reflecting: error))".contains(canary) == false)
   }
 }
+
+private let handshakes = DispatchSemaphore(value: 0)

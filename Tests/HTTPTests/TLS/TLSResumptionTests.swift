@@ -1,7 +1,8 @@
 import Foundation
-import HTTP
 import TestSupport
 import Testing
+
+@testable import HTTP
 
 /// Which sessions are resumed.
 struct TLSResumptionTests {
@@ -82,6 +83,27 @@ struct TLSResumptionTests {
     let server = try TLSServerContext(settings)
     #expect(try connect(client, server) == false)
     #expect(try connect(client, server))
+  }
+
+  @Test func `a ticket is good for an hour`() throws {
+    for (age, isGood) in [(Duration.seconds(3599), true), (.seconds(3601), false)] {
+      let client = world.client()
+      #expect(try connect(client, server(.tls13)) == false)
+      #expect((client.tickets.take(for: "server.test:443", at: .now + age) != nil) == isGood)
+    }
+  }
+
+  @Test func `of many hosts the latest are remembered`() throws {
+    let server = try server(.tls12)
+    let tickets = client.tickets
+    #expect(try connect(client, server) == false)
+    #expect(try connect(client, server, host: "a.wild.test") == false)
+    let later = try #require(tickets.take(for: "a.wild.test:443"))
+    for index in 0..<254 { tickets.add(later, for: "\(index)") }
+    #expect(tickets.take(for: "server.test:443") != nil)
+    tickets.add(later, for: "254")
+    #expect(tickets.take(for: "server.test:443") == nil)
+    for index in 0..<255 { #expect(tickets.take(for: "\(index)") === later) }
   }
 
   @Test(arguments: TLSSessionTests.versions)

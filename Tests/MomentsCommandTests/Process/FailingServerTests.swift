@@ -44,15 +44,16 @@ struct FailingServerTests {
   }
 
   @Test(arguments: [
-    ScriptedServer.Fault.closedBeforeHeaders, .closedInStatusLine, .closedAfterHeaders, .resetBeforeHeaders,
-    .resetAfterHeaders, .resetInBody, .truncatedContentLength, .truncatedChunked, .truncatedChunk,
+    ScriptedServer.Fault.closedBeforeHeaders, .closedInStatusLine, .closedInHeaders, .closedAfterHeaders,
+    .resetBeforeHeaders, .resetAfterHeaders, .resetInBody, .truncatedContentLength, .truncatedChunked, .truncatedChunk,
+    .truncatedGzip,
   ])
   func `a connection that ends early ends with 69`(fault: ScriptedServer.Fault) async throws {
     try await run(ScriptedServer(fault)).expectFailure(69, "connection lost")
   }
 
   @Test(arguments: [
-    ScriptedServer.Fault.wrongContentType, .htmlWithStatus200, .emptyBody, .invalidUTF8, .invalidJSON, .truncatedGzip,
+    ScriptedServer.Fault.wrongContentType, .htmlWithStatus200, .emptyBody, .invalidUTF8, .invalidJSON,
     .duplicateKeys,
   ])
   func `an answer that cannot be read ends with 65`(fault: ScriptedServer.Fault) async throws {

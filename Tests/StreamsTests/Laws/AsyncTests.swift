@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import Synchronization
 import Testing
 
 /// Laws 39 to 43.
@@ -126,6 +127,52 @@ import Testing
     #expect(disposed.count == 1)
   }
 
+  @Test func `41: nothing is lost on the way from threads to a task`() async throws {
+    let subject = PublishSubject<Int>()
+    var iterator = subject.asObservable().values(bufferingPolicy: .unbounded).makeAsyncIterator()
+    Thread.detachNewThread {
+      race { thread in
+        for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+      }
+      subject.onCompleted()
+    }
+    var received: [[Int]] = Array(repeating: [], count: 8)
+    while let element = try await iterator.next() { received[element / raceEvents].append(element % raceEvents) }
+    #expect(received == Array(repeating: Array(0..<(raceEvents / 8)), count: 8))
+  }
+
+  @Test(arguments: [BufferingPolicy.bufferingOldest(10), .bufferingNewest(10), .bufferingNewest(0)])
+  func `41: a stalled task's buffer stays within its bound`(_ policy: BufferingPolicy) async throws {
+    let alive = Counter()
+    let subject = PublishSubject<Tracked>()
+    let iterator = subject.asObservable().values(bufferingPolicy: policy).makeAsyncIterator()
+    for _ in 0..<1000 { subject.onNext(Tracked(alive)) }
+    #expect(alive.count <= 10)
+    withExtendedLifetime(iterator) {}
+  }
+
+  @Test func `41: one that is waited for arrives, even without a buffer`() async throws {
+    let subject = PublishSubject<Int>()
+    var iterator = subject.asObservable().values(bufferingPolicy: .bufferingOldest(0)).makeAsyncIterator()
+    let stop = Atomic(false)
+    Thread.detachNewThread {
+      while !stop.load(ordering: .relaxed) { subject.onNext(1) }
+    }
+    #expect(try await iterator.next() == 1)
+    stop.store(true, ordering: .relaxed)
+  }
+
+  @Test func `41: what is dropped may call in from its deinit`() async throws {
+    let subject = PublishSubject<Tracked>()
+    let calls = Counter()
+    let iterator = subject.asObservable().values(bufferingPolicy: .bufferingNewest(1)).makeAsyncIterator()
+    let isFree = returns {
+      for _ in 0..<3 { subject.onNext(Tracked(calls) { if calls.count < 9 { subject.onNext(Tracked(calls)) } }) }
+    }
+    #expect(isFree)
+    withExtendedLifetime(iterator) {}
+  }
+
   @Test func `42: disposing async cancels its task`() async {
     let probe = Probe<Int>()
     await withCheckedContinuation { continuation in
@@ -154,5 +201,22 @@ import Testing
       .map { $0 + 1 }.filter { $0 > 2 }.scan(0) { $0 + $1 }.flatMap { .just($0) }.value
     #expect(result == 3)
     #expect(thread.withLock { $0 } == false)
+  }
+}
+
+/// Counts its live instances.
+private final class Tracked: Sendable {
+  private let alive: Counter
+  private let onDeinit: @Sendable () -> Void
+
+  init(_ alive: Counter, onDeinit: @escaping @Sendable () -> Void = {}) {
+    self.alive = alive
+    self.onDeinit = onDeinit
+    alive.increment()
+  }
+
+  deinit {
+    alive.decrement()
+    onDeinit()
   }
 }

@@ -62,8 +62,7 @@ struct ScriptedConnection {
       closePolitely()
       throw .serverDone
     case .reset:
-      var linger = linger(l_onoff: 1, l_linger: 0)
-      setsockopt(socket.number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
+      socket.resetWhenClosed()
       throw .serverDone
     case .forever(let steps):
       while true {

@@ -70,7 +70,7 @@ package final class ScriptedServer: Sendable {
   /// Waits until this many requests have been read, and gives all that were.
   @discardableResult
   package func waitForRequests(
-    _ count: Int = 1, within limit: Duration = .seconds(20), file: StaticString = #fileID, line: UInt = #line
+    _ count: Int = 1, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) async throws -> [Request] {
     try await log.wait(for: "\(count) requests", within: limit, file: file, line: line) { $0.requests.count >= count }
       .requests
@@ -80,7 +80,7 @@ package final class ScriptedServer: Sendable {
   /// once in every step that waits, and at the next byte in one that sends.
   @discardableResult
   package func waitForClientToClose(
-    connection: Int = 0, within limit: Duration = .seconds(20), file: StaticString = #fileID, line: UInt = #line
+    connection: Int = 0, within limit: Duration = .seconds(60), file: StaticString = #fileID, line: UInt = #line
   ) async throws -> ContinuousClock.Instant {
     let log = try await log.wait(
       for: "the client to close connection \(connection)", within: limit, file: file, line: line

@@ -8,16 +8,18 @@ package struct TestCertificate: Sendable {
     /// As in `DNS:localhost` and `IP:127.0.0.1`.
     package var names: [String] = []
     package var isAuthority = false
+    /// As in `clientAuth`; no restriction where `nil`.
+    package var usage: String?
     /// In seconds from now.
     package var begin = -86_400
     /// In seconds from now.
     package var end = 86_400
 
     package init(
-      commonName: String = "Test", names: [String] = [], isAuthority: Bool = false, begin: Int = -86_400,
-      end: Int = 86_400
+      commonName: String = "Test", names: [String] = [], isAuthority: Bool = false, usage: String? = nil,
+      begin: Int = -86_400, end: Int = 86_400
     ) {
-      (self.commonName, self.names, self.isAuthority) = (commonName, names, isAuthority)
+      (self.commonName, self.names, self.isAuthority, self.usage) = (commonName, names, isAuthority, usage)
       (self.begin, self.end) = (begin, end)
     }
   }
@@ -102,6 +104,7 @@ package struct TestCertificate: Sendable {
     try check("X509_NAME_add_entry_by_txt", addEntry(subject, "CN", 0x1000, contents.commonName, -1, -1, 0))
     try add(87, contents.isAuthority ? "critical,CA:TRUE" : "CA:FALSE", to: certificate)  // basicConstraints
     if contents.isAuthority { try add(83, "critical,keyCertSign,cRLSign", to: certificate) }  // keyUsage
+    if let usage = contents.usage { try add(126, usage, to: certificate) }  // extendedKeyUsage
     if !contents.names.isEmpty { try add(85, contents.names.joined(separator: ","), to: certificate) }
   }
 

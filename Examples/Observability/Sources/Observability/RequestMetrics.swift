@@ -1,0 +1,44 @@
+public import HTTP
+public import Metrics
+
+/// Measures requests by swift-metrics, under the names that OpenTelemetry has for HTTP clients, with the operation and
+/// the outcome as dimensions: both have few values, so that series stay few.
+public struct RequestMetrics: RequestObserver {
+  private let factory: (any MetricsFactory)?
+
+  /// Takes the factory; the process's own unless given.
+  public init(factory: (any MetricsFactory)? = nil) {
+    self.factory = factory
+  }
+
+  /// Measures what becomes of a request.
+  public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    let operation = request.operationName ?? "unnamed"
+    let factory = factory ?? MetricsSystem.factory
+    return { event in
+      switch event {
+      case .retrying(_, let reason):
+        let dimensions = [("operation", operation), ("reason", reason.status.map(String.init) ?? "\(reason.kind)")]
+        Counter(label: "http.client.retries", dimensions: dimensions, factory: factory).increment()
+      case .ended(let summary):
+        let dimensions = [
+          ("operation", operation), ("outcome", summary.outcome.label),
+          ("status", summary.status.map(String.init) ?? "none"),
+        ]
+        Timer(label: "http.client.request.duration", dimensions: dimensions, factory: factory)
+          .recordNanoseconds(summary.duration.nanoseconds)
+        Timer(label: "http.client.queue.duration", dimensions: dimensions, factory: factory)
+          .recordNanoseconds(summary.queueTime.nanoseconds)
+        Recorder(label: "http.client.request.body.size", dimensions: dimensions, factory: factory)
+          .record(summary.sentBytes)
+        Recorder(label: "http.client.response.body.size", dimensions: dimensions, factory: factory)
+          .record(summary.receivedBytes)
+      default: break
+      }
+    }
+  }
+}
+
+extension Duration {
+  fileprivate var nanoseconds: Int64 { Int64(self / .nanoseconds(1)) }
+}

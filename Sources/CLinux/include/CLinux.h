@@ -1,0 +1,53 @@
+#ifndef CLINUX_H
+#define CLINUX_H
+
+// System calls of Linux that Swift's Glibc module does not know. Everything is inline: there is nothing to link.
+#if __linux__
+
+#include <stdint.h>
+#include <sys/epoll.h>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+// `struct epoll_event` is packed on some processors, and its data is a union: this is what Swift sees of it.
+typedef struct {
+  uint32_t events;
+  uint64_t data;
+} clinux_event;
+
+enum {
+  clinux_readable = EPOLLIN,
+  clinux_writable = EPOLLOUT,
+  clinux_peer_closed = EPOLLRDHUP,
+  clinux_hung_up = EPOLLHUP,
+  clinux_failed = EPOLLERR,
+};
+
+static inline int clinux_epoll_create(void) {
+  return epoll_create1(EPOLL_CLOEXEC);
+}
+
+// Registers a descriptor, edge-triggered, for everything.
+static inline int clinux_epoll_add(int epoll, int descriptor, uint64_t data) {
+  struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET};
+  event.data.u64 = data;
+  return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
+}
+
+// Waits for events, at most 256 of them.
+static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count, int milliseconds) {
+  struct epoll_event batch[256];
+  int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, milliseconds);
+  for (int index = 0; index < ready; index++) {
+    events[index].events = batch[index].events;
+    events[index].data = batch[index].data.u64;
+  }
+  return ready;
+}
+
+static inline int clinux_eventfd_create(void) {
+  return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+#endif
+#endif

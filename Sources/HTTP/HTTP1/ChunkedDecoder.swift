@@ -1,0 +1,106 @@
+import Foundation
+
+/// Takes the chunked transfer coding off a body (RFC 9112, section 7.1): a state machine over bytes.
+///
+/// Lines of the coding end with CR LF and nothing else; extensions and trailers are checked, bounded and dropped.
+struct ChunkedDecoder {
+  private enum State {
+    case size, spaceBeforeExtension, `extension`, endOfSize, data, endOfData, lineFeedAfterData, trailers, end
+  }
+
+  private let limits: MessageLimits
+  private var state = State.size
+  private var digits = 0
+  private var lineLength = 0
+  private var remaining = 0
+  private var trailers = LineBuffer()
+
+  init(limits: MessageLimits) {
+    self.limits = limits
+  }
+
+  /// Whether the last chunk and the trailers are through.
+  var isComplete: Bool { state == .end }
+
+  /// Reads on, appends what is of the body, and gives how many bytes were of this body; fewer than there are only where
+  /// it is complete.
+  mutating func consume(_ input: UnsafeRawBufferPointer, into body: inout Data) throws(RequestError) -> Int {
+    var position = 0
+    while position < input.count, state != .end {
+      switch state {
+      case .data:
+        let count = min(remaining, input.count - position)
+        body.append(contentsOf: UnsafeRawBufferPointer(rebasing: input[position..<position + count]))
+        remaining -= count
+        position += count
+        if remaining == 0 { state = .endOfData }
+      case .trailers:
+        position += try consumeTrailers(UnsafeRawBufferPointer(rebasing: input[position...]))
+      default:
+        try consumeByte(input[position])
+        position += 1
+      }
+    }
+    return position
+  }
+
+  private mutating func consumeByte(_ byte: UInt8) throws(RequestError) {
+    lineLength += 1
+    guard lineLength <= limits.chunkLine else {
+      throw RequestError(.tooLarge, "The line before a chunk is longer than \(limits.chunkLine) bytes.")
+    }
+    switch (state, byte) {
+    case (.size, _):
+      try consumeSize(byte)
+    case (.spaceBeforeExtension, UInt8(ascii: ";")):
+      state = .extension
+    case (.spaceBeforeExtension, _) where byte.isSpaceOrTab:
+      break
+    case (.extension, .carriageReturn):
+      state = .endOfSize
+    case (.extension, _) where byte.isFieldByte:
+      break
+    case (.endOfSize, .lineFeed):
+      state = remaining == 0 ? .trailers : .data
+    case (.endOfData, .carriageReturn):
+      state = .lineFeedAfterData
+    case (.lineFeedAfterData, .lineFeed):
+      (state, digits, lineLength) = (.size, 0, 0)
+    default:
+      throw .notHTTP("a chunk is not framed as it should be")
+    }
+  }
+
+  private mutating func consumeSize(_ byte: UInt8) throws(RequestError) {
+    if let digit = byte.hexDigitValue {
+      guard remaining <= (Int.max - digit) >> 4 else { throw .notHTTP("the size of a chunk is too large") }
+      remaining = remaining << 4 + digit
+      digits += 1
+      return
+    }
+    guard digits > 0 else { throw .notHTTP("a chunk has no size") }
+    switch byte {
+    case .carriageReturn: state = .endOfSize
+    case UInt8(ascii: ";"): state = .extension
+    case .space, .tab: state = .spaceBeforeExtension
+    default: throw .notHTTP("the size of a chunk is no hexadecimal number")
+    }
+  }
+
+  private mutating func consumeTrailers(_ input: UnsafeRawBufferPointer) throws(RequestError) -> Int {
+    let (count, isWhole) = trailers.append(input)
+    guard trailers.bytes.count <= limits.head else {
+      throw RequestError(.tooLarge, "The trailers are larger than \(limits.head) bytes.")
+    }
+    if isWhole {
+      let limit = limits.fields
+      _ = try trailers.bytes.withBytes { bytes throws(RequestError) in
+        var parser = FieldParser(bytes)
+        return try parser.fields(upTo: limit)
+      }
+      state = .end
+      trailers = LineBuffer()
+    }
+    return count
+  }
+}

@@ -1,0 +1,88 @@
+import Foundation
+
+/// Reads the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
+///
+/// A line ends with CR LF, or with LF alone, as section 2.2 allows. What two readers could take for two things is refused:
+/// a bare CR, a folded line, a space before the colon, a control character.
+struct FieldParser {
+  private let bytes: UnsafeRawBufferPointer
+  private var position = 0
+
+  /// Takes whole lines, the last of them empty.
+  init(_ bytes: UnsafeRawBufferPointer) {
+    self.bytes = bytes
+  }
+
+  /// The next line without its end.
+  mutating func nextLine() throws(RequestError) -> UnsafeRawBufferPointer {
+    let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
+    guard let end = rest.firstLineFeed(from: 0) else { throw .notHTTP("a line has no end") }
+    position += end + 1
+    let length = end > 0 && rest[end - 1] == .carriageReturn ? end - 1 : end
+    let line = UnsafeRawBufferPointer(rebasing: rest[..<length])
+    guard line.allSatisfy(\.isFieldByte) else {
+      throw .notHTTP("a line holds a control character, such as a bare CR or NUL")
+    }
+    return line
+  }
+
+  /// The fields up to the empty line.
+  mutating func fields(upTo limit: Int) throws(RequestError) -> [HTTPField] {
+    var fields: [HTTPField] = []
+    while true {
+      let line = try nextLine()
+      if line.isEmpty { return fields }
+      guard fields.count < limit else {
+        throw RequestError(.tooLarge, "The answer has more than \(limit) header fields.")
+      }
+      fields.append(try Self.field(line))
+    }
+  }
+
+  private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {
+    // Section 5.2: a folded line; section 5.1: no space between name and colon.
+    guard let colon = line.firstIndex(where: { !$0.isTokenByte }), colon > 0, line[colon] == .colon else {
+      throw .notHTTP("a header field is folded, or has no valid name")
+    }
+    var start = colon + 1
+    var end = line.count
+    while start < end, line[start].isSpaceOrTab { start += 1 }
+    while end > start, line[end - 1].isSpaceOrTab { end -= 1 }
+    return HTTPField(
+      trimmedName: String(decoding: line[..<colon], as: UTF8.self),
+      value: String(decoding: line[start..<end], as: UTF8.self))
+  }
+}
+
+extension [UInt8] {
+  /// `withUnsafeBytes` for a closure that throws one type of error.
+  func withBytes<Result, Failure: Error>(
+    _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result
+  ) throws(Failure) -> Result {
+    let result = withUnsafeBytes { bytes -> Swift.Result<Result, Failure> in
+      do throws(Failure) { return .success(try body(bytes)) } catch { return .failure(error) }
+    }
+    return try result.get()
+  }
+}
+
+extension UnsafeRawBufferPointer {
+  /// The place of the first LF at or after `start`.
+  func firstLineFeed(from start: Int) -> Int? {
+    guard start < count, let base = baseAddress,
+      let found = memchr(base + start, Int32(UInt8.lineFeed), count - start)
+    else { return nil }
+    return UnsafeRawPointer(found) - base
+  }
+
+  /// The place behind the first empty line at or after `start`, where a line begins.
+  func endOfLines(from start: Int) -> Int? {
+    var lineStart = start
+    while let end = firstLineFeed(from: lineStart) {
+      let length = end - lineStart
+      if length == 0 || (length == 1 && self[lineStart] == .carriageReturn) { return end + 1 }
+      lineStart = end + 1
+    }
+    return nil
+  }
+}

@@ -1,0 +1,24 @@
+/// Gathers lines that arrive in pieces until an empty one ends them, looking at each byte once.
+struct LineBuffer {
+  private(set) var bytes: [UInt8] = []
+  private var lineStart = 0
+  private var scanned = 0
+
+  var isEmpty: Bool { bytes.isEmpty }
+
+  /// Appends what belongs to the lines, and gives how much that was, and whether the empty line is there.
+  mutating func append(_ input: UnsafeRawBufferPointer) -> (count: Int, isComplete: Bool) {
+    let known = bytes.count
+    bytes.append(contentsOf: input)
+    while let end = bytes.withUnsafeBytes({ $0.firstLineFeed(from: scanned) }) {
+      let length = end - lineStart
+      let isEmptyLine = length == 0 || (length == 1 && bytes[lineStart] == .carriageReturn)
+      (lineStart, scanned) = (end + 1, end + 1)
+      guard isEmptyLine else { continue }
+      bytes.removeSubrange((end + 1)...)
+      return (end + 1 - known, true)
+    }
+    scanned = bytes.count
+    return (input.count, false)
+  }
+}

@@ -1,0 +1,160 @@
+import Foundation
+
+/// Reads one answer (RFC 9112), byte by byte if need be: a state machine that knows nothing of sockets.
+///
+///     head ──► (interim: head again) ──► body ──► end
+///
+/// Feed it what arrives; it appends the parts that are complete, at most one piece of the body for each feeding.
+struct ResponseParser {
+  /// What the answer is to.
+  enum Request {
+    case head, connect, other
+  }
+
+  private enum State {
+    case head
+    case length(Int)
+    case chunked(ChunkedDecoder)
+    case untilClose
+    case end
+    /// After an error; also while a decoder is at work, so that it is not copied.
+    case broken
+  }
+
+  private let request: Request
+  private let limits: MessageLimits
+  private var state = State.head
+  private var head = LineBuffer()
+  private var interimResponses = 0
+  private var isPersistent = false
+
+  /// How long the server says it keeps the connection (`Keep-Alive: timeout`), in seconds.
+  private(set) var keepAliveTimeout: Int?
+
+  init(answering request: Request = .other, limits: MessageLimits = MessageLimits()) {
+    self.request = request
+    self.limits = limits
+  }
+
+  /// Whether the whole answer has been read.
+  var isComplete: Bool {
+    if case .end = state { true } else { false }
+  }
+
+  /// Whether another request may follow on the connection.
+  var allowsReuse: Bool { isComplete && isPersistent }
+
+  /// Reads on, and gives how many bytes were of this answer: fewer than there are only where it is complete.
+  mutating func consume(
+    _ input: UnsafeRawBufferPointer, into parts: inout [HTTPResponsePart]
+  ) throws(RequestError) -> Int {
+    var position = 0
+    while position < input.count, !isComplete {
+      let rest = UnsafeRawBufferPointer(rebasing: input[position...])
+      switch state {
+      case .head:
+        position += try consumeHead(rest, into: &parts)
+      case .length(let remaining):
+        let count = min(remaining, rest.count)
+        parts.append(.body(Data(rest[..<count])))
+        state = count == remaining ? .end : .length(remaining - count)
+        position += count
+      case .chunked(var decoder):
+        var body = Data()
+        state = .broken
+        position += try decoder.consume(rest, into: &body)
+        if !body.isEmpty { parts.append(.body(body)) }
+        state = decoder.isComplete ? .end : .chunked(decoder)
+      case .untilClose:
+        parts.append(.body(Data(rest)))
+        position = input.count
+      case .end, .broken:
+        return position
+      }
+    }
+    return position
+  }
+
+  /// Takes note that the server closed the connection; throws where that cuts the answer.
+  mutating func finish() throws(RequestError) {
+    switch state {
+    case .head where head.isEmpty && interimResponses == 0: throw .cut("before it answered")
+    case .head: throw .cut("in the middle of the answer's head")
+    case .length(let remaining): throw .cut("\(remaining) bytes before the end of the answer")
+    case .chunked: throw .cut("before the last chunk of the answer")
+    case .untilClose, .end: state = .end
+    case .broken: throw .notHTTP("it broke off")
+    }
+  }
+
+  private mutating func consumeHead(
+    _ input: UnsafeRawBufferPointer, into parts: inout [HTTPResponsePart]
+  ) throws(RequestError) -> Int {
+    // The usual head arrives in one piece, and is read where it lies.
+    if head.isEmpty {
+      guard StatusLine.mayBegin(with: input) else { throw .notHTTP("it does not begin with 'HTTP/1.'") }
+      if let end = input.endOfLines(from: 0) {
+        try checkHead(end)
+        try parseHead(UnsafeRawBufferPointer(rebasing: input[..<end]), into: &parts)
+        return end
+      }
+    }
+    let (count, isWhole) = head.append(input)
+    guard head.bytes.withBytes({ StatusLine.mayBegin(with: $0) }) else {
+      throw .notHTTP("it does not begin with 'HTTP/1.'")
+    }
+    try checkHead(head.bytes.count)
+    if isWhole {
+      let lines = head
+      head = LineBuffer()
+      try lines.bytes.withBytes { bytes throws(RequestError) in try parseHead(bytes, into: &parts) }
+    }
+    return count
+  }
+
+  private func checkHead(_ count: Int) throws(RequestError) {
+    guard count <= limits.head else {
+      throw RequestError(.tooLarge, "The head of the answer is larger than \(limits.head) bytes.")
+    }
+  }
+
+  private mutating func parseHead(
+    _ bytes: UnsafeRawBufferPointer, into parts: inout [HTTPResponsePart]
+  ) throws(RequestError) {
+    var parser = FieldParser(bytes)
+    let line = try StatusLine(parser.nextLine())
+    let headers = HTTPHeaders(try parser.fields(upTo: limits.fields))
+    let framing = try BodyFraming(
+      of: headers, status: line.status, minorVersion: line.minorVersion, isHead: request == .head)
+    guard line.status >= 200 else { return try skipInterim(line.status) }
+    parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
+    notePersistence(headers, minorVersion: line.minorVersion)
+    if request == .connect, 200...299 ~= line.status {
+      state = .end  // RFC 9110, section 9.3.6: what follows belongs to the tunnel
+      return
+    }
+    switch framing {
+    case .none: state = .end
+    case .length(let length): state = .length(length)
+    case .chunked: state = .chunked(ChunkedDecoder(limits: limits))
+    case .untilClose: state = .untilClose
+    }
+    if framing == .untilClose { isPersistent = false }
+  }
+
+  private mutating func skipInterim(_ status: Int) throws(RequestError) {
+    guard status != 101 else { throw .notHTTP("it switches protocols, which was not asked for") }
+    interimResponses += 1
+    guard interimResponses <= limits.interimResponses else {
+      throw .notHTTP("more than \(limits.interimResponses) interim answers came")
+    }
+  }
+
+  /// RFC 9112, section 9.3.
+  private mutating func notePersistence(_ headers: HTTPHeaders, minorVersion: Int) {
+    let options = headers["Connection"]?.lowercased().split { ", \t".contains($0) } ?? []
+    isPersistent = !options.contains("close") && (minorVersion > 0 || options.contains("keep-alive"))
+    let parameters = headers["Keep-Alive"]?.lowercased().split { ", \t;".contains($0) } ?? []
+    keepAliveTimeout = parameters.lazy.compactMap { $0.hasPrefix("timeout=") ? Int($0.dropFirst(8)) : nil }.first
+  }
+}

@@ -1,0 +1,5 @@
+/// What the system lacks.
+package enum DynamicLibraryError: Error, Hashable {
+  case missingLibrary(String)
+  case missingFunction(String, library: String)
+}

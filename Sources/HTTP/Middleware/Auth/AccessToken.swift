@@ -1,0 +1,29 @@
+public import Foundation
+
+/// A token that a server takes as proof of who asks. No description, dump or mirror of it shows its value.
+public struct AccessToken: Hashable, Sendable {
+  /// The token itself.
+  public let value: String
+
+  /// When it ends, where that is known; it is then renewed ahead of that.
+  public let expiresAt: Date?
+
+  /// Whose it is, for a process that changes accounts: no request that was sent for one goes again for another.
+  public let account: String?
+
+  /// Takes a token, when it ends, and whose it is.
+  public init(_ value: String, expiresAt: Date? = nil, account: String? = nil) {
+    self.value = value
+    self.expiresAt = expiresAt
+    self.account = account
+  }
+}
+
+extension AccessToken: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// A placeholder.
+  public var description: String { Redactor.placeholder }
+  /// A placeholder.
+  public var debugDescription: String { description }
+  /// Nothing.
+  public var customMirror: Mirror { Mirror(self, children: []) }
+}

@@ -1,0 +1,93 @@
+public import Foundation
+public import Streams
+
+/// Sends each request with a token, and has the token refreshed when it is no good any more.
+///
+///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
+///
+/// Where an answer is a challenge, the token is refreshed, once however many such answers there are, and the request
+/// sent again, once, whatever it is: a challenge means that it was not carried out. An answer that comes late, under
+/// a token that was replaced meanwhile, is sent again with the new one right away. A refresh that fails, fails all who
+/// wait with its error; the next request that needs one starts another. A token that says when it expires is renewed
+/// ahead of that, while requests go on with the old one; an expired one is not sent.
+///
+/// A request that has the field already is left alone, and none is sent again under a token of another account. Calls back where the exchanges do; a request that waited for
+/// a token goes on where the refresh ended.
+public struct AuthMiddleware: HTTPMiddleware {
+  /// The most of an answer that is held back to see whether it is a challenge.
+  private static let greatestChallenge = 64 << 10
+
+  private let keeper: TokenKeeper
+  private let challenge: AuthenticationChallenge
+  private let field: @Sendable (AccessToken) throws -> HTTPField
+  private let scheduler: any Scheduler
+
+  /// Takes where tokens come from, and how.
+  ///
+  /// - Parameters:
+  ///   - challenge: What says that a token is no good; status 401 unless given.
+  ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
+  ///     its life.
+  ///   - refreshTimeout: When to give a refresh up.
+  ///   - field: The header field that carries a token; `Authorization: Bearer …` (RFC 6750, section 2.1) unless given.
+  ///   - scheduler: Times the refresh.
+  ///   - now: The calendar's clock, for expiry.
+  public init(
+    _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
+    refreshTimeout: Duration = .seconds(30),
+    field: @escaping @Sendable (AccessToken) throws -> HTTPField = AuthMiddleware.bearer,
+    scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    keeper = TokenKeeper(
+      provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
+    self.challenge = challenge
+    self.field = field
+    self.scheduler = scheduler
+  }
+
+  /// `Authorization: Bearer …`; throws `invalidRequest` for a token that no header can carry.
+  public static let bearer: @Sendable (AccessToken) throws -> HTTPField = { token in
+    try HTTPField(name: "Authorization", value: "Bearer \(token.value)")
+  }
+
+  /// Sends the request on with a token.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      let start = scheduler.now
+      return keeper.ticket().flatMap { ticket in
+        guard let first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
+          return next(request)
+        }
+        return next(first)
+          .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response in
+            if challenge.isMet(response) { throw RefusedAnswer(response: response) }
+          }
+          .catch { error in
+            guard let refused = error as? RefusedAnswer else { throw error }
+            request.sight?.tell(.challenged)
+            return keeper.renewed(ticket).flatMap { renewed in
+              guard ticket.token == nil || renewed.token?.account == ticket.token?.account,
+                let second = try adding(renewed.token, to: request, after: scheduler.now - start)
+              else { return refused.stream }
+              return next(second)
+            }
+          }
+      }
+    }
+  }
+
+  /// The request with the token in it, and what is left of its time; `nil` where it has a field of that name already.
+  private func adding(
+    _ token: AccessToken?, to request: HTTPRequest, after elapsed: Duration
+  ) throws -> HTTPRequest? {
+    var request = request
+    if let field = try token.map(field) {
+      guard !request.headers.contains(field.name) else { return nil }
+      request.headers = HTTPHeaders(Array(request.headers) + [field])
+    }
+    request.timeouts = request.timeouts.after(elapsed)
+    return request
+  }
+}

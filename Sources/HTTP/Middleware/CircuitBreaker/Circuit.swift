@@ -1,0 +1,122 @@
+/// The circuit breaker of one origin as a state machine: pure, apart from locks and clocks.
+///
+///                 too many failures                    time is over, next call
+///     closed ─────────────────────────► open ─────────────────────────────────► half-open
+///       ▲                                ▲                                        │  │
+///       │                                └────────── the trial fails ─────────────┘  │
+///       └─────────────────────────────────────────── the trial succeeds ─────────────┘
+///
+/// Each call has a pass, so that one that ends in a later phase than it began in counts no more.
+struct Circuit: Sendable {
+  struct Pass: Hashable, Sendable {
+    fileprivate let phase: Int
+  }
+
+  enum Outcome: Hashable, Sendable {
+    case succeeded, failed
+    /// Nobody waited for its end.
+    case abandoned
+  }
+
+  private enum Phase {
+    case closed(CallWindow)
+    case open(until: Duration)
+    /// Another trial may begin when the one before has not ended by then, or has been given up.
+    case halfOpen(nextTrial: Duration)
+  }
+
+  private let policy: CircuitBreakerPolicy
+  private var phase: Phase
+  /// Counts the phases.
+  private var number = 0
+
+  init(_ policy: CircuitBreakerPolicy) {
+    self.policy = policy
+    phase = .closed(CallWindow(policy.window))
+  }
+
+  var state: CircuitState {
+    switch phase {
+    case .closed: .closed
+    case .open: .open
+    case .halfOpen: .halfOpen
+    }
+  }
+
+  /// How long calls are refused for certain.
+  func refusal(at now: Duration) -> Duration {
+    switch phase {
+    case .closed: .zero
+    case .open(let until), .halfOpen(let until): max(until - now, .zero)
+    }
+  }
+
+  /// A pass for a call that begins; `nil` where it is refused.
+  mutating func enter(at now: Duration) -> Pass? {
+    switch phase {
+    case .closed: break
+    case .open(let until):
+      guard now >= until else { return nil }
+      begin(.halfOpen(nextTrial: now + policy.openDuration))
+    case .halfOpen(let nextTrial):
+      guard now >= nextTrial else { return nil }
+      begin(.halfOpen(nextTrial: now + policy.openDuration))
+    }
+    return Pass(phase: number)
+  }
+
+  /// Notes the end of a call.
+  mutating func leave(_ pass: Pass, _ outcome: Outcome, at now: Duration) {
+    guard pass.phase == number else { return }
+    switch (phase, outcome) {
+    case (.closed(var window), .succeeded), (.closed(var window), .failed):
+      window.count(isFailure: outcome == .failed, at: now)
+      phase = .closed(window)
+      let (calls, failures) = window.totals(at: now)
+      if calls >= policy.minimumCalls, failures > 0, Double(failures) >= policy.failureRate * Double(calls) {
+        begin(.open(until: now + policy.openDuration))
+      }
+    case (.halfOpen, .succeeded): begin(.closed(CallWindow(policy.window)))
+    case (.halfOpen, .failed): begin(.open(until: now + policy.openDuration))
+    case (.halfOpen, .abandoned): begin(.halfOpen(nextTrial: now))
+    case (.closed, .abandoned), (.open, _): break
+    }
+  }
+
+  private mutating func begin(_ phase: Phase) {
+    self.phase = phase
+    number += 1
+  }
+}
+
+/// Calls and failures of the recent past, by tenths of it.
+struct CallWindow: Sendable {
+  private struct Part {
+    var number: Int64 = -1
+    var calls = 0
+    var failures = 0
+  }
+
+  private let length: Duration
+  private var parts = Array(repeating: Part(), count: 10)
+
+  init(_ window: Duration) {
+    length = max(window, .milliseconds(10)) / 10
+  }
+
+  mutating func count(isFailure: Bool, at now: Duration) {
+    let number = number(of: now)
+    let index = Int(number % 10)
+    if parts[index].number != number { parts[index] = Part(number: number) }
+    parts[index].calls += 1
+    if isFailure { parts[index].failures += 1 }
+  }
+
+  func totals(at now: Duration) -> (calls: Int, failures: Int) {
+    let number = number(of: now)
+    return parts.filter { $0.number > number - 10 && $0.number <= number }
+      .reduce((0, 0)) { ($0.0 + $1.calls, $0.1 + $1.failures) }
+  }
+
+  private func number(of time: Duration) -> Int64 { Int64(max(time, .zero) / length) }
+}

@@ -1,0 +1,67 @@
+public import Streams
+
+/// Lets at most a number of requests to an origin be under way; more wait in line, first come, first served, and those
+/// that find the line full fail at once with `overloaded`.
+///
+/// A request is under way from its start to its end or dispose. One that waited goes on, on the scheduler, with what
+/// is left of its total deadline. Stands below a ``RetryMiddleware``, so that pauses take no place. Copies share their
+/// places.
+public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
+  private let limit: Int
+  private let queueLimit: Int
+  private let scheduler: any Scheduler
+  private let gates = Locked<[HTTPOrigin: SlotGate]>([:])
+
+  /// Takes how many requests may be under way, at least 1, how many may wait, and the scheduler on which those go on.
+  public init(_ limit: Int, queueLimit: Int = 1000, scheduler: some Scheduler = ConcurrentScheduler()) {
+    self.limit = limit
+    self.queueLimit = queueLimit
+    self.scheduler = scheduler
+  }
+
+  /// Sends the request on, now or when it is its turn.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .create { observer in
+      let gate = gate(of: request.origin)
+      let start = scheduler.now
+      let exchange = DisposeBag()
+      let entry = gate.enter { hasWaited in
+        var request = request
+        let wait = scheduler.now - start
+        request.timeouts = request.timeouts.after(wait)
+        if hasWaited { request.sight?.tell(.dequeued(after: wait)) }
+        exchange.insert(next(request).subscribe(observer))
+      }
+      guard let entry else {
+        observer.onError(refusal(of: request))
+        return Disposables.create()
+      }
+      return Disposables.create {
+        exchange.dispose()
+        gate.leave(entry)
+      }
+    }
+  }
+
+  private func gate(of origin: HTTPOrigin) -> SlotGate {
+    gates.withLock { gates in
+      if let gate = gates[origin] { return gate }
+      let gate = SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler)
+      gates[origin] = gate
+      return gate
+    }
+  }
+
+  private func refusal(of request: HTTPRequest) -> RequestError {
+    RequestError(
+      .overloaded, "\(limit) requests to '\(request.origin)' are under way, and \(queueLimit) wait: try again later.",
+      operationName: request.operationName)
+  }
+}
+
+extension RequestError.Kind {
+  /// Too many requests are under way in this process: nothing was sent.
+  public static let overloaded = RequestError.Kind("overloaded")
+}

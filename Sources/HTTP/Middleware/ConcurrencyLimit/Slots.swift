@@ -1,0 +1,68 @@
+/// Who may go and who waits, first come, first served: pure, and apart from locks.
+struct Slots<Waiter: Sendable>: Sendable {
+  enum Entry: Hashable, Sendable {
+    case go, wait, refused
+  }
+
+  private let limit: Int
+  private let queueLimit: Int
+  private var taken = 0
+  private var waiters: [UInt64: Waiter] = [:]
+  /// The order of the waiters, among them some that have left.
+  private var order: [UInt64] = []
+  private var first = 0
+
+  init(limit: Int, queueLimit: Int) {
+    self.limit = max(limit, 1)
+    self.queueLimit = max(queueLimit, 0)
+  }
+
+  var takenCount: Int { taken }
+  var waitingCount: Int { waiters.count }
+
+  /// Lets somebody in, or in line.
+  mutating func enter(_ id: UInt64, _ waiter: Waiter) -> Entry {
+    if taken < limit {
+      taken += 1
+      return .go
+    }
+    guard waiters.count < queueLimit else { return .refused }
+    waiters[id] = waiter
+    order.append(id)
+    return .wait
+  }
+
+  /// Gives one slot back. Who comes next has it already.
+  mutating func leave() -> Waiter? {
+    while first < order.count {
+      let id = order[first]
+      first += 1
+      guard let waiter = waiters.removeValue(forKey: id) else { continue }
+      trim()
+      return waiter
+    }
+    trim()
+    taken -= 1
+    return nil
+  }
+
+  /// Takes somebody out of the line; `false` where it is not there any more, and may have a slot.
+  mutating func abandon(_ id: UInt64) -> Bool {
+    guard waiters.removeValue(forKey: id) != nil else { return false }
+    if order.count - first > 2 * waiters.count + 16 {
+      order = order[first...].filter { waiters[$0] != nil }
+      first = 0
+    }
+    return true
+  }
+
+  private mutating func trim() {
+    if first == order.count {
+      order.removeAll(keepingCapacity: true)
+      first = 0
+    } else if first >= 64, first * 2 >= order.count {
+      order.removeSubrange(..<first)
+      first = 0
+    }
+  }
+}

@@ -1,0 +1,38 @@
+public import Streams
+
+/// Ends a request with `timedOut` when its time is over, whatever it is doing then: an exchange, a wait for a retry, for
+/// a token or in a queue.
+///
+/// The time is the request's own `timeouts.total`, or this limit where that is shorter, and is handed on as the request's
+/// total: deadlines that are nested only shorten. Outermost it holds for all attempts; below a ``RetryMiddleware``, for
+/// each. The error comes on the scheduler.
+public struct DeadlineMiddleware: HTTPMiddleware {
+  private let limit: Duration?
+  private let scheduler: any Scheduler
+
+  /// Takes the longest time that a request may take; without one only the request's own counts.
+  public init(_ limit: Duration? = nil, scheduler: some Scheduler = ConcurrentScheduler()) {
+    self.limit = limit
+    self.scheduler = scheduler
+  }
+
+  /// Sends the request on, with the shorter total.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    guard let total = [limit, request.timeouts.total].compactMap({ $0 }).min() else { return next(request) }
+    var request = request
+    request.timeouts.total = total
+    let place = request.url.shownSafely
+    let error = RequestError(
+      .timedOut, "After \(total) there was no whole answer from '\(place)': try again, or allow more time.",
+      operationName: request.operationName)
+    guard total > .zero else { return .error(error) }
+    return .create { [request] observer in
+      // The timer comes first: a transport that answers at once ends both.
+      let timer = scheduler.schedule(after: total) { observer.onError(error) }
+      let exchange = next(request).subscribe(observer)
+      return Disposables.create(timer, exchange)
+    }
+  }
+}

@@ -1,0 +1,106 @@
+public import Streams
+
+/// Sends a slow query a second time, and takes the answer that comes first: for tail latency where servers are many.
+///
+/// Only what is ``HTTPRequest/isReplayable`` and has no idempotency key is hedged, which is: reads. The second attempt
+/// needs a place in the retry budget. The first head that is not one of the statuses that a retry would follow wins, and
+/// the other attempt is cancelled. Where one attempt fails, the other one is waited for; where both do, the later failure
+/// is given.
+///
+/// Stands below a ``RetryMiddleware``. Calls back where the exchanges do; the waiting is the scheduler's. Copies share
+/// what they know of latencies.
+public struct HedgingMiddleware: HTTPMiddleware {
+  private struct Key: Hashable {
+    let origin: HTTPOrigin
+    let operationName: String?
+  }
+
+  private let delay: HedgingDelay
+  private let budget: RetryBudget
+  private let scheduler: any Scheduler
+  private let latencies = Locked<[Key: LatencyRecord]>([:])
+
+  /// Takes when a request is slow, what hedges may cost, which is best the budget of the ``RetryMiddleware``, and the
+  /// scheduler that waits.
+  public init(
+    after delay: HedgingDelay, budget: RetryBudget = RetryBudget(), scheduler: some Scheduler = ConcurrentScheduler()
+  ) {
+    self.delay = delay
+    self.budget = budget
+    self.scheduler = scheduler
+  }
+
+  /// Sends the request on, and again where it is slow.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    guard request.isReplayable, request.idempotencyKey == nil else { return next(request) }
+    return .create { observer in
+      var request = request
+      budget.count(&request)
+      let race = Locked(HedgeRace())
+      let attempts = [DisposeBag(), DisposeBag()]
+      let start = scheduler.now
+      let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
+        let attempt = next(request)
+          .held(upTo: 64 << 10, where: { RequestError.transientStatuses.contains($0.status) }) {
+            throw RefusedAnswer(response: $0)
+          }
+          .subscribe(
+            onNext: { part in
+              let claim = race.withLock { $0.claim(number) }
+              if claim == .won {
+                attempts[1 - number].dispose()
+                // The whole time, also where the second attempt won: the first would have taken longer still.
+                note(scheduler.now - start, for: request)
+              }
+              if claim != .lost { observer.onNext(part) }
+            },
+            onError: { error in
+              guard race.withLock({ $0.fail(number) }) else { return }
+              guard let refused = error as? RefusedAnswer else { return observer.onError(error) }
+              for part in refused.response.parts { observer.onNext(part) }
+              observer.onCompleted()
+            },
+            onCompleted: {
+              if race.withLock({ $0.claim(number) }) != .lost { observer.onCompleted() }
+            })
+        attempts[number].insert(attempt)
+      }
+      let origin = request.origin
+      let timer = wait(for: request).map { [request] wait in
+        scheduler.schedule(after: wait) {
+          guard race.withLock({ $0.isOpen }), budget.withdraw(for: origin), race.withLock({ $0.hedge() }) else {
+            return
+          }
+          var request = request
+          request.timeouts = request.timeouts.after(wait)
+          request.sight?.tell(.hedging)
+          send(request, 1)
+        }
+      }
+      send(request, 0)
+      return Disposables.create(attempts + [timer].compactMap { $0 })
+    }
+  }
+
+  /// How long to wait before the second attempt; `nil` for none.
+  private func wait(for request: HTTPRequest) -> Duration? {
+    switch delay.rule {
+    case .fixed(let delay): return delay
+    case .percentile(let percent, let least):
+      let key = Key(origin: request.origin, operationName: request.operationName)
+      return latencies.withLock { $0[key] }?.percentile(percent).map { max($0, least) }
+    }
+  }
+
+  private func note(_ latency: Duration, for request: HTTPRequest) {
+    guard case .percentile = delay.rule else { return }
+    let key = Key(origin: request.origin, operationName: request.operationName)
+    latencies.withLock { latencies in
+      // Names are constants of a program; should they not be, memory has a bound all the same.
+      guard latencies[key] != nil || latencies.count < 1000 else { return }
+      latencies[key, default: LatencyRecord()].add(latency)
+    }
+  }
+}

@@ -1,0 +1,47 @@
+/// What is seen of one attempt.
+final class AttemptSight: Sendable {
+  private struct State {
+    var status: Int?
+    var receivedBytes = 0
+    var connection: (isReused: Bool, at: Duration)?
+    var headAt: Duration?
+    var isOver = false
+  }
+
+  let number: Int
+  private let sentBytes: Int
+  private let start: Duration
+  private let state = Locked(State())
+
+  init(_ number: Int, sentBytes: Int, start: Duration) {
+    self.number = number
+    self.sentBytes = sentBytes
+    self.start = start
+  }
+
+  func noteConnection(_ isReused: Bool, at now: Duration) {
+    state.withLock { $0.connection = (isReused, now) }
+  }
+
+  func note(_ part: HTTPResponsePart, at now: Duration) {
+    state.withLock { state in
+      switch part {
+      case .head(let head): (state.status, state.headAt) = (head.status, now)
+      case .body(let piece): state.receivedBytes += piece.count
+      }
+    }
+  }
+
+  /// The summary, once.
+  func end(_ outcome: RequestOutcome, at now: Duration) -> AttemptSummary? {
+    state.withLock { state in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      return AttemptSummary(
+        number: number, outcome: outcome, status: state.status, sentBytes: sentBytes,
+        receivedBytes: state.receivedBytes, connectTime: state.connection.map { $0.at - start },
+        isConnectionReused: state.connection?.isReused, firstByteTime: state.headAt.map { $0 - start },
+        bodyTime: state.headAt.map { now - $0 }, duration: now - start)
+    }
+  }
+}

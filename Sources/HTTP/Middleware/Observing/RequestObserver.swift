@@ -1,0 +1,38 @@
+/// Hears what becomes of requests, for logs, metrics and traces.
+///
+///     struct Counter: RequestObserver {
+///       func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+///         let name = request.operationName ?? "unnamed"
+///         return { event in
+///           if case .ended(let summary) = event { count(name, summary.status, summary.duration) }
+///         }
+///       }
+///     }
+///
+/// What it is told holds no secret: no body, no header value and no query, and errors without what the request kept
+/// secret. The request itself, which `begin` gets, may hold some.
+public protocol RequestObserver: Sendable {
+  /// Called when a request begins, on the thread that subscribes, where its task-local values are. It may change header
+  /// fields: a tracer puts its context there, in the place of the `traceparent` that is there already.
+  ///
+  /// What it gives is called with each event of this request, on the threads of the exchanges, for attempts that run
+  /// beside each other at the same time, and must not block. The last event is `ended`, always, and once.
+  func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void
+}
+
+/// Several observers as one; the first begins first.
+public struct RequestObservers: RequestObserver {
+  private let observers: [any RequestObserver]
+
+  /// Takes the observers.
+  public init(_ observers: [any RequestObserver]) {
+    self.observers = observers
+  }
+
+  /// Tells all of them.
+  public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    var listeners: [@Sendable (RequestEvent) -> Void] = []
+    for observer in observers { listeners.append(observer.begin(&request)) }
+    return { [listeners] event in for listener in listeners { listener(event) } }
+  }
+}

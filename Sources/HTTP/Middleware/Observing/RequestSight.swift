@@ -1,0 +1,127 @@
+import Foundation
+package import Streams
+
+/// What is seen of one request while it is under way: travels with it, and tells its observer.
+package final class RequestSight: Sendable {
+  private struct State {
+    var attemptCount = 0
+    var status: Int?
+    var sentBytes = 0
+    var receivedBytes = 0
+    var queueTime = Duration.zero
+    var sentFields: [HTTPField] = []
+    var running: [Int: AttemptSight] = [:]
+    var isOver = false
+  }
+
+  private let listener: @Sendable (RequestEvent) -> Void
+  private let ownTrace: TraceContext?
+  private let scheduler: any Scheduler
+  private let start: Duration
+  private let state = Locked(State())
+
+  /// Begins to watch a request.
+  package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
+    self.scheduler = scheduler
+    start = scheduler.now
+    let given = request.headers[TraceContext.fieldName].flatMap { TraceContext($0) }
+    let trace = given ?? TraceContext()
+    request.setTrace(trace)
+    listener = observer.begin(&request)
+    let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
+    ownTrace = isOwn ? trace : nil
+    request.sight = self
+  }
+
+  package func tell(_ event: RequestEvent) {
+    switch event {
+    case .dequeued(let wait): state.withLock { $0.queueTime += wait }
+    case .retrying(let delay, let reason): return listener(.retrying(after: delay, reason: redacted(reason)))
+    default: break
+    }
+    listener(event)
+  }
+
+  /// Tells of the end of the whole; where the answer is a single element, it is over with that, as many who asked for it
+  /// do not wait for the completion.
+  package func watch<Element: Sendable>(
+    _ stream: Observable<Element>, isSingle: Bool = false
+  ) -> Observable<Element> {
+    stream.do(
+      onNext: { _ in if isSingle { self.end(.succeeded) } },
+      onError: { self.end(.failed(self.redacted(RequestError(wrapping: $0)))) },
+      onCompleted: { self.end(.succeeded) }, onDispose: { self.end(.cancelled) })
+  }
+
+  /// Tells of one attempt.
+  func attempt(
+    _ request: HTTPRequest, _ send: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred { [self] in
+      var request = request
+      // Each attempt is a part of its own, unless a tracer does that in its way.
+      if let ownTrace { request.setTrace(ownTrace.child()) }
+      let sentBytes = request.body?.count ?? 0
+      let now = scheduler.now
+      let attempt = state.withLock { [request] state in
+        state.attemptCount += 1
+        state.sentBytes += sentBytes
+        state.sentFields += Array(request.headers)
+        let attempt = AttemptSight(state.attemptCount, sentBytes: sentBytes, start: now)
+        state.running[attempt.number] = attempt
+        return attempt
+      }
+      request.onConnected = { [scheduler] isReused in attempt.noteConnection(isReused, at: scheduler.now) }
+      tell(.attemptStarted(attempt.number))
+      let end: @Sendable (RequestOutcome) -> Void = { [self] in self.end(attempt, $0) }
+      return send(request).do(
+        onNext: { [self] part in
+          attempt.note(part, at: scheduler.now)
+          state.withLock { state in
+            switch part {
+            case .head(let head): state.status = head.status
+            case .body(let piece): state.receivedBytes += piece.count
+            }
+          }
+        },
+        onError: { [self] in end(.failed(redacted(RequestError(wrapping: $0)))) },
+        onCompleted: { end(.succeeded) }, onDispose: { end(.cancelled) })
+    }
+  }
+
+  private func end(_ attempt: AttemptSight, _ outcome: RequestOutcome) {
+    state.withLock { $0.running[attempt.number] = nil }
+    if let summary = attempt.end(outcome, at: scheduler.now) { tell(.attemptEnded(summary)) }
+  }
+
+  private func end(_ outcome: RequestOutcome) {
+    // A deadline ends the whole before its attempt is torn down.
+    let running = state.withLock { $0.running.values.sorted { $0.number < $1.number } }
+    for attempt in running { end(attempt, .cancelled) }
+    let now = scheduler.now
+    let summary = state.withLock { state -> RequestSummary? in
+      guard !state.isOver else { return nil }
+      state.isOver = true
+      return RequestSummary(
+        outcome: outcome, status: state.status, attemptCount: state.attemptCount, sentBytes: state.sentBytes,
+        receivedBytes: state.receivedBytes, queueTime: state.queueTime, duration: now - start)
+    }
+    if let summary { listener(.ended(summary)) }
+  }
+
+  /// The error without what the request kept secret, and without its cause, of which nobody knows what it holds.
+  private func redacted(_ error: RequestError) -> RequestError {
+    let redactor = Redactor(secretsOf: state.withLock { $0.sentFields })
+    return RequestError(
+      error.kind, redactor.redact(error.message), operationName: error.operationName, status: error.status,
+      excerpt: error.excerpt.map(redactor.redact))
+  }
+}
+
+extension HTTPRequest {
+  fileprivate mutating func setTrace(_ trace: TraceContext) {
+    headers.remove(TraceContext.fieldName)
+    headers = HTTPHeaders(
+      Array(headers) + [HTTPField(received: TraceContext.fieldName, value: trace.description)])
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+public import Streams
+
+/// Follows redirects within one origin: without it they are refused.
+///
+/// A redirect to another origin, so also one from https to http, one over the limit, and one without an address that can
+/// be used fail with `redirectRefused`, and nothing is sent there. After 307 and 308 the method and the body are kept;
+/// after 303, and after 301 and 302 where the method is POST, the next request is a GET without a body (RFC 9110, section
+/// 15.4), unless the method is HEAD.
+public struct RedirectMiddleware: HTTPMiddleware {
+  private let limit: Int
+
+  /// Takes how many redirects to follow one after the other; 5 unless given.
+  public init(limit: Int = 5) {
+    self.limit = limit
+  }
+
+  /// Sends the request on, and on to where the server says.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    follow(request, left: limit, next: next)
+  }
+
+  private func follow(
+    _ request: HTTPRequest, left: Int, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    next(request)
+      .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0) }
+      .catch { error in
+        guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
+        guard left > 0 else {
+          throw refusal(of: request, redirect, "there were \(limit) redirects before it")
+        }
+        let redirected = try redirected(request, by: redirect)
+        request.sight?.tell(.redirected(redirect.status))
+        return follow(redirected, left: left - 1, next: next)
+      }
+  }
+
+  private func redirected(_ request: HTTPRequest, by head: HTTPResponseHead) throws(RequestError) -> HTTPRequest {
+    guard let location = head.headers.values(of: "Location").first, !location.isEmpty,
+      let target = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
+    else { throw refusal(of: request, head, "it names no address") }
+    do {
+      try target.checkForHTTP()
+    } catch {
+      throw refusal(of: request, head, "its address is none for a request")
+    }
+    guard HTTPOrigin(of: target) == request.origin else {
+      throw refusal(of: request, head, "it leads to '\(HTTPOrigin(of: target))'")
+    }
+    var request = request
+    request.url = target
+    let becomesGet = head.status == 303 ? request.method != .head : head.status < 303 && request.method == .post
+    if becomesGet {
+      request.method = .get
+      request.body = nil
+      for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location"] {
+        request.headers.remove(name)
+      }
+    }
+    return request
+  }
+
+  private func refusal(of request: HTTPRequest, _ head: HTTPResponseHead, _ reason: String) -> RequestError {
+    RequestError(
+      .redirectRefused,
+      "The redirect of '\(request.url.shownSafely)' (\(head.status)) is not followed: \(reason).",
+      operationName: request.operationName, status: head.status)
+  }
+}
+
+extension HTTPResponseHead {
+  fileprivate var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+}
+
+extension URL {
+  fileprivate var withoutFragment: URL? {
+    var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
+    components?.fragment = nil
+    return components?.url
+  }
+}

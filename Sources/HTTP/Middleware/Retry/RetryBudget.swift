@@ -1,0 +1,60 @@
+/// How much may be sent again, so that clients do not add to the load of a server that fails: by its origin, one retry
+/// for ten requests.
+///
+/// Each request earns a part of a retry, up to a reserve. The reserve is full at the start, so that a process that sends
+/// little may retry at once; the first requests earn nothing until it is paid for. With the default of a tenth and
+/// a reserve of 10, a thousand requests that all fail add a hundred at most.
+///
+/// Retries and hedges may share one budget. It needs no clock, and may be used from any thread.
+public final class RetryBudget: Sendable {
+  private let earnings: Double
+  private let reserve: Double
+  private let accounts = Locked<[HTTPOrigin: Account]>([:])
+
+  /// Takes what each request earns, from 0 to 1, and how many retries are kept in stock.
+  public init(retriesPerRequest: Double = 0.1, reserve: Int = 10) {
+    earnings = min(max(retriesPerRequest, 0), 1)
+    self.reserve = Double(max(reserve, 0))
+  }
+
+  /// Counts a request, once however many middlewares ask for it.
+  func count(_ request: inout HTTPRequest) {
+    guard !request.isCounted else { return }
+    request.isCounted = true
+    let origin = request.origin
+    accounts.withLock { $0[origin, default: Account(reserve: reserve)].earn(earnings) }
+  }
+
+  /// Takes one retry out of the budget; false where none is left.
+  func withdraw(for origin: HTTPOrigin) -> Bool {
+    accounts.withLock { $0[origin, default: Account(reserve: reserve)].withdraw() }
+  }
+
+  /// The stock of one origin.
+  struct Account {
+    private let reserve: Double
+    private var stock: Double
+    private var debt: Double
+
+    init(reserve: Double) {
+      self.reserve = reserve
+      stock = reserve
+      debt = reserve
+    }
+
+    mutating func earn(_ amount: Double) {
+      if debt > 0 {
+        debt -= amount
+      } else {
+        stock = min(stock + amount, reserve)
+      }
+    }
+
+    mutating func withdraw() -> Bool {
+      // Tenths do not add up exactly.
+      guard stock > 1 - 1e-6 else { return false }
+      stock -= 1
+      return true
+    }
+  }
+}

@@ -1,0 +1,104 @@
+public import Foundation
+public import Streams
+
+/// Sends a request again where it failed in passing.
+///
+///     RetryMiddleware(policy: .exponential(attempts: 4, initial: .milliseconds(50)))
+///
+/// Only what is ``HTTPRequest/isReplayable`` is sent again, which a GraphQL mutation is not unless it was declared
+/// idempotent, and only after failures that are ``RequestError/isTransient``; the policy sees a failure of status as an
+/// error of the kind `httpStatus`, and may narrow further. A retry needs a place in the budget, and must begin before the
+/// request's total deadline; each attempt gets what is left of it. `Retry-After` is heeded, up to 60 seconds. Where
+/// nothing better came, the last attempt's answer or error is given, as it is without this middleware.
+///
+/// Since an attempt may fail in the middle of its body, answers to such requests are held back until they are whole;
+/// from `holdingBack` bytes on, and where they are event streams or multipart, they go on as they come, and are not
+/// asked for again.
+///
+/// Calls back where the attempts do; the waiting is the scheduler's.
+public struct RetryMiddleware: HTTPMiddleware {
+  private let policy: RetryPolicy
+  private let budget: RetryBudget
+  private let limit: Int
+  private let scheduler: any Scheduler
+  private let now: @Sendable () -> Date
+
+  /// Takes when to try again, what it may cost, how many bytes of an answer to hold back, the scheduler that waits, and
+  /// the calendar's clock, for `Retry-After` with a date.
+  ///
+  /// The default is two retries after at most 100 and 200 milliseconds, with full jitter.
+  public init(
+    policy: RetryPolicy = .exponential(attempts: 3, initial: .milliseconds(100), maximum: .seconds(10)),
+    budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
+    scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    self.policy = policy
+    self.budget = budget
+    self.limit = limit
+    self.scheduler = scheduler
+    self.now = now
+  }
+
+  /// Sends the request on, and again where it is worth it.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      var request = request
+      budget.count(&request)
+      guard request.isReplayable else { return next(request) }
+      return attempts(at: request, next: next)
+    }
+  }
+
+  private func attempts(
+    at request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    let start = scheduler.now
+    let hasPassedOn = Locked(false)
+    let attempt = Observable<HTTPResponsePart>.deferred {
+      var request = request
+      request.timeouts = request.timeouts.after(scheduler.now - start)
+      return next(request)
+    }
+    let delays = RetryPolicy { attempt, error in
+      guard !hasPassedOn.withLock({ $0 }) else { return nil }
+      return delay(after: attempt, error, of: request, since: start)
+    }
+    return
+      attempt
+      .held(upTo: limit, where: { !$0.isEndless }) { response in
+        if RequestError.transientStatuses.contains(response.head.status) { throw RefusedAnswer(response: response) }
+      }
+      .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
+      .retry(when: delays, scheduler: scheduler)
+      .catch { error in
+        guard let refused = error as? RefusedAnswer else { throw error }
+        return refused.stream
+      }
+  }
+
+  /// How long to wait before the next attempt; `nil` for no further one.
+  private func delay(
+    after attempt: Int, _ error: any Error, of request: HTTPRequest, since start: Duration
+  ) -> Duration? {
+    let head = (error as? RefusedAnswer)?.response.head
+    let failure =
+      head.map { RequestError(.httpStatus, "The server answered with status \($0.status).", status: $0.status) }
+      ?? RequestError(wrapping: error)
+    guard failure.isTransient, let pause = policy.delay(attempt, failure.named(request.operationName)) else {
+      return nil
+    }
+    let asked = head?.retryAfter(now: now()) ?? .zero
+    let delay = max(pause, min(asked, .seconds(60)))
+    if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
+    guard budget.withdraw(for: request.origin) else { return nil }
+    request.sight?.tell(.retrying(after: delay, reason: failure))
+    return delay
+  }
+}
+
+extension HTTPResponseHead {
+  /// Whether the answer is one that is read as it comes, and may have no end.
+  var isEndless: Bool { mediaType == "text/event-stream" || mediaType?.hasPrefix("multipart/") ?? false }
+}

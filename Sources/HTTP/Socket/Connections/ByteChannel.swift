@@ -1,0 +1,39 @@
+/// The bytes of a connection, in the clear or through TLS. Nothing here blocks.
+///
+/// A connection calls it under its lock: one call at a time.
+protocol ByteChannel: AnyObject {
+  /// Reads what is there into a buffer that is not empty.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome
+
+  /// Takes bytes to send, as many as there is room for.
+  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome
+
+  /// Sends on what `write` has taken and the socket has not.
+  func flush() -> FlushOutcome
+
+  /// What has happened since the last reading, without reading.
+  func condition() -> Socket.Condition
+
+  /// Tells the peer that nothing more comes, where there is a way to say so before the socket is closed.
+  func close()
+}
+
+enum ReadOutcome {
+  case bytes(Int)
+  case blocked
+  /// The peer sends nothing more. Over TLS it is not authentic where the peer did not say so.
+  case end(isAuthentic: Bool)
+  case failed(RequestError)
+}
+
+enum WriteOutcome {
+  case taken(Int)
+  case blocked
+  case failed(RequestError)
+}
+
+enum FlushOutcome {
+  case done
+  case blocked
+  case failed(RequestError)
+}

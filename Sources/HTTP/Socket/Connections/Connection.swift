@@ -1,0 +1,255 @@
+import Foundation
+
+/// One connection to a server, and the exchange that it is for at a time.
+///
+/// Whoever leases it writes the request at once, on its own thread; the loop writes what the socket had no room for,
+/// reads the answer, and alone closes. So whoever finds it broken tells the loop, which decides what becomes of it.
+final class Connection: LoopHandler, @unchecked Sendable {
+  let route: Route
+
+  // Under `lock`, which is held during system calls that do not block, and never with another lock.
+  private let lock = NSLock()
+  private var channel: (any ByteChannel)?
+  private var outbound = Outbound()
+  private var exchange: SocketExchange?
+  private var hasSent = false
+  private var writeError: RequestError?
+  private var isUsed = false
+
+  // On the loop's thread alone.
+  private var engine: SocketEngine?
+  private var loop: EventLoop?
+  private var opening: ConnectionOpening?
+  private var open: OpenSocket?
+  private var parser: ResponseParser?
+  private var isPaused = false
+
+  init(route: Route) {
+    self.route = route
+  }
+
+  // MARK: - Writing, from any thread
+
+  /// How the writing of a request began.
+  enum Start {
+    /// What could be written is; the loop reads the answer.
+    case sent
+    /// The socket is full: the loop is to flush.
+    case blocked
+    /// Nothing was sent: the connection is dead, and the loop is to close it.
+    case dead(RequestError)
+    /// Something was sent, and then it broke: the loop is to read what there is.
+    case broken
+  }
+
+  /// Writes the request of the exchange that has leased the connection.
+  func start(_ exchange: SocketExchange) -> Start {
+    lock.lock()
+    defer { lock.unlock() }
+    // Closed by the loop, which takes care of the exchange.
+    guard let channel else { return .sent }
+    switch channel.condition() {
+    case .quiet: break
+    case .closed: return .dead(.cut("before it was asked"))
+    // Nothing was asked, so this would be an answer to no question. The first time the parser can tell what it is.
+    case .readable: if isUsed { return .dead(.cut("before it was asked")) }
+    }
+    self.exchange = exchange
+    outbound = exchange.outbound
+    exchange.noteSign()
+    return write(channel)
+  }
+
+  private func write(_ channel: any ByteChannel) -> Start {
+    while !outbound.isEmpty {
+      switch outbound.withNext(channel.write) {
+      case .taken(let count):
+        hasSent = true
+        outbound.advance(by: count)
+      case .blocked:
+        return .blocked
+      case .failed(let error):
+        return didFailToWrite(error)
+      }
+    }
+    switch channel.flush() {
+    case .done: return .sent
+    case .blocked: return .blocked
+    case .failed(let error): return didFailToWrite(error)
+    }
+  }
+
+  private func didFailToWrite(_ error: RequestError) -> Start {
+    guard hasSent else { return .dead(error) }
+    writeError = error
+    return .broken
+  }
+
+  // MARK: - On the loop's thread
+
+  /// Begins to connect.
+  func open(by engine: SocketEngine, on loop: EventLoop) {
+    self.engine = engine
+    self.loop = loop
+    let opening = ConnectionOpening(route, by: engine, on: loop) { [weak self] in self?.didOpen($0) }
+    self.opening = opening
+    opening.start()
+  }
+
+  private func didOpen(_ result: Result<OpenConnection, RequestError>) {
+    opening = nil
+    switch result {
+    case .success(let opened):
+      open = opened.socket
+      loop?.hand(opened.socket.token, to: self)
+      lock.withLock { channel = opened.channel }
+      engine?.didOpen(self)
+      // What came while nobody looked has had its event.
+      read()
+    case .failure(let error):
+      engine?.didFailToOpen(self, error)
+    }
+  }
+
+  func ready(_ event: PollEvent) {
+    if event.isWritable { flush() }
+    if event.isReadable { read() }
+  }
+
+  func loopStopped() {
+    close()
+  }
+
+  /// Writes on.
+  func flush() {
+    let start: Start? = lock.withLock {
+      guard let channel, writeError == nil else { return nil }
+      let before = outbound.count
+      let start = write(channel)
+      if outbound.count > before { exchange?.noteSign() }
+      return start
+    }
+    switch start {
+    case .blocked: if let open { loop?.rearm(open.socket, .writing) }
+    case .dead(let error): fail(error)
+    case .broken: read()
+    case .sent, nil: break
+    }
+  }
+
+  /// Reads on after a batch was delivered.
+  func resume(_ exchange: SocketExchange) {
+    guard lock.withLock({ self.exchange === exchange }) else { return }
+    isPaused = false
+    read()
+  }
+
+  /// Reads until the socket is empty, or there is something to deliver first.
+  func read() {
+    guard let loop else { return }
+    while !isPaused, let open {
+      let (outcome, exchange, writeError) = lock.withLock {
+        (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
+      }
+      switch outcome {
+      case .bytes(let count):
+        guard let exchange else { return fail(.notHTTP("it came before the request")) }
+        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
+      case .blocked:
+        if let writeError { return fail(writeError) }
+        return loop.rearm(open.socket, .reading)
+      case .end(let isAuthentic):
+        return didEnd(isAuthentic: isAuthentic)
+      case .failed(let error):
+        return fail(error)
+      }
+    }
+  }
+
+  private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
+    var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
+    self.parser = nil
+    var parts: [HTTPResponsePart] = []
+    do throws(RequestError) {
+      let count = try parser.consume(bytes, into: &parts)
+      self.parser = parser
+      if parser.isComplete {
+        complete(exchange, parts, mayReuse: parser.allowsReuse && count == bytes.count)
+      } else if parts.isEmpty {
+        exchange.noteSign()
+      } else {
+        isPaused = true
+        exchange.deliver(parts) { [self, loop] in loop?.submit { self.resume(exchange) } }
+      }
+    } catch {
+      self.parser = parser
+      fail(error, after: parts)
+    }
+  }
+
+  private func didEnd(isAuthentic: Bool) {
+    let exchange = lock.withLock { self.exchange }
+    guard let exchange, var parser else { return fail(.cut("before it answered")) }
+    do throws(RequestError) {
+      try parser.finish()
+      guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
+      complete(exchange, [], mayReuse: false)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func complete(_ exchange: SocketExchange, _ parts: [HTTPResponsePart], mayReuse: Bool) {
+    let keepAlive = parser?.keepAliveTimeout
+    parser = nil
+    let isWritten = lock.withLock {
+      self.exchange = nil
+      var isWritten = outbound.isEmpty && writeError == nil
+      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
+      outbound = Outbound()
+      hasSent = false
+      isUsed = true
+      return isWritten
+    }
+    let isReused = mayReuse && isWritten
+    if !isReused { close() }
+    engine?.didComplete(exchange, on: self, parts, isReusable: isReused, keepAlive: keepAlive)
+  }
+
+  /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
+  func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
+    guard open != nil else { return }
+    let hasSent = lock.withLock { self.hasSent }
+    let loss = ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: parser != nil)
+    close()
+    engine?.didLose(self, loss)
+  }
+
+  /// Closes.
+  func close() {
+    opening?.cancel()
+    opening = nil
+    parser = nil
+    lock.withLock {
+      channel?.close()
+      channel = nil
+      exchange = nil
+      outbound = Outbound()
+    }
+    // Nobody writes from here on: the descriptor may go, and its number to somebody else.
+    if let open { loop?.close(open.socket, open.token) }
+    open = nil
+    engine?.didClose()
+  }
+}
+
+/// What is known when a connection breaks.
+struct ConnectionLoss {
+  let error: RequestError
+  /// What came before the break, and was not delivered.
+  let parts: [HTTPResponsePart]
+  /// Whether any of the request may have reached the server.
+  let hasSent: Bool
+  /// Whether any of the answer has come.
+  let hasReceived: Bool
+}

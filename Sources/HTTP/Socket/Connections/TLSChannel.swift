@@ -1,0 +1,119 @@
+/// The bytes of a socket through TLS.
+final class TLSChannel: ByteChannel {
+  private let socket: Socket
+  private let session: TLSSession
+
+  /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
+  private static let largestPart = 64 << 10
+
+  init(_ socket: Socket, _ session: TLSSession) {
+    self.socket = socket
+    self.session = session
+  }
+
+  /// Goes on with the handshake, which may leave something to flush.
+  func handshake(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
+    while true {
+      let result = attempt { () throws(RequestError) in try session.handshake() }
+      let flushed = flush()
+      switch (result, flushed) {
+      case (.failure(let error), _): return .failed(error)
+      case (_, .failed(let error)): return .failed(error)
+      case (.success(true), _): return .done
+      case (.success(false), _): break
+      }
+      switch receive(using: buffer) {
+      case .bytes, .end: continue
+      case .blocked: return .blocked
+      case .failed(let error): return .failed(error)
+      }
+    }
+  }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    while true {
+      let result = attempt { () throws(RequestError) in try session.read(into: buffer) }
+      // What TLS has to answer goes out with the next flush where the socket is full.
+      if session.outgoingCount > 0 { _ = flush() }
+      switch result {
+      case .success(.bytes(let count)): return .bytes(count)
+      case .success(.closed): return .end(isAuthentic: true)
+      case .success(.truncated): return .end(isAuthentic: false)
+      case .failure(let error): return .failed(error)
+      case .success(.needsMore):
+        switch receive(using: buffer) {
+        case .bytes, .end: continue
+        case .blocked: return .blocked
+        case .failed(let error): return .failed(error)
+        }
+      }
+    }
+  }
+
+  /// Moves what the socket has into the session; the buffer is a mere place for it.
+  private func receive(using buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    do throws(SystemError) {
+      let count = try socket.receive(into: buffer)
+      if count == 0 {
+        session.receiveEnd()
+        return .end(isAuthentic: false)
+      }
+      session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+      return .bytes(count)
+    } catch {
+      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
+    }
+  }
+
+  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+    switch flush() {
+    case .done: break
+    case .blocked: return .blocked
+    case .failed(let error): return .failed(error)
+    }
+    let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.largestPart))
+    if case .failure(let error) = attempt({ () throws(RequestError) in try session.write(part) }) {
+      return .failed(error)
+    }
+    if case .failed(let error) = flush() { return .failed(error) }
+    return .taken(part.count)
+  }
+
+  func flush() -> FlushOutcome {
+    var failure: SystemError?
+    session.sendOutgoing { bytes in
+      var sent = 0
+      do throws(SystemError) {
+        while sent < bytes.count {
+          sent += try socket.send(UnsafeRawBufferPointer(rebasing: bytes[sent...]))
+        }
+      } catch {
+        failure = error
+      }
+      return sent
+    }
+    guard let failure else { return .done }
+    return failure.isBlocked ? .blocked : .failed(RequestError(lost: failure))
+  }
+
+  func condition() -> Socket.Condition {
+    // Bytes may be TLS's own, such as tickets; an answer to no question is found when they are read.
+    let condition = socket.condition()
+    return condition == .readable ? .quiet : condition
+  }
+
+  func close() {
+    session.close()
+    _ = flush()
+  }
+
+  private func attempt<Value>(_ body: () throws(RequestError) -> Value) -> Result<Value, RequestError> {
+    do throws(RequestError) { return .success(try body()) } catch { return .failure(error) }
+  }
+}
+
+enum HandshakeOutcome {
+  case done
+  case blocked
+  case failed(RequestError)
+}

@@ -1,0 +1,191 @@
+import Foundation
+
+/// One thread that waits for descriptors, timers and tasks, and runs what belongs to them, one after the other.
+///
+/// Nothing that runs here may block, or be code of the user's.
+final class EventLoop: @unchecked Sendable {
+  // `inbox` has a lock of its own, `poller.wake` may be called by anybody; the rest belongs to the loop's thread.
+  private struct Inbox {
+    var tasks: [@Sendable () -> Void] = []
+    var isStopped = false
+  }
+
+  private struct Entry {
+    var handler: (any LoopHandler)?
+    var generation: UInt32 = 0
+  }
+
+  private struct Timer {
+    var instant: ContinuousClock.Instant
+    var identifier: Int
+    var action: () -> Void
+  }
+
+  private let inbox = Locked(Inbox())
+  private let poller: any Poller
+  private var entries: [Entry] = []
+  private var freeEntries: [Int] = []
+  private var timers: [Timer] = []
+  private var lastTimer = 0
+  private var isRunning = true
+
+  /// Where all of the loop's connections read into, one at a time.
+  let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+
+  init(poller: any Poller) {
+    self.poller = poller
+  }
+
+  deinit {
+    buffer.deallocate()
+  }
+
+  /// Starts the thread, which runs until `stop`.
+  func start() {
+    let thread = Thread { [self] in run() }
+    thread.name = "SocketTransport"
+    thread.stackSize = 512 << 10
+    thread.start()
+  }
+
+  /// Runs a task on the loop, soon and in order. From any thread. After the end tasks are dropped.
+  func submit(_ task: @escaping @Sendable () -> Void) {
+    let isFirst = inbox.withLock { inbox in
+      guard !inbox.isStopped else { return false }
+      inbox.tasks.append(task)
+      return inbox.tasks.count == 1
+    }
+    if isFirst { poller.wake() }
+  }
+
+  private func run() {
+    var events: [PollEvent] = []
+    while isRunning {
+      poller.wait(milliseconds: timeToNextTimer(), into: &events)
+      for event in events { handler(of: event.token)?.ready(event) }
+      runTimers()
+      for task in inbox.withLock({ inbox in
+        let tasks = inbox.tasks
+        inbox.tasks = []
+        return tasks
+      }) { task() }
+    }
+    for entry in entries { entry.handler?.loopStopped() }
+    timers = []
+    let dropped = inbox.withLock { inbox in
+      inbox.isStopped = true
+      let tasks = inbox.tasks
+      inbox.tasks = []
+      return tasks
+    }
+    _ = dropped  // released here, and not under the lock
+  }
+
+  // MARK: - On the loop's thread alone
+
+  /// Ends the loop after what it is doing; whoever still has a descriptor is told to close it.
+  func stop() {
+    isRunning = false
+  }
+
+  /// Watches a socket for a handler.
+  func register(_ socket: Socket, for handler: any LoopHandler) throws(SystemError) -> LoopToken {
+    let index = freeEntries.popLast() ?? entries.endIndex
+    if index == entries.endIndex { entries.append(Entry()) }
+    entries[index].handler = handler
+    let token = LoopToken(index: index, generation: entries[index].generation)
+    do throws(SystemError) {
+      try poller.add(socket.descriptor, token: token.rawValue)
+    } catch {
+      forget(token)
+      throw error
+    }
+    return token
+  }
+
+  /// Gives what happens from now on to another handler.
+  func hand(_ token: LoopToken, to handler: any LoopHandler) {
+    guard self.handler(of: token.rawValue) != nil else { return }
+    entries[token.index].handler = handler
+  }
+
+  /// Closes a socket. An event for it that is already on its way finds nobody.
+  func close(_ socket: Socket, _ token: LoopToken) {
+    poller.remove(socket.descriptor)
+    forget(token)
+    socket.close()
+  }
+
+  /// Takes note that reading or writing would block.
+  func rearm(_ socket: Socket, _ direction: PollDirection) {
+    poller.rearm(socket.descriptor, direction)
+  }
+
+  private func forget(_ token: LoopToken) {
+    guard handler(of: token.rawValue) != nil else { return }
+    entries[token.index] = Entry(handler: nil, generation: token.generation &+ 1)
+    freeEntries.append(token.index)
+  }
+
+  private func handler(of rawToken: UInt64) -> (any LoopHandler)? {
+    let token = LoopToken(rawValue: rawToken)
+    guard entries.indices.contains(token.index), entries[token.index].generation == token.generation else { return nil }
+    return entries[token.index].handler
+  }
+
+  /// Runs an action at a time, and gives a number to cancel it by.
+  @discardableResult
+  func schedule(at instant: ContinuousClock.Instant, _ action: @escaping () -> Void) -> Int {
+    lastTimer += 1
+    timers.append(Timer(instant: instant, identifier: lastTimer, action: action))
+    return lastTimer
+  }
+
+  /// Takes an action back.
+  func cancelTimer(_ identifier: Int) {
+    timers.removeAll { $0.identifier == identifier }
+  }
+
+  private func timeToNextTimer() -> Int32 {
+    guard let next = timers.lazy.map(\.instant).min() else { return -1 }
+    let left = next - .now
+    guard left > .zero else { return 0 }
+    // Rounded up, so that it does not wake too early; an hour is as good as any long time.
+    return Int32(min((left / .milliseconds(1)).rounded(.up), 3_600_000))
+  }
+
+  private func runTimers() {
+    guard !timers.isEmpty else { return }
+    let now = ContinuousClock.now
+    let due = timers.filter { $0.instant <= now }
+    guard !due.isEmpty else { return }
+    timers.removeAll { $0.instant <= now }
+    for timer in due { timer.action() }
+  }
+}
+
+/// What owns a descriptor on a loop; called on the loop's thread.
+protocol LoopHandler: AnyObject {
+  /// Something happened to the descriptor.
+  func ready(_ event: PollEvent)
+
+  /// The loop ends: close the descriptor.
+  func loopStopped()
+}
+
+/// Names a registration, and no later one in the same place.
+struct LoopToken {
+  let index: Int
+  let generation: UInt32
+
+  init(index: Int, generation: UInt32) {
+    self.index = index
+    self.generation = generation
+  }
+
+  init(rawValue: UInt64) {
+    self.init(index: Int(rawValue & 0xFFFF_FFFF), generation: UInt32(rawValue >> 32))
+  }
+
+  var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(index) }
+}

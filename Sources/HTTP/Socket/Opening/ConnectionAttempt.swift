@@ -1,0 +1,159 @@
+import Foundation
+
+/// Connects a socket: looks the name up, and races the addresses. Belongs to the loop's thread.
+final class ConnectionAttempt: @unchecked Sendable {
+  /// How an attempt may end: with a socket that the loop watches, or an error.
+  typealias Completion = (Result<OpenSocket, RequestError>) -> Void
+
+  /// Everything is touched on the loop's thread alone.
+  private let host: String
+  private let port: Int
+  private let unixPath: String?
+  private let loop: EventLoop
+  private let resolver: AddressResolver
+  private var completion: Completion?
+  private var race = ConnectionRace([])
+  private var candidates: [Candidate] = []
+  private var timers: [Int] = []
+
+  /// A `unixPath` stands in the place of host and port.
+  init(
+    host: String, port: Int, unixPath: String?, loop: EventLoop, resolver: AddressResolver,
+    _ completion: @escaping Completion
+  ) {
+    self.host = host
+    self.port = port
+    self.unixPath = unixPath
+    self.loop = loop
+    self.resolver = resolver
+    self.completion = completion
+  }
+
+  func start() {
+    if let path = unixPath {
+      guard let address = SocketAddress(unixPath: path) else {
+        return finish(.failure(RequestError(.cannotConnect, "'\(path)' is no path for a Unix domain socket.")))
+      }
+      run(ConnectionRace([address]))
+    } else if let address = SocketAddress(numericHost: host, port: port) {
+      run(ConnectionRace([address]))
+    } else {
+      resolver.lookUp(host, port: port) { [self] result in
+        loop.submit { [self] in didLookUp(result) }
+      }
+    }
+  }
+
+  /// Gives up, and does not call back.
+  func cancel() {
+    completion = nil
+    cleanUp()
+  }
+
+  private func didLookUp(_ result: Result<[SocketAddress], SocketAddress.LookUpError>) {
+    guard completion != nil else { return }
+    switch result {
+    case .success(let addresses):
+      run(ConnectionRace(addresses))
+    case .failure(let error):
+      finish(
+        .failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: error)))
+    }
+  }
+
+  private func run(_ race: ConnectionRace) {
+    self.race = race
+    tryNext()
+  }
+
+  private func tryNext() {
+    while completion != nil {
+      guard let address = race.next() else {
+        if race.isLost { failAll() }
+        return
+      }
+      do throws(SystemError) {
+        try connect(to: address)
+        timers.append(loop.schedule(at: .now + ConnectionRace.attemptDelay) { [weak self] in self?.tryNext() })
+        return
+      } catch {
+        race.fail(address, error)
+      }
+    }
+  }
+
+  private func connect(to address: SocketAddress) throws(SystemError) {
+    let socket = try Socket.open(family: address.family)
+    let candidate = Candidate(address, socket, self)
+    do throws(SystemError) {
+      try socket.connect(to: address)
+      candidate.token = try loop.register(socket, for: candidate)
+    } catch {
+      socket.close()
+      throw error
+    }
+    candidates.append(candidate)
+  }
+
+  fileprivate func didFinish(_ candidate: Candidate) {
+    guard completion != nil, let token = candidate.token else { return }
+    candidates.removeAll { $0 === candidate }
+    if let error = candidate.socket.takeError() {
+      loop.close(candidate.socket, token)
+      race.fail(candidate.address, error)
+      tryNext()
+    } else {
+      finish(.success(OpenSocket(socket: candidate.socket, token: token)))
+    }
+  }
+
+  private func failAll() {
+    let place = unixPath ?? (host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
+    let reasons = race.failures.isEmpty ? "it has no addresses" : race.failures.joined(separator: "; ")
+    finish(.failure(RequestError(.cannotConnect, "Cannot connect to \(place): \(reasons).")))
+  }
+
+  private func finish(_ result: Result<OpenSocket, RequestError>) {
+    guard let completion else { return }
+    self.completion = nil
+    cleanUp()
+    completion(result)
+  }
+
+  private func cleanUp() {
+    for timer in timers { loop.cancelTimer(timer) }
+    timers = []
+    for candidate in candidates {
+      if let token = candidate.token { loop.close(candidate.socket, token) }
+    }
+    candidates = []
+  }
+}
+
+/// A socket that the loop watches.
+struct OpenSocket {
+  let socket: Socket
+  let token: LoopToken
+}
+
+/// A socket that connects. Belongs to the loop's thread.
+private final class Candidate: LoopHandler {
+  let address: SocketAddress
+  let socket: Socket
+  var token: LoopToken?
+  private weak var attempt: ConnectionAttempt?
+
+  init(_ address: SocketAddress, _ socket: Socket, _ attempt: ConnectionAttempt) {
+    self.address = address
+    self.socket = socket
+    self.attempt = attempt
+  }
+
+  func ready(_ event: PollEvent) {
+    if event.isWritable { attempt?.didFinish(self) }
+  }
+
+  func loopStopped() {
+    attempt?.cancel()
+  }
+}

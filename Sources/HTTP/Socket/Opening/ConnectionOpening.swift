@@ -1,0 +1,149 @@
+/// Opens a connection: the socket, then a tunnel through a proxy and TLS where the route has them. Belongs to the loop's
+/// thread.
+final class ConnectionOpening: LoopHandler, @unchecked Sendable {
+  typealias Completion = (Result<OpenConnection, RequestError>) -> Void
+
+  /// Everything is touched on the loop's thread alone.
+  private let route: Route
+  private let engine: SocketEngine
+  private let loop: EventLoop
+  private var completion: Completion?
+  private var attempt: ConnectionAttempt?
+  private var socket: OpenSocket?
+  private var tunnel: ProxyTunnel?
+  private var channel: TLSChannel?
+  private var timer: Int?
+
+  /// No opening lasts longer than this, though nobody waits for it any more.
+  private static let longest = Duration.seconds(120)
+
+  init(_ route: Route, by engine: SocketEngine, on loop: EventLoop, _ completion: @escaping Completion) {
+    self.route = route
+    self.engine = engine
+    self.loop = loop
+    self.completion = completion
+  }
+
+  func start() {
+    timer = loop.schedule(at: .now + Self.longest) { [weak self] in
+      self?.fail(RequestError(.cannotConnect, "It took longer than \(Self.longest) to connect."))
+    }
+    let attempt = ConnectionAttempt(
+      host: route.tunnel?.host ?? route.host, port: route.tunnel?.port ?? route.port, unixPath: route.unixPath,
+      loop: loop, resolver: engine.resolver
+    ) { [weak self] in self?.didConnect($0) }
+    self.attempt = attempt
+    attempt.start()
+  }
+
+  /// Gives up, and does not call back.
+  func cancel() {
+    completion = nil
+    cleanUp()
+  }
+
+  private func didConnect(_ result: Result<OpenSocket, RequestError>) {
+    attempt = nil
+    switch result {
+    case .success(let socket):
+      self.socket = socket
+      loop.hand(socket.token, to: self)
+      guard let proxy = route.tunnel else { return secure() }
+      tunnel = ProxyTunnel(PlainChannel(socket.socket), to: route, through: proxy)
+      goOn()
+    case .failure(let error):
+      fail(error)
+    }
+  }
+
+  func ready(_ event: PollEvent) {
+    goOn()
+  }
+
+  func loopStopped() {
+    cancel()
+  }
+
+  private func goOn() {
+    if tunnel != nil {
+      dig()
+    } else if channel != nil {
+      shakeHands()
+    }
+  }
+
+  private func dig() {
+    switch tunnel?.advance(using: loop.buffer) {
+    case .done:
+      tunnel = nil
+      secure()
+    case .blocked: rearm()
+    case .failed(let error): fail(error)
+    case nil: break
+    }
+  }
+
+  private func secure() {
+    guard route.isSecure else {
+      if let socket { finish(OpenConnection(socket: socket, channel: PlainChannel(socket.socket))) }
+      return
+    }
+    engine.tls.prepare { [self] result in
+      loop.submit { [self] in didPrepare(result) }
+    }
+  }
+
+  private func didPrepare(_ result: Result<TLSContext, RequestError>) {
+    guard completion != nil, let socket else { return }
+    do throws(RequestError) {
+      let session = try TLSSession(try result.get(), host: route.host, port: route.port)
+      channel = TLSChannel(socket.socket, session)
+      shakeHands()
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func shakeHands() {
+    guard let channel, let socket else { return }
+    switch channel.handshake(using: loop.buffer) {
+    case .done: finish(OpenConnection(socket: socket, channel: channel))
+    case .blocked: rearm()
+    case .failed(let error): fail(error)
+    }
+  }
+
+  private func rearm() {
+    guard let socket else { return }
+    loop.rearm(socket.socket, .reading)
+    loop.rearm(socket.socket, .writing)
+  }
+
+  private func finish(_ connection: OpenConnection) {
+    guard let completion else { return }
+    socket = nil
+    self.completion = nil
+    cleanUp()
+    completion(.success(connection))
+  }
+
+  private func fail(_ error: RequestError) {
+    guard let completion else { return }
+    self.completion = nil
+    cleanUp()
+    completion(.failure(error))
+  }
+
+  private func cleanUp() {
+    attempt?.cancel()
+    if let timer { loop.cancelTimer(timer) }
+    if let socket { loop.close(socket.socket, socket.token) }
+    (attempt, tunnel, channel, socket, timer) = (nil, nil, nil, nil, nil)
+  }
+}
+
+/// A connection that a request can be written to.
+struct OpenConnection {
+  let socket: OpenSocket
+  let channel: any ByteChannel
+}

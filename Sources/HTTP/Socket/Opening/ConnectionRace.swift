@@ -1,0 +1,38 @@
+/// Which of a host's addresses to try next (RFC 8305): IPv6 and IPv4 in turn, each a quarter of a second after the one
+/// before it, or at once where that one failed. The first to connect wins.
+struct ConnectionRace {
+  /// The delay between two attempts (section 5).
+  static let attemptDelay = Duration.milliseconds(250)
+
+  private var waiting: [SocketAddress]
+  private var running = 0
+  private(set) var failures: [String] = []
+
+  /// Takes the addresses in the system's order, the preferred first.
+  init(_ addresses: [SocketAddress]) {
+    // Section 4: the families take turns, beginning with the preferred one.
+    let preferred = addresses.filter { $0.family == addresses.first?.family }
+    let others = addresses.filter { $0.family != addresses.first?.family }
+    waiting = []
+    for index in 0..<max(preferred.count, others.count) {
+      if index < preferred.count { waiting.append(preferred[index]) }
+      if index < others.count { waiting.append(others[index]) }
+    }
+  }
+
+  /// Whether nothing is left to hope for.
+  var isLost: Bool { waiting.isEmpty && running == 0 }
+
+  /// The next address to try: at the start, when an attempt has failed, and when the delay has passed.
+  mutating func next() -> SocketAddress? {
+    guard !waiting.isEmpty else { return nil }
+    running += 1
+    return waiting.removeFirst()
+  }
+
+  /// Takes note that an attempt failed.
+  mutating func fail(_ address: SocketAddress, _ error: SystemError) {
+    running -= 1
+    failures.append("\(address): \(error)")
+  }
+}

@@ -1,0 +1,48 @@
+import Foundation
+
+/// Makes the context for TLS once, on a thread that may wait: it reads and parses the system's certificates.
+final class TLSPreparation: Sendable {
+  typealias Completion = @Sendable (Result<TLSContext, RequestError>) -> Void
+
+  private enum State {
+    case none
+    case running([Completion])
+    case ready
+  }
+
+  private let context: TLSContext
+  private let state = Locked(State.none)
+
+  init(_ configuration: TLSConfiguration) {
+    context = TLSContext(configuration)
+  }
+
+  /// Calls back with the context: at once where it is ready, else on some thread. What failed is tried anew.
+  func prepare(_ completion: @escaping Completion) {
+    let (isReady, isFirst) = state.withLock { state in
+      switch state {
+      case .ready: return (true, false)
+      case .running(let waiting):
+        state = .running(waiting + [completion])
+        return (false, false)
+      case .none:
+        state = .running([completion])
+        return (false, true)
+      }
+    }
+    if isReady { completion(.success(context)) }
+    if isFirst { DispatchQueue.global().async { [self] in prepare() } }
+  }
+
+  private func prepare() {
+    var result = Result<TLSContext, RequestError>.success(context)
+    do throws(RequestError) { try context.prepare() } catch { result = .failure(error) }
+    let isReady = if case .success = result { true } else { false }
+    let completions = state.withLock { state -> [Completion] in
+      guard case .running(let waiting) = state else { return [] }
+      state = isReady ? .ready : .none
+      return waiting
+    }
+    for completion in completions { completion(result) }
+  }
+}

@@ -1,0 +1,77 @@
+import Foundation
+
+/// Which requests go through a proxy. Those to this machine never do.
+public struct ProxyConfiguration: Sendable {
+  /// The proxy for `http` and the one for `https`, as URLs: `http://user:password@proxy.example:3128`.
+  let http: String?
+  let https: String?
+  let exclusions: [Exclusion]
+
+  /// No proxy.
+  public static let none = ProxyConfiguration()
+
+  /// What the variables `http_proxy`, `https_proxy` and `no_proxy` say, as for curl.
+  ///
+  /// `HTTPS_PROXY` and `NO_PROXY` are read too, but not `HTTP_PROXY`: a web server's CGI sets it from a client's header.
+  public static var environment: ProxyConfiguration {
+    ProxyConfiguration(environment: ProcessInfo.processInfo.environment)
+  }
+
+  /// Names the proxies. A proxy is spoken to in the clear: `https` requests get a tunnel through it.
+  ///
+  /// - Parameters:
+  ///   - http: The URL of the proxy for `http`, with a user and a password where it asks for them.
+  ///   - https: The URL of the proxy for `https`.
+  ///   - exclusions: Hosts that are reached without: `example.com` with all below it, `*` for all, also with a port.
+  public init(http: String? = nil, https: String? = nil, exclusions: [String] = []) {
+    self.http = http
+    self.https = https
+    self.exclusions = exclusions.compactMap(Exclusion.init)
+  }
+
+  init(environment: [String: String]) {
+    func value(_ names: String...) -> String? {
+      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+    }
+    let exclusions = value("no_proxy", "NO_PROXY")?.split { ", ".contains($0) }.map(String.init) ?? []
+    self.init(http: value("http_proxy"), https: value("https_proxy", "HTTPS_PROXY"), exclusions: exclusions)
+  }
+
+  /// The proxy for a URL; throws `invalidRequest` where the one that is named cannot be used.
+  func server(for url: URL) throws(RequestError) -> ProxyServer? {
+    let isSecure = url.scheme?.lowercased() == "https"
+    guard let text = isSecure ? https : http, !url.isLoopback else { return nil }
+    let port = url.port ?? (isSecure ? 443 : 80)
+    guard !exclusions.contains(where: { $0.covers(url.hostForHTTP, port: port) }) else { return nil }
+    guard let server = ProxyServer(text) else {
+      throw RequestError(
+        .invalidRequest, "The proxy for \(isSecure ? "https" : "http") is no URL such as 'http://proxy.example:3128'.")
+    }
+    return server
+  }
+
+  /// A host, or all hosts below a name.
+  struct Exclusion: Hashable {
+    private let host: String
+    private let port: Int?
+
+    init?(_ text: String) {
+      var host = text.lowercased()[...]
+      var port: Int?
+      // An IPv6 address without brackets has more than one colon.
+      if let colon = host.lastIndex(of: ":"), host[..<colon].last == "]" || !host[..<colon].contains(":") {
+        port = Int(host[host.index(after: colon)...])
+        host = host[..<colon]
+      }
+      if host.hasPrefix("[") && host.hasSuffix("]") { host = host.dropFirst().dropLast() }
+      host = host.drop { $0 == "." }
+      guard !host.isEmpty else { return nil }
+      self.host = String(host)
+      self.port = port
+    }
+
+    func covers(_ host: String, port: Int) -> Bool {
+      (self.port ?? port) == port && (self.host == "*" || host == self.host || host.hasSuffix(".\(self.host)"))
+    }
+  }
+}

@@ -1,0 +1,53 @@
+/// Asks a proxy for a tunnel (RFC 9110, section 9.3.6).
+struct ProxyTunnel {
+  private let channel: PlainChannel
+  private let route: Route
+  private let proxy: ProxyServer
+  private var outbound: Outbound
+  private var parser = ResponseParser(answering: .connect)
+
+  init(_ channel: PlainChannel, to route: Route, through proxy: ProxyServer) {
+    self.channel = channel
+    self.route = route
+    self.proxy = proxy
+    let writer = RequestWriter(proxyAuthorization: proxy.authorization)
+    outbound = Outbound(writer.connectHead(toHost: route.host, port: route.port))
+  }
+
+  /// Writes and reads what can be, until the tunnel stands.
+  mutating func advance(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
+    while !outbound.isEmpty {
+      switch outbound.withNext(channel.write) {
+      case .taken(let count): outbound.advance(by: count)
+      case .blocked: return .blocked
+      case .failed(let error): return .failed(error)
+      }
+    }
+    while true {
+      switch channel.read(into: buffer) {
+      case .bytes(let count):
+        if let outcome = didReceive(UnsafeRawBufferPointer(rebasing: buffer[..<count])) { return outcome }
+      case .blocked: return .blocked
+      case .end: return .failed(failure("it closed the connection"))
+      case .failed(let error): return .failed(error)
+      }
+    }
+  }
+
+  private mutating func didReceive(_ bytes: UnsafeRawBufferPointer) -> HandshakeOutcome? {
+    var parts: [HTTPResponsePart] = []
+    do throws(RequestError) {
+      let count = try parser.consume(bytes, into: &parts)
+      guard case .head(let head)? = parts.first else { return nil }
+      guard head.isSuccess else { return .failed(failure("it answered with status \(head.status)")) }
+      // In the tunnel the client speaks first.
+      return count == bytes.count ? .done : .failed(failure("it sent more than its answer"))
+    } catch {
+      return .failed(failure(error.message))
+    }
+  }
+
+  private func failure(_ reason: String) -> RequestError {
+    RequestError(.cannotConnect, "The proxy \(proxy) gave no tunnel to '\(route.host)': \(reason).")
+  }
+}

@@ -1,0 +1,271 @@
+import Foundation
+import Synchronization
+
+/// Brings exchanges and connections together: what the pool decides under one lock is done here without it.
+final class SocketEngine: Sendable {
+  typealias Pool = ConnectionPool<Route, Connection, SocketExchange>
+
+  private struct State {
+    var pool: Pool
+    var loop: EventLoop?
+    /// When the deadlines are looked at next.
+    var nextScan: ContinuousClock.Instant?
+    var isShutDown = false
+    var whenShutDown: [@Sendable () -> Void] = []
+
+    /// The loop, which is made for the first request.
+    mutating func runningLoop(
+      _ makePoller: () throws(SystemError) -> any Poller
+    ) -> Result<EventLoop, RequestError> {
+      if let loop { return .success(loop) }
+      do throws(SystemError) {
+        let loop = EventLoop(poller: try makePoller())
+        loop.start()
+        self.loop = loop
+        return .success(loop)
+      } catch {
+        return .failure(RequestError(.cannotConnect, "The system gives no descriptors: \(error).", cause: error))
+      }
+    }
+
+    /// True where nobody would look at the deadlines by then, and a look is to be scheduled.
+    mutating func lowerNextScan(to instant: ContinuousClock.Instant?) -> Bool {
+      guard let instant, nextScan.map({ instant < $0 }) ?? true else { return false }
+      nextScan = instant
+      return true
+    }
+  }
+
+  let resolver = AddressResolver()
+  let tls: TLSPreparation
+  private let idleTime: Duration
+  private let makePoller: @Sendable () throws(SystemError) -> any Poller
+  private let state: Locked<State>
+
+  /// Deadlines are not looked at more often than this.
+  private static let shortestScan = Duration.milliseconds(10)
+
+  /// How often a request is sent anew that may have been processed, where it allows that.
+  private static let mostReplays = 2
+
+  init(
+    limits: Pool.Limits, idleTime: Duration, tls: TLSConfiguration,
+    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+  ) {
+    self.idleTime = idleTime
+    self.tls = TLSPreparation(tls)
+    self.makePoller = makePoller
+    state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
+  }
+
+  // MARK: - Exchanges, from any thread
+
+  /// Sends an exchange's request, now or when a connection is there for it.
+  func start(_ exchange: SocketExchange) {
+    if let phase = exchange.passedDeadline { return exchange.fail(exchange.error(for: phase)) }
+    let deadline = exchange.earliestDeadline
+    var effects = Pool.Effects()
+    var connection: Connection?
+    var isEarlier = false
+    let result: Result<EventLoop, RequestError> = state.withLock { state in
+      guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
+      return state.runningLoop(makePoller).map { loop in
+        connection = state.pool.lease(exchange, exchange.route, &effects)
+        isEarlier = state.lowerNextScan(to: deadline)
+        return loop
+      }
+    }
+    switch result {
+    case .success(let loop):
+      if isEarlier, let deadline { loop.submit { [self] in schedule(deadline, on: loop) } }
+      perform(effects, on: loop)
+      if let connection { start(exchange, on: connection, loop) }
+    case .failure(let error):
+      exchange.fail(error)
+    }
+  }
+
+  /// Stops an exchange, unless it has ended.
+  func cancel(_ exchange: SocketExchange) {
+    var effects = Pool.Effects()
+    guard
+      let loop = state.withLock({ state in
+        state.pool.cancel(exchange, &effects) ? state.loop : nil
+      })
+    else { return }
+    perform(effects, on: loop)
+    loop.submit { [self] in didClose() }
+  }
+
+  private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+    switch connection.start(exchange) {
+    case .sent: break
+    case .blocked: loop.submit { connection.flush() }
+    case .broken: loop.submit { connection.read() }
+    case .dead(let error): loop.submit { connection.fail(error) }
+    }
+  }
+
+  private func perform(_ effects: Pool.Effects, on loop: EventLoop) {
+    guard !effects.opening.isEmpty || !effects.closing.isEmpty else { return }
+    loop.submit { [self] in
+      for connection in effects.closing { connection.close() }
+      for connection in effects.opening { connection.open(by: self, on: loop) }
+    }
+  }
+
+  // MARK: - What connections tell, on the loop's thread
+
+  /// A connection stands.
+  func didOpen(_ connection: Connection) {
+    makeAvailable(connection, keepAlive: nil)
+  }
+
+  /// A connection could not be opened.
+  func didFailToOpen(_ connection: Connection, _ error: RequestError) {
+    var effects = Pool.Effects()
+    let (exchange, loop) = state.withLock { state in
+      (state.pool.removeUnopened(connection, &effects), state.loop)
+    }
+    exchange?.fail(error)
+    if let loop { perform(effects, on: loop) }
+    didClose()
+  }
+
+  /// A whole answer has arrived. `keepAlive` is how many seconds the server says it keeps the connection, where it does.
+  func didComplete(
+    _ exchange: SocketExchange, on connection: Connection, _ parts: [HTTPResponsePart], isReusable: Bool,
+    keepAlive: Int?
+  ) {
+    var effects = Pool.Effects()
+    let (isMine, mayReuse, loop) = state.withLock { state in
+      let isMine = state.pool.finish(exchange, on: connection)
+      let mayReuse = isMine && isReusable && !state.isShutDown
+      if isMine, !mayReuse { _ = state.pool.remove(connection, &effects) }
+      return (isMine, mayReuse, state.loop)
+    }
+    // First the connection, so that a request made by the observer finds it.
+    if mayReuse {
+      makeAvailable(connection, keepAlive: keepAlive)
+    } else if isMine {
+      connection.close()
+    }
+    if isMine { exchange.complete(parts) }
+    if let loop { perform(effects, on: loop) }
+  }
+
+  /// A connection can take the next request.
+  private func makeAvailable(_ connection: Connection, keepAlive: Int?) {
+    // A second less than the server says, for its clock began to run before ours.
+    let time = keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime
+    let until = ContinuousClock.now + time
+    var effects = Pool.Effects()
+    let (next, isEarlier, loop) = state.withLock { state in
+      let next = state.pool.makeAvailable(connection, until: until, &effects)
+      if state.isShutDown { state.pool.removeSpare(&effects) }
+      return (next, next == nil && state.lowerNextScan(to: until), state.loop)
+    }
+    guard let loop else { return }
+    if isEarlier { schedule(until, on: loop) }
+    if let next { start(next, on: connection, loop) }
+    perform(effects, on: loop)
+  }
+
+  /// A connection broke; its exchange is sent anew where that cannot do it twice, or may.
+  func didLose(_ connection: Connection, _ loss: ConnectionLoss) {
+    var effects = Pool.Effects()
+    var failed: SocketExchange?
+    var sent: (SocketExchange, Connection)?
+    let loop = state.withLock { state -> EventLoop? in
+      guard let orphan = state.pool.remove(connection, &effects) else { return state.loop }
+      guard mayReplay(orphan, loss) else {
+        failed = orphan.exchange
+        return state.loop
+      }
+      // The others have been idle for longer: what killed this one may well have killed them.
+      if loss.hasSent { state.pool.removeIdle(connection.route, &effects) }
+      if let connection = state.pool.lease(orphan.exchange, connection.route, &effects) {
+        sent = (orphan.exchange, connection)
+      }
+      return state.loop
+    }
+    failed?.fail(loss.error, after: loss.parts)
+    if let loop {
+      perform(effects, on: loop)
+      if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
+    }
+    didClose()
+  }
+
+  /// An idle connection that turns out to be dead is nobody's fault (RFC 9112, section 9.3.1).
+  private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
+    guard !orphan.isFresh else { return false }
+    guard loss.hasSent else { return true }
+    return !loss.hasReceived && loss.error.kind == .connectionLost && orphan.exchange.request.isReplayable
+      && orphan.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
+  }
+
+  // MARK: - Deadlines
+
+  private func schedule(_ instant: ContinuousClock.Instant, on loop: EventLoop) {
+    loop.schedule(at: instant) { [weak self] in self?.scan(dueAt: instant) }
+  }
+
+  private func scan(dueAt instant: ContinuousClock.Instant) {
+    let now = ContinuousClock.now
+    var effects = Pool.Effects()
+    var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
+    let (next, loop) = state.withLock { state -> (ContinuousClock.Instant?, EventLoop?) in
+      guard state.nextScan == instant else { return (nil, state.loop) }
+      var next = state.pool.removeExpired(at: now, &effects)
+      state.pool.forEachExchange { exchange in
+        guard let (phase, deadline) = exchange.nextDeadline else { return }
+        if deadline <= now {
+          expired.append((exchange, phase))
+        } else {
+          next = min(next ?? deadline, deadline)
+        }
+      }
+      for (exchange, _) in expired { _ = state.pool.cancel(exchange, &effects) }
+      state.nextScan = next.map { max($0, now + Self.shortestScan) }
+      return (state.nextScan, state.loop)
+    }
+    for (exchange, phase) in expired { exchange.fail(exchange.error(for: phase)) }
+    guard let loop else { return }
+    perform(effects, on: loop)
+    if let next { schedule(next, on: loop) }
+    didClose()
+  }
+
+  // MARK: - The end
+
+  /// Refuses new requests, closes what is idle, lets what runs run, and then calls back.
+  func shutDown(_ completion: @escaping @Sendable () -> Void) {
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      state.isShutDown = true
+      state.whenShutDown.append(completion)
+      state.pool.removeSpare(&effects)
+      return state.loop
+    }
+    guard let loop else { return didClose() }
+    perform(effects, on: loop)
+    loop.submit { [self] in didClose() }
+  }
+
+  /// Something ended: perhaps it was the last.
+  func didClose() {
+    let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
+      guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }
+      let result = (state.whenShutDown, state.loop)
+      state.whenShutDown = []
+      state.loop = nil
+      return result
+    }
+    loop?.stop()
+    guard !completions.isEmpty else { return }
+    DispatchQueue.global().async {
+      for completion in completions { completion() }
+    }
+  }
+}

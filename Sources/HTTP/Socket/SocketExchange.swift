@@ -1,0 +1,142 @@
+import Foundation
+import Streams
+import Synchronization
+
+/// One request under way: its bytes, its deadlines, and who waits for its answer.
+///
+/// The parts of the answer are delivered on a queue that user code may block, one batch after the other: whoever reads
+/// them hands over the next batch only when the last one is through, or not at all.
+final class SocketExchange: @unchecked Sendable {
+  let request: HTTPRequest
+  let route: Route
+  /// How often the request was sent anew, after its connection turned out to be dead.
+  let replays = Atomic<Int>(0)
+
+  private let head: [UInt8]
+  private let rest: Data
+  private let observer: AnyObserver<HTTPResponsePart>
+  /// Touched by one batch after the other.
+  private var decoding: ResponseDecoding
+  private let start = ContinuousClock.now
+  /// When the server last gave a sign of life, in nanoseconds from the start; below zero while there is no connection,
+  /// and `busy` while the observer has what the server sent, and the server cannot be to blame.
+  private let lastSign = Atomic<Int64>(-1)
+  private static let busy = Int64.max
+  private let isStopped = Atomic<Bool>(false)
+
+  /// Bodies up to this size are written in one go with the head.
+  private static let largestJoinedBody = 64 << 10
+
+  /// Throws `invalidRequest` where the request cannot be written.
+  init(
+    _ request: HTTPRequest, route: Route, writer: RequestWriter, observer: AnyObserver<HTTPResponsePart>
+  ) throws(RequestError) {
+    self.request = request
+    self.route = route
+    self.observer = observer
+    decoding = ResponseDecoding(isHead: request.method == .head)
+    let head = try writer.head(of: request)
+    let body = request.body ?? Data()
+    let isJoined = body.count <= Self.largestJoinedBody
+    self.head = isJoined ? head + body : head
+    rest = isJoined ? Data() : body
+  }
+
+  /// The request's bytes.
+  var outbound: Outbound { Outbound(head, rest) }
+
+  /// What a parser has to know of the request.
+  var parserRequest: ResponseParser.Request { request.method == .head ? .head : .other }
+
+  // MARK: - Deadlines
+
+  /// The earliest time at which a deadline may pass, whatever happens.
+  var earliestDeadline: ContinuousClock.Instant? {
+    let timeouts = request.timeouts
+    return [timeouts.connect, timeouts.idle, timeouts.total].compactMap { $0 }.min().map { start + $0 }
+  }
+
+  /// The deadline that had passed before the start, for a time of zero or less.
+  var passedDeadline: ExchangeDeadlines.Phase? {
+    nextDeadline.flatMap { $0.instant <= start ? $0.phase : nil }
+  }
+
+  /// The deadline that comes next as things stand.
+  var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: ContinuousClock.Instant)? {
+    var timeouts = request.timeouts
+    let sign = lastSign.load(ordering: .relaxed)
+    if sign == Self.busy { timeouts.idle = nil }
+    var deadlines = ExchangeDeadlines(timeouts, start: start)
+    if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
+    return deadlines.next
+  }
+
+  /// The error for a deadline that has passed.
+  func error(for phase: ExchangeDeadlines.Phase) -> RequestError {
+    ExchangeDeadlines(request.timeouts, start: start).error(for: phase, request)
+  }
+
+  /// Takes note that there is a connection, or that the server has taken or sent something.
+  func noteSign() {
+    lastSign.store(Int64((ContinuousClock.now - start) / .nanoseconds(1)), ordering: .relaxed)
+  }
+
+  // MARK: - Delivery
+
+  /// Takes note that the observer has gone; a batch that is being delivered ends.
+  func stop() {
+    isStopped.store(true, ordering: .relaxed)
+  }
+
+  /// Brings parts to the observer, and calls back when it has taken them.
+  func deliver(_ parts: [HTTPResponsePart], then resume: @escaping @Sendable () -> Void) {
+    lastSign.store(Self.busy, ordering: .relaxed)
+    Self.queue.async { [self] in
+      guard emit(parts) else { return }
+      noteSign()
+      resume()
+    }
+  }
+
+  /// Brings the last parts to the observer, and the end.
+  func complete(_ parts: [HTTPResponsePart]) {
+    Self.queue.async { [self] in
+      guard emit(parts) else { return }
+      do throws(RequestError) {
+        try decoding.finish()
+        observer.onCompleted()
+      } catch {
+        end(with: error)
+      }
+    }
+  }
+
+  /// Ends with an error, after parts that came before it.
+  func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
+    Self.queue.async { [self] in
+      if parts.isEmpty || emit(parts) { end(with: error) }
+    }
+  }
+
+  /// False where the parts are not of the coding that they claim: then the observer knows, and disposes.
+  private func emit(_ parts: [HTTPResponsePart]) -> Bool {
+    do throws(RequestError) {
+      for part in parts {
+        try decoding.decode(part) { decoded in
+          observer.onNext(decoded)
+          return !isStopped.load(ordering: .relaxed)
+        }
+      }
+      return true
+    } catch {
+      end(with: error)
+      return false
+    }
+  }
+
+  private func end(with error: RequestError) {
+    observer.onError(error.named(request.operationName))
+  }
+
+  private static let queue = DispatchQueue.global()
+}

@@ -1,0 +1,85 @@
+import Foundation
+public import Streams
+
+/// Sends requests over sockets of its own: HTTP/1.1 with kept connections, on one thread that waits for all of them.
+///
+/// - Deadlines are kept to the millisecond, some milliseconds late at most.
+/// - Calls come on Dispatch's global queue, one at a time for each subscriber. What a slow observer has not taken stays
+///   with the server: memory is bounded.
+/// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been
+///   processed. One that may have been is sent again only where `isReplayable` says so.
+/// - Answers that could be read in two ways are refused (RFC 9112, section 11.2), and heads over 64 KiB.
+///
+/// A transport that is let go of closes its connections, and ends its thread.
+public final class SocketTransport: HTTPTransport {
+  private let configuration: Configuration
+  private let engine: SocketEngine
+
+  /// Makes a transport with connections of its own, and a thread from the first request on.
+  public convenience init(configuration: Configuration = Configuration()) {
+    self.init(configuration: configuration) { () throws(SystemError) -> any Poller in
+      #if os(Linux)
+        try EpollPoller()
+      #else
+        try PollPoller()
+      #endif
+    }
+  }
+
+  init(
+    configuration: Configuration, makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+  ) {
+    self.configuration = configuration
+    engine = SocketEngine(
+      limits: .init(perRoute: configuration.maximumConnectionsPerOrigin, total: configuration.maximumConnections),
+      idleTime: configuration.idleTime, tls: configuration.tls, makePoller: makePoller)
+  }
+
+  deinit {
+    // Whoever still waits for an answer keeps this object alive.
+    engine.shutDown {}
+  }
+
+  /// A cold stream of the answer's parts; see ``HTTPTransport/send(_:)``.
+  public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    Observable<HTTPResponsePart>.create { [self] observer in
+      do throws(RequestError) {
+        let (route, writer) = try route(of: request)
+        let exchange = try SocketExchange(request, route: route, writer: writer, observer: observer)
+        engine.start(exchange)
+        return Disposables.create { [self] in
+          exchange.stop()
+          engine.cancel(exchange)
+        }
+      } catch {
+        observer.onError(error.named(request.operationName))
+        return Disposables.create()
+      }
+    }
+  }
+
+  /// Refuses new requests with `cannotConnect`, lets those under way come to their end, closes every connection and
+  /// ends the thread; then it returns.
+  public func shutdown() async {
+    await withCheckedContinuation { continuation in engine.shutDown { continuation.resume() } }
+  }
+
+  private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
+    let isSecure = request.url.scheme?.lowercased() == "https"
+    var route = Route(
+      host: request.url.hostForHTTP, port: request.url.port ?? (isSecure ? 443 : 80), isSecure: isSecure,
+      unixPath: configuration.unixSocketPath)
+    var writer = RequestWriter(defaults: [("Accept-Encoding", ContentCoding.accepted)])
+    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: request.url) else {
+      return (route, writer)
+    }
+    if isSecure {
+      route.tunnel = proxy
+    } else {
+      route = Route(host: proxy.host, port: proxy.port, isSecure: false)
+      writer.form = .absolute
+      writer.proxyAuthorization = proxy.authorization
+    }
+    return (route, writer)
+  }
+}

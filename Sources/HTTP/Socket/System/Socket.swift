@@ -1,0 +1,103 @@
+import Foundation
+
+/// A stream socket that never blocks, never raises SIGPIPE, and is closed in child processes.
+///
+/// A bare descriptor: whoever opens it closes it.
+struct Socket: Hashable, Sendable {
+  let descriptor: Int32
+
+  #if canImport(Darwin)
+    static let streamType = SOCK_STREAM
+  #else
+    static let streamType = Int32(SOCK_STREAM.rawValue)
+  #endif
+
+  /// Opens a socket for a family of addresses.
+  static func open(family: Int32) throws(SystemError) -> Socket {
+    #if canImport(Darwin)
+      let descriptor = socket(family, streamType, 0)
+      guard descriptor >= 0 else { throw .last }
+      _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
+      _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
+      Socket(descriptor: descriptor).set(SO_NOSIGPIPE, of: SOL_SOCKET)
+    #else
+      let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
+      let descriptor = socket(family, streamType | flags, 0)
+      guard descriptor >= 0 else { throw .last }
+    #endif
+    let opened = Socket(descriptor: descriptor)
+    if family != AF_UNIX { opened.set(TCP_NODELAY, of: Int32(IPPROTO_TCP)) }
+    return opened
+  }
+
+  private func set(_ option: Int32, of level: Int32) {
+    var on: Int32 = 1
+    setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+  }
+
+  /// Begins to connect; how it went is told when the socket becomes writable.
+  func connect(to address: SocketAddress) throws(SystemError) {
+    let result = address.withPointer { pointer, length in
+      #if canImport(Darwin)
+        Darwin.connect(descriptor, pointer, length)
+      #else
+        Foundation.connect(descriptor, pointer, length)
+      #endif
+    }
+    // An interrupted connect goes on by itself.
+    if result < 0, errno != EINPROGRESS, errno != EINTR { throw .last }
+  }
+
+  /// The error that a connect ended with, where it has.
+  func takeError() -> SystemError? {
+    var code: Int32 = 0
+    var length = socklen_t(MemoryLayout.size(ofValue: code))
+    guard getsockopt(descriptor, SOL_SOCKET, SO_ERROR, &code, &length) == 0 else { return .last }
+    return code == 0 ? nil : SystemError(code: code)
+  }
+
+  /// Reads what is there; 0 bytes are the end.
+  func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
+    guard let count = retryingOnInterrupt({ recv(descriptor, buffer.baseAddress, buffer.count, 0) }) else {
+      throw .last
+    }
+    return count
+  }
+
+  /// Writes what there is room for.
+  func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+    #if canImport(Darwin)
+      let flags: Int32 = 0
+    #else
+      let flags = Int32(MSG_NOSIGNAL)
+    #endif
+    guard
+      let count = retryingOnInterrupt({ Foundation.send(descriptor, bytes.baseAddress, bytes.count, flags) })
+    else { throw .last }
+    return count
+  }
+
+  /// What has happened on a socket that nobody reads from.
+  enum Condition: Hashable {
+    case quiet, readable, closed
+  }
+
+  /// Looks at the socket without changing it.
+  func condition() -> Condition {
+    #if canImport(Darwin)
+      let peerClosed: Int32 = 0
+    #else
+      let peerClosed: Int32 = 0x2000  // POLLRDHUP, which Glibc's module leaves out
+    #endif
+    var poll = pollfd(fd: descriptor, events: Int16(POLLIN | peerClosed), revents: 0)
+    guard retryingOnInterrupt({ Int(Foundation.poll(&poll, 1, 0)) }) != nil else { return .closed }
+    let events = Int32(poll.revents)
+    if events & (POLLERR | POLLHUP | POLLNVAL | peerClosed) != 0 { return .closed }
+    return events & POLLIN != 0 ? .readable : .quiet
+  }
+
+  /// Closes the descriptor; on Linux it is gone even where a signal interrupts.
+  func close() {
+    _ = Foundation.close(descriptor)
+  }
+}

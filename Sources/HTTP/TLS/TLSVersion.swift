@@ -1,0 +1,8 @@
+/// A version of TLS that is still fit for use.
+public enum TLSVersion: Hashable, Sendable {
+  /// RFC 5246.
+  case tls12
+
+  /// RFC 8446.
+  case tls13
+}

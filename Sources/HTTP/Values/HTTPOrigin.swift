@@ -1,0 +1,30 @@
+public import Foundation
+
+/// Scheme, host and port: what tells one server from another (RFC 6454, section 4).
+///
+/// Middlewares that keep count of a server's health keep it per origin.
+public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
+  /// The scheme in lower case.
+  public let scheme: String
+
+  /// The host in lower case.
+  public let host: String
+
+  /// The port, which is the scheme's own where the URL names none.
+  public let port: Int
+
+  /// The origin of a URL.
+  public init(of url: URL) {
+    scheme = url.scheme?.lowercased() ?? ""
+    host = url.host()?.lowercased() ?? ""
+    port = url.port ?? (scheme == "https" ? 443 : 80)
+  }
+
+  /// As a URL has it: `https://bff.example.com:443`.
+  public var description: String { "\(scheme)://\(host):\(port)".harmless(upTo: 512) }
+}
+
+extension HTTPRequest {
+  /// Where the request goes.
+  public var origin: HTTPOrigin { HTTPOrigin(of: url) }
+}

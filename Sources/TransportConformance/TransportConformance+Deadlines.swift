@@ -1,0 +1,54 @@
+import Foundation
+import HTTP
+import TestSupport
+
+extension TransportConformance {
+  /// T6.
+  static let deadlines: [Case] = [
+    Case("T6: the idle deadline comes on time") { transport in
+      try await checkSilence(transport, HTTPTimeouts(idle: .milliseconds(300), total: nil))
+    },
+    Case("T6: the total deadline comes on time") { transport in
+      try await checkSilence(transport, HTTPTimeouts(idle: nil, total: .milliseconds(300)))
+    },
+    Case("T6: a connection that never stands ends at its deadline") { transport in
+      let port = try UnansweredPort()
+      guard let url = URL(string: "http://127.0.0.1:\(port.port)/") else { return }
+      let timeouts = HTTPTimeouts(connect: .milliseconds(300), idle: nil, total: nil)
+      let start = ContinuousClock.now
+      try await transport.expectFailure(.timedOut, of: HTTPRequest(method: .get, url: url, timeouts: timeouts))
+      try expect(.now - start, isShortlyAfter: .milliseconds(300))
+    },
+    Case("T6: bytes that drip keep an exchange alive, and the total deadline ends it") { transport in
+      let server = try ScriptedServer(.drippingBody)
+      let timeouts = HTTPTimeouts(idle: .milliseconds(600), total: .milliseconds(1100))
+      let start = ContinuousClock.now
+      try await transport.expectFailure(.timedOut, of: server.request(timeouts: timeouts))
+      try expect(.now - start, isShortlyAfter: .milliseconds(1100))
+    },
+    Case("T6: a deadline that has passed already fails at once") { transport in
+      let server = try ScriptedServer(.neverAnswering)
+      for timeouts in [HTTPTimeouts(total: .zero), HTTPTimeouts(total: .seconds(-1)), HTTPTimeouts(connect: .zero)] {
+        let start = ContinuousClock.now
+        try await transport.expectFailure(.timedOut, of: server.request(timeouts: timeouts))
+        try expect(.now - start, isShortlyAfter: .zero)
+      }
+    },
+    Case("T6: no deadlines at all is a way to wait") { transport in
+      let server = try ScriptedServer(.answering { _ in RawResponse() })
+      let timeouts = HTTPTimeouts(connect: nil, idle: nil, total: nil)
+      try expect(
+        try await transport.response(to: server.request(timeouts: timeouts)).head.status, equals: 200, "The status")
+    },
+  ]
+
+  private static func checkSilence(_ transport: any HTTPTransport, _ timeouts: HTTPTimeouts) async throws {
+    for method in [HTTPMethod.get, .post] {
+      let server = try ScriptedServer(.neverAnswering)
+      let start = ContinuousClock.now
+      try await transport.expectFailure(.timedOut, of: server.request(method, timeouts: timeouts))
+      try expect(.now - start, isShortlyAfter: .milliseconds(300))
+      try await server.waitForClientToClose()
+    }
+  }
+}

@@ -1,0 +1,47 @@
+import Foundation
+import HTTP
+import TestSupport
+
+extension TransportConformance {
+  /// T10: a connection that was kept and turns out to be dead is nobody's fault.
+  static let keptConnections: [Case] = [
+    Case("T10: a connection that the server has closed is replaced without a word") { transport in
+      let server = try ScriptedServer([.readRequest, .send(RawResponse(body: "{}")), .close])
+      for count in 1...20 {
+        try expect(try await transport.response(to: server.request()).head.status, equals: 200, "The status")
+        try await server.log.wait { $0.connections.filter(\.isOver).count == count }
+      }
+      try expect(server.requests.count, equals: 20, "The number of requests")
+    },
+    Case("T10: a request that may have been processed is not sent again") { transport in
+      let server = try ScriptedServer(
+        [.readRequest, .send(RawResponse(body: "{}")), .readRequest, .close], .answering { _ in RawResponse() })
+      _ = try await transport.response(to: server.request())
+      try await transport.expectFailure(.connectionLost, of: server.request())
+      try expect(server.requests.count, equals: 2, "The number of requests")
+    },
+    Case("T10: a request that may be repeated is, where a kept connection dies under it") { transport in
+      let server = try ScriptedServer(
+        [.readRequest, .send(RawResponse(body: "{}")), .readRequest, .close], .answering { _ in RawResponse(201) })
+      _ = try await transport.response(to: server.request())
+      let response = try await transport.response(to: server.request(isReplayable: true))
+      try expect(response.head.status, equals: 201, "The status")
+      try expect(server.requests.count, equals: 3, "The number of requests")
+    },
+    Case("T10: bytes that nobody asked for never become the answer to the next request") { transport in
+      let server = try ScriptedServer(
+        [
+          .readRequest, .send(RawResponse(200, body: "{}").bytes + RawResponse(418, body: "poison").bytes),
+          .waitForClientToClose,
+        ], .answering { _ in RawResponse(201) })
+      try expect(try await transport.response(to: server.request()).head.status, equals: 200, "The first status")
+      try expect(try await transport.response(to: server.request()).head.status, equals: 201, "The second status")
+    },
+    Case("T10: a server that says that it will close is not asked again on that connection") { transport in
+      let server = try ScriptedServer(
+        .answering { _ in RawResponse(headers: [("Connection", "close")], body: "{}") })
+      for _ in 0..<3 { _ = try await transport.response(to: server.request()) }
+      try expect(server.log.value.connections.count, equals: 3, "The number of connections")
+    },
+  ]
+}

@@ -1,0 +1,86 @@
+import Foundation
+import HTTP
+import TestSupport
+
+extension TransportConformance {
+  /// What goes out and what comes in.
+  static let messages: [Case] = [
+    Case("a request arrives as it was made, and the answer as it was sent") { transport in
+      let server = try ScriptedServer(
+        .answering { _ in RawResponse(201, headers: [("X-Answer", "a b")], body: #"{"名":"王"}"#) })
+      let headers: HTTPHeaders = ["X-Name": "value", "x-two": "2"]
+      let response = try await transport.response(to: server.request(path: "a/b", query: "1", headers: headers))
+      try expect(response.head.status, equals: 201, "The status")
+      try expect(response.head.headers["x-answer"], equals: "a b", "A header")
+      try expect(String(decoding: response.body, as: UTF8.self), equals: #"{"名":"王"}"#, "The body")
+      let received = server.requests.first
+      try expect(received?.method, equals: "POST", "The method")
+      try expect(received?.target, equals: "/a/b?q=1", "The target")
+      try expect(received?["host"], equals: "127.0.0.1:\(server.port)", "Host")
+      try expect(received?["x-name"], equals: "value", "A header")
+      try expect(received?["x-two"], equals: "2", "A header")
+      try expect(received?.body, equals: [UInt8]("{}".utf8), "The body")
+    },
+    Case("bodies of 4 MiB arrive whole, in both directions") { transport in
+      let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
+      let body = Data((0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 / 999) })
+      let response = try await transport.response(to: server.request(body: body), upTo: 4 << 20)
+      try expect(response.body == body, "The body came back changed.")
+    },
+    Case("a body in chunks, with trailers, in any pieces, is put together") { transport in
+      let response = RawResponse(body: String(repeating: "0123456789", count: 10))
+      let bytes = response.chunked(size: 7, trailers: [("Expires", "never")])
+      for offset in stride(from: 1, to: bytes.count, by: 11) {
+        let server = try ScriptedServer([.readRequest, .send(bytes, splitAt: [offset]), .close])
+        try expect(
+          try await transport.response(to: server.request()).body, equals: Data(response.body), "The body")
+      }
+    },
+    Case("a hundred requests at once get their own answers") { transport in
+      let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
+      try await withThrowingTaskGroup(of: Void.self) { group in
+        for number in 0..<100 {
+          group.addTask {
+            let response = try await transport.response(to: server.request(path: "\(number)"))
+            try expect(response.body, equals: Data("/\(number)".utf8), "The body")
+          }
+        }
+        try await group.waitForAll()
+      }
+    },
+    Case("the answer to HEAD has no body, whatever its head says") { transport in
+      let server = try ScriptedServer([
+        .forever([.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\nContent-Encoding: gzip\r\n\r\n")])
+      ])
+      for _ in 0..<2 {
+        try expect(try await transport.response(to: server.request(.head)).body, equals: Data(), "The body")
+      }
+    },
+    Case("T1: a header that frames the message is refused before anything is sent") { transport in
+      let server = try ScriptedServer(.answering { _ in RawResponse() })
+      for name in ["Content-Length", "transfer-encoding", "Connection"] {
+        let headers = HTTPHeaders([try HTTPField(name: name, value: "1")])
+        try await transport.expectFailure(.invalidRequest, of: server.request(headers: headers))
+      }
+      try expect(server.requests.isEmpty, "The server has got a request.")
+    },
+    Case("T2: a redirect is given as it is, and the other server sees nothing") { transport in
+      let other = try ScriptedServer(.answering { _ in RawResponse() })
+      for status in [301, 302, 303, 307, 308] {
+        let server = try ScriptedServer(
+          .answering { [url = other.url] _ in RawResponse(status, headers: [("Location", url.absoluteString)]) })
+        try expect(try await transport.response(to: server.request()).head.status, equals: status, "The status")
+      }
+      try expect(other.log.value.connections.isEmpty, "The other server was asked.")
+    },
+    Case("T5: requests that differ in their query alone both arrive, and cookies are not sent back") { transport in
+      let server = try ScriptedServer(
+        .answering { _ in
+          RawResponse(headers: [("Set-Cookie", "a=b"), ("Cache-Control", "max-age=1000")], body: "{}")
+        })
+      for query in ["A", "B", "A"] { _ = try await transport.response(to: server.request(.get, query: query)) }
+      try expect(server.requests.map(\.target), equals: ["/?q=A", "/?q=B", "/?q=A"], "What was asked for")
+      try expect(server.requests.allSatisfy { $0["cookie"] == nil }, "A cookie was sent.")
+    },
+  ]
+}

@@ -1,0 +1,70 @@
+import Foundation
+import HTTP
+import Networking
+import Streams
+
+/// The token of the environment, and those that the server gives for a refresh token, by its mutation `refreshToken`.
+///
+/// They live as long as the process, and stand nowhere else.
+final class RefreshedTokens: TokenProvider {
+  private let client: APIClient
+  private let tokens: Locked<(access: AccessToken?, refresh: String)>
+
+  /// Takes the first tokens, and a client without them.
+  init(_ token: BearerToken?, refreshToken: BearerToken, client: APIClient) {
+    self.client = client
+    tokens = Locked((token.map { AccessToken($0.value) }, refreshToken.value))
+  }
+
+  var currentToken: AccessToken? { tokens.withLock { $0.access } }
+
+  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
+    .deferred { [client, tokens] in
+      let refreshToken = tokens.withLock { $0.refresh }
+      return Refresh(variables: .init(token: refreshToken)).post(on: client).map { response in
+        let new = try Refresh.token(in: response)
+        let token = AccessToken(new.accessToken, expiresAt: new.expiresAt)
+        tokens.withLock { $0 = (token, new.refreshToken) }
+        return token
+      }
+    }.catch { error in
+      // Where the server knows no such mutation, what is left is that it does not take the token.
+      var error = RequestError(wrapping: error)
+      let isNo = error.kind == .graphQL || error.kind == .httpStatus && (400...499).contains(error.status ?? 0)
+      if isNo { error.status = 401 }
+      throw error
+    }
+  }
+}
+
+extension RefreshedTokens {
+  /// The request for new tokens.
+  struct Refresh: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      let token: String
+    }
+
+    struct ResponseData: Decodable, Sendable {
+      struct AuthToken: Decodable, Sendable {
+        let accessToken: String
+        let refreshToken: String
+        let expiresAt: Date
+      }
+
+      let refreshToken: AuthToken
+    }
+
+    static let query: GraphQLDocument =
+      """
+      mutation refreshToken($token: String!) {
+        refreshToken(token: $token) { accessToken refreshToken expiresAt }
+      }
+      """
+
+    let variables: Variables
+
+    static func token(in response: ResponseType) throws(RequestError) -> ResponseData.AuthToken {
+      try response.requireData().refreshToken
+    }
+  }
+}

@@ -1,0 +1,253 @@
+import Foundation
+import HTTP
+import NetworkingTesting
+import Streams
+import Synchronization
+import Testing
+
+/// Gives tokens t1, t2 and so on, as the test lets it.
+private final class TestTokens: TokenProvider {
+  let tokens: InMemoryTokenProvider
+  let answers = Mutex<[PublishSubject<AccessToken>]>([])
+  let replaced = Mutex<[String?]>([])
+
+  init(_ token: AccessToken?) {
+    tokens = InMemoryTokenProvider(token) { _ in .never() }
+  }
+
+  var currentToken: AccessToken? { tokens.currentToken }
+  var refreshCount: Int { answers.withLock { $0.count } }
+
+  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
+    .deferred {
+      self.replaced.withLock { $0.append(old?.value) }
+      let subject = PublishSubject<AccessToken>()
+      self.answers.withLock { $0.append(subject) }
+      return subject.asObservable()
+    }
+  }
+
+  func succeed(with token: AccessToken) {
+    tokens.setToken(token)
+    let subject = answers.withLock { $0.last }
+    subject?.onNext(token)
+    subject?.onCompleted()
+  }
+
+  func fail(_ error: any Error) {
+    answers.withLock { $0.last }?.onError(error)
+  }
+}
+
+@Suite("R5: tokens")
+struct AuthMiddlewareTests {
+  private static let epoch = Date(timeIntervalSince1970: 1_000_000)
+  private let tokens: TestTokens
+  private let harness: MiddlewareHarness
+
+  init() {
+    self.init(token: AccessToken("t1"))
+  }
+
+  private init(token: AccessToken?) {
+    let tokens = TestTokens(token)
+    self.tokens = tokens
+    harness = MiddlewareHarness { scheduler in
+      [AuthMiddleware(tokens, scheduler: scheduler) { Self.epoch + scheduler.now / .seconds(1) }]
+    }
+    for value in ["t2", "t3"] { harness.transport.always(Self.sent(value), .response()) }
+    harness.transport.always(Self.sent("t1"), .response(status: 401))
+  }
+
+  private static func sent(_ token: String) -> RequestMatcher {
+    RequestMatcher("with \(token)") { $0.headers["Authorization"] == "Bearer \(token)" }
+  }
+
+  private var sent: [String] {
+    harness.transport.requests.map { $0.headers["Authorization"].map { String($0.dropFirst(7)) } ?? "-" }
+  }
+
+  private func start(isReplayable: Bool = true) throws -> Outcome {
+    try harness.start(MiddlewareHarness.request(isReplayable: isReplayable))
+  }
+
+  @Test func `a good token is sent, and nothing is refreshed`() throws {
+    tokens.tokens.setToken(AccessToken("t2"))
+    #expect(try start().status == 200)
+    #expect(sent == ["t2"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `100 simultaneous 401s cause one refresh, and each request goes again once`() throws {
+    let outcomes = try (0..<100).map { try start(isReplayable: $0 % 2 == 0) }
+    #expect(tokens.refreshCount == 1)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(tokens.refreshCount == 1)
+    #expect(sent == Array(repeating: "t1", count: 100) + Array(repeating: "t2", count: 100))
+  }
+
+  @Test func `a refresh that fails fails all who wait with one error, and does not poison the next`() throws {
+    let outcomes = try (0..<100).map { _ in try start() }
+    tokens.fail(RequestError(.connectionLost, "gone", status: 503))
+    #expect(outcomes.allSatisfy { $0.error?.kind == .connectionLost && $0.error?.status == 503 })
+    #expect(outcomes.allSatisfy { $0.error?.message == "The token could not be refreshed: gone" })
+    #expect(tokens.refreshCount == 1)
+    let next = try start()
+    #expect(tokens.refreshCount == 2)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(next.status == 200)
+  }
+
+  @Test func `a refresh that never answers fails all who wait`() throws {
+    let outcomes = try (0..<10).map { _ in try start() }
+    harness.scheduler.run()
+    #expect(outcomes.allSatisfy { $0.error?.kind == .timedOut })
+    #expect(harness.scheduler.now == .seconds(30))
+  }
+
+  @Test func `a refresh that gives nothing is a failure`() throws {
+    let outcome = try start()
+    tokens.answers.withLock { $0.last }?.onCompleted()
+    #expect(outcome.error != nil)
+  }
+
+  @Test func `a late answer under an old token starts no other refresh`() throws {
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
+    let late = try start()
+    let first = try start()
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(first.status == 200 && late.result == nil)
+    harness.scheduler.run()
+    #expect(late.status == 200)
+    #expect(tokens.refreshCount == 1)
+    #expect(sent == ["t1", "t1", "t2", "t2"])
+  }
+
+  @Test func `a late answer to a request from before a refresh that failed has its error`() throws {
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
+    let late = try start()
+    let first = try start()
+    tokens.fail(RequestError(.timedOut, "…"))
+    #expect(first.error?.kind == .timedOut)
+    harness.scheduler.run()
+    #expect(late.error?.kind == .timedOut)
+    #expect(tokens.refreshCount == 1)
+  }
+
+  @Test func `a late answer joins a refresh that is under way, whatever its token`() throws {
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
+    let late = try start()
+    _ = try start()
+    tokens.succeed(with: AccessToken("t2"))
+    harness.transport.always(Self.sent("t2"), .response(status: 401))
+    let second = try start()
+    #expect(tokens.refreshCount == 2)
+    harness.scheduler.advance(by: .seconds(5))
+    #expect(late.result == nil)
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(late.status == 200 && second.status == 200)
+    #expect(tokens.refreshCount == 2)
+  }
+
+  @Test func `a request that is refused again under the new token goes no third time`() throws {
+    harness.transport.always(Self.sent("t2"), .response(status: 401, body: Data("still".utf8)))
+    let outcome = try start()
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(try outcome.result?.get().body == Data("still".utf8))
+    #expect(sent == ["t1", "t2"] && tokens.refreshCount == 1)
+  }
+
+  @Test func `a token that is about to expire is renewed beside, once`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 60))
+    #expect(try start().status == 200 && tokens.refreshCount == 0)
+    harness.scheduler.advance(by: .seconds(30))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(try start().status == 200)
+    #expect(sent == ["t2", "t2", "t2", "t3"])
+  }
+
+  @Test func `an expired token is not sent`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
+    let outcomes = try (0..<10).map { _ in try start() }
+    #expect(sent == [] && tokens.refreshCount == 1)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(sent == Array(repeating: "t2", count: 10))
+  }
+
+  @Test func `when a refresh ahead fails, the old token is sent, and the next try waits a second`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
+    _ = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
+  @Test func `a token of a short life is not renewed again at once`() throws {
+    let outcome = try start()
+    tokens.succeed(with: AccessToken("t2", expiresAt: Self.epoch + 1))
+    #expect(outcome.status == 200)
+    harness.scheduler.advance(by: .milliseconds(700))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    harness.scheduler.advance(by: .milliseconds(100))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
+  @Test func `without a token the first challenge brings one`() throws {
+    tokens.tokens.setToken(nil)
+    harness.transport.expect(.any, .response(status: 401))
+    let outcome = try start()
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["-", "t2"])
+  }
+
+  @Test func `a request with a field of its own is left alone`() throws {
+    var request = try MiddlewareHarness.request()
+    try request.headers.set("authorization", to: "Bearer t1")
+    #expect(try harness.finish(request).get().head.status == 401)
+    #expect(sent == ["t1"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `no request goes again for another account`() throws {
+    tokens.tokens.setToken(AccessToken("t1", account: "a"))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(AccessToken("t2", account: "b"))
+    harness.scheduler.run()
+    #expect(late.status == 401)
+    #expect(sent == ["t1"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `one who leaves does not stop the refresh for the others`() throws {
+    let first = try start()
+    let second = try start()
+    first.dispose()
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(first.result == nil && second.status == 200)
+  }
+
+  @Test func `time spent waiting is taken off the deadline`() throws {
+    let outcome = try harness.start(MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(10))))
+    harness.scheduler.advance(by: .seconds(4))
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcome.status == 200)
+    #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(6)])
+  }
+
+  @Test func `a token that no header can carry fails the request, and is not in the error`() throws {
+    tokens.tokens.setToken(AccessToken("canary\r\nX: y"))
+    let error = try #require(try start().error)
+    #expect(error.kind == .invalidRequest && !"\(error)".contains("canary"))
+  }
+
+  @Test func `no text of a token shows its value`() {
+    let token = AccessToken("canary")
+    var dumped = ""
+    dump(token, to: &dumped)
+    #expect(!"\(token) \(String(reflecting: token)) \(dumped)".contains("canary"))
+  }
+}

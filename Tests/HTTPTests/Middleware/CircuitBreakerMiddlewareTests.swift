@@ -1,0 +1,85 @@
+import HTTP
+import NetworkingTesting
+import Streams
+import Synchronization
+import Testing
+
+@Suite("The circuit breaker")
+struct CircuitBreakerMiddlewareTests {
+  private let policy = CircuitBreakerPolicy(minimumCalls: 4, openDuration: .seconds(5))
+  private let breaker: CircuitBreakerMiddleware
+  private let harness: MiddlewareHarness
+
+  init() {
+    let scheduler = VirtualScheduler()
+    let breaker = CircuitBreakerMiddleware(policy, scheduler: scheduler)
+    self.breaker = breaker
+    harness = MiddlewareHarness(scheduler) { _ in [breaker] }
+  }
+
+  private func send(_ count: Int, _ answer: ScriptedAnswer, to url: String = "http://127.0.0.1:1/") throws -> [Outcome]
+  {
+    harness.transport.always(answer)
+    return try (0..<count).map { _ in try harness.start(MiddlewareHarness.request(to: url)) }
+  }
+
+  @Test func `it opens at the rate, refuses unsent, and closes after a trial that succeeds`() throws {
+    let states = Mutex<[CircuitState]>([])
+    let origin = try MiddlewareHarness.request().origin
+    let watch = breaker.state(of: origin).subscribe(onNext: { state in states.withLock { $0.append(state) } })
+    _ = try send(2, .response()) + send(2, .response(status: 503))
+    #expect(states.withLock { $0 } == [.closed, .open])
+    let refused = try send(3, .response())
+    #expect(refused.allSatisfy { $0.error?.kind == .circuitOpen && $0.error?.operationName == "q" })
+    #expect(harness.transport.requests.count == 4)
+    harness.scheduler.advance(by: .seconds(5))
+    #expect(try send(1, .response()).first?.status == 200)
+    #expect(states.withLock { $0 } == [.closed, .open, .halfOpen, .closed])
+    watch.dispose()
+  }
+
+  @Test func `a trial that fails opens it again`() throws {
+    _ = try send(4, .failure(RequestError(.cannotConnect, "…")))
+    harness.scheduler.advance(by: .seconds(5))
+    _ = try send(1, .failure(RequestError(.timedOut, "…")))
+    #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
+  }
+
+  @Test func `other origins are not concerned`() throws {
+    _ = try send(4, .response(status: 500))
+    #expect(try send(1, .response(), to: "http://127.0.0.1:2/").first?.status == 200)
+  }
+
+  @Test func `statuses below 500 and errors that are the client's open nothing`() throws {
+    for answer in [401, 404, 429].map({ ScriptedAnswer.response(status: $0) })
+      + [RequestError.Kind.tooLarge, .invalidRequest, .cancelled].map({ .failure(RequestError($0, "…")) })
+    {
+      _ = try send(10, answer)
+    }
+    #expect(try send(1, .response()).first?.status == 200)
+  }
+
+  @Test func `requests that are given up do not count, unless their time was over`() throws {
+    for outcome in try send(10, .never) { outcome.dispose() }
+    #expect(try send(1, .response()).first?.status == 200)
+    let late = try send(10, .never)
+    harness.scheduler.advance(by: .seconds(60))
+    for outcome in late { outcome.dispose() }
+    #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
+  }
+
+  @Test func `a watcher may send requests, whose changes come after those that it is told of`() throws {
+    let states = Mutex<[CircuitState]>([])
+    let watch = breaker.state(of: try MiddlewareHarness.request().origin).subscribe(onNext: { [harness] state in
+      if state == .open {
+        harness.scheduler.advance(by: .seconds(5))
+        harness.transport.always(.response())
+        _ = try? harness.start(MiddlewareHarness.request())
+      }
+      states.withLock { $0.append(state) }
+    })
+    _ = try send(4, .response(status: 500))
+    #expect(states.withLock { $0 } == [.closed, .open, .halfOpen, .closed])
+    watch.dispose()
+  }
+}

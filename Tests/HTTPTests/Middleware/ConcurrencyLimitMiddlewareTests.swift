@@ -1,0 +1,130 @@
+import HTTP
+import NetworkingTesting
+import Streams
+import Synchronization
+import Testing
+
+@Suite("The limit of concurrent requests")
+struct ConcurrencyLimitMiddlewareTests {
+  private func harness(_ limit: Int, queueLimit: Int = 1000) -> MiddlewareHarness {
+    MiddlewareHarness { [ConcurrencyLimitMiddleware(limit, queueLimit: queueLimit, scheduler: $0)] }
+  }
+
+  private func start(_ names: some Sequence<Int>, _ harness: MiddlewareHarness) throws -> [Outcome] {
+    try names.map { try harness.start(MiddlewareHarness.request("\($0)")) }
+  }
+
+  private func sent(_ harness: MiddlewareHarness) -> [Int] {
+    harness.transport.requests.compactMap { $0.operationName.flatMap { Int($0) } }
+  }
+
+  @Test func `at most so many are under way, the others go in the order they came`() throws {
+    let harness = harness(3)
+    harness.transport.always(.response().after(.seconds(1)))
+    let outcomes = try start(0..<10, harness)
+    #expect(sent(harness) == [0, 1, 2])
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(sent(harness) == [0, 1, 2, 3, 4, 5])
+    harness.scheduler.run()
+    #expect(sent(harness) == Array(0..<10))
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(harness.scheduler.now == .seconds(4))
+  }
+
+  @Test func `where the line is full, a request fails at once`() throws {
+    let harness = harness(1, queueLimit: 2)
+    harness.transport.always(.response().after(.seconds(1)))
+    let outcomes = try start(0..<4, harness)
+    #expect(outcomes[3].error?.kind == .overloaded && outcomes[3].error?.operationName == "3")
+    harness.scheduler.run()
+    #expect(outcomes.prefix(3).allSatisfy { $0.status == 200 })
+    #expect(try start([5], harness).count == 1)
+    harness.scheduler.run()
+    #expect(sent(harness) == [0, 1, 2, 5])
+  }
+
+  @Test func `each origin has its own`() throws {
+    let harness = harness(1)
+    harness.transport.always(.never)
+    _ = try start(0..<2, harness)
+    _ = try harness.start(MiddlewareHarness.request("7", to: "http://127.0.0.1:2/"))
+    #expect(sent(harness) == [0, 7])
+  }
+
+  @Test func `who leaves the line is not sent, and who leaves on the way makes place`() throws {
+    let harness = harness(1)
+    harness.transport.always(.never)
+    let outcomes = try start(0..<4, harness)
+    outcomes[1].dispose()
+    outcomes[0].dispose()
+    harness.scheduler.run()
+    #expect(sent(harness) == [0, 2])
+    // One that has its place, but was not begun yet, hands it on.
+    outcomes[2].dispose()
+    outcomes[3].dispose()
+    harness.scheduler.run()
+    _ = try start([9], harness)
+    #expect(sent(harness) == [0, 2, 9])
+  }
+
+  @Test func `an error makes place, too`() throws {
+    let harness = harness(1)
+    harness.transport.always(.failure(RequestError(.cannotConnect, "…")).after(.seconds(1)))
+    let outcomes = try start(0..<3, harness)
+    harness.scheduler.run()
+    #expect(outcomes.allSatisfy { $0.error?.kind == .cannotConnect })
+  }
+
+  @Test func `time in the line is taken off the deadline`() throws {
+    let harness = harness(1)
+    harness.transport.always(.response().after(.seconds(2)))
+    for _ in 0..<2 { _ = try harness.start(MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(10)))) }
+    harness.scheduler.run()
+    #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(8)])
+  }
+
+  @Test func `a line of 10,000 that end at once takes no stack, and a line that is left no memory`() throws {
+    let harness = harness(1, queueLimit: 20_000)
+    harness.transport.expect(.any, .response().after(.seconds(1)))
+    harness.transport.always(.response())
+    let outcomes = try start(0..<10_000, harness)
+    harness.scheduler.run()
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+  }
+
+  @Test func `under 8 threads no place is lost, and the limit holds`() async throws {
+    let limit = ConcurrencyLimitMiddleware(4, queueLimit: 100_000)
+    let counts = Mutex((now: 0, most: 0))
+    let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { _ in
+      .create { observer in
+        counts.withLock { counts in
+          counts.now += 1
+          counts.most = max(counts.most, counts.now)
+        }
+        let job = ConcurrentScheduler().schedule { observer.onCompleted() }
+        return Disposables.create {
+          job.dispose()
+          counts.withLock { $0.now -= 1 }
+        }
+      }
+    }
+    let request = try MiddlewareHarness.request()
+    await withTaskGroup(of: Void.self) { group in
+      for thread in 0..<8 {
+        group.addTask {
+          for turn in 0..<500 {
+            let exchange = limit.intercept(request, next: next)
+            if (thread + turn) % 3 == 0 {
+              exchange.subscribe().dispose()
+            } else {
+              _ = try? await exchange.value
+            }
+          }
+        }
+      }
+    }
+    #expect(counts.withLock { $0.now } == 0)
+    #expect((1...4).contains(counts.withLock { $0.most }))
+    _ = try? await limit.intercept(request, next: next).value
+  }
+}

@@ -1,0 +1,86 @@
+import HTTP
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite("T6: deadlines over all attempts")
+struct DeadlineMiddlewareTests {
+  private func request(total: Duration?) throws -> HTTPRequest {
+    try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: total))
+  }
+
+  @Test func `it ends a request at its total, and stops the exchange`() throws {
+    let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
+    harness.transport.always(.never)
+    let outcome = try harness.start(request(total: .milliseconds(250)))
+    harness.scheduler.advance(by: .milliseconds(249))
+    #expect(outcome.result == nil)
+    harness.scheduler.advance(by: .milliseconds(1))
+    #expect(outcome.error?.kind == .timedOut)
+    #expect(outcome.error?.operationName == "q")
+    #expect(harness.transport.cancellations == 1)
+  }
+
+  @Test(arguments: [
+    (Duration.seconds(9), Duration.seconds(5), Duration.seconds(5)), (.seconds(5), .seconds(9), .seconds(5)),
+  ])
+  func `nested deadlines only shorten`(outer: Duration, inner: Duration, expected: Duration) throws {
+    let harness = MiddlewareHarness {
+      [DeadlineMiddleware(outer, scheduler: $0), DeadlineMiddleware(inner, scheduler: $0)]
+    }
+    harness.transport.always(.never)
+    let outcome = try harness.start(request(total: .seconds(60)))
+    harness.scheduler.advance(by: expected)
+    #expect(outcome.error?.kind == .timedOut)
+    #expect(harness.transport.requests.map(\.timeouts.total) == [expected])
+    #expect(harness.scheduler.pendingCount == 0)
+  }
+
+  @Test func `it ends what other middlewares wait for`() throws {
+    struct Wait: HTTPMiddleware {
+      func intercept(
+        _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+      ) -> Observable<HTTPResponsePart> {
+        .never()
+      }
+    }
+    let harness = MiddlewareHarness { [DeadlineMiddleware(.seconds(2), scheduler: $0), Wait()] }
+    let outcome = try harness.start(request(total: nil))
+    harness.scheduler.run()
+    #expect(outcome.error?.kind == .timedOut)
+    #expect(harness.scheduler.now == .seconds(2))
+  }
+
+  @Test func `above, it is for all attempts; below, for each`() throws {
+    let harness = MiddlewareHarness { scheduler in
+      [
+        DeadlineMiddleware(.seconds(10), scheduler: scheduler),
+        RetryMiddleware(policy: .exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: scheduler),
+        DeadlineMiddleware(.seconds(4), scheduler: scheduler),
+      ]
+    }
+    harness.transport.always(.never)
+    let outcome = try harness.start(request(total: .seconds(60)))
+    harness.scheduler.run()
+    // 0 to 4, 5 to 9, and no third one at 11.
+    #expect(outcome.error?.kind == .timedOut)
+    #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(4), .seconds(4)])
+    #expect(harness.scheduler.now == .seconds(9))
+  }
+
+  @Test func `time that has passed already sends nothing`() throws {
+    let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
+    #expect(try harness.start(request(total: .zero)).error?.kind == .timedOut)
+    #expect(harness.transport.requests.isEmpty)
+  }
+
+  @Test func `an answer in time leaves no timer, and no deadline means none`() throws {
+    let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
+    harness.transport.always(.response())
+    #expect(try harness.start(request(total: .seconds(1))).status == 200)
+    #expect(harness.scheduler.pendingCount == 0)
+    harness.transport.always(.never)
+    _ = try harness.start(request(total: nil))
+    #expect(harness.scheduler.pendingCount == 0)
+  }
+}

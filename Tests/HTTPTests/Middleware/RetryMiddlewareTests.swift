@@ -1,0 +1,197 @@
+import Foundation
+import HTTP
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite("R1 to R4: retries")
+struct RetryMiddlewareTests {
+  private static let passing: [ScriptedAnswer] =
+    [RequestError.Kind.cannotConnect, .connectionLost, .timedOut].map { .failure(RequestError($0, "…")) }
+    + [408, 429, 500, 502, 503, 504].map { .response(status: $0) }
+
+  private static let lasting: [ScriptedAnswer] =
+    [
+      RequestError.Kind.insecure, .undecodable, .cancelled, .badResponse, .tooLarge, .invalidRequest,
+      .redirectRefused, .unknown,
+    ].map { .failure(RequestError($0, "…")) }
+    + [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 418, 422, 425, 451, 501, 505, 600].map {
+      .response(status: $0)
+    }
+
+  private static let always = RetryPolicy.exponential(
+    attempts: 3, initial: .milliseconds(100), jitter: 0, random: { 0 })
+
+  private func harness(
+    _ policy: RetryPolicy = Self.always, budget: RetryBudget = RetryBudget(), limit: Int = 1 << 20
+  ) -> MiddlewareHarness {
+    MiddlewareHarness { scheduler in
+      [
+        RetryMiddleware(policy: policy, budget: budget, holdingBack: limit, scheduler: scheduler) {
+          Date(timeIntervalSince1970: 784_111_777 + scheduler.now / .seconds(1))
+        }
+      ]
+    }
+  }
+
+  @Test(arguments: passing.indices)
+  func `R2: a query is tried again twice after failures that pass`(index: Int) throws {
+    let harness = harness()
+    harness.transport.always(Self.passing[index])
+    _ = try harness.finish(MiddlewareHarness.request())
+    #expect(harness.transport.requests.count == 3)
+    #expect(harness.scheduler.now == .milliseconds(300))
+  }
+
+  @Test(arguments: lasting.indices)
+  func `R4: what does not pass is sent once`(index: Int) throws {
+    let harness = harness()
+    harness.transport.always(Self.lasting[index])
+    _ = try harness.finish(MiddlewareHarness.request())
+    #expect(harness.transport.requests.count == 1)
+  }
+
+  @Test(arguments: passing.indices)
+  func `R1: a mutation is sent once, whatever happens`(index: Int) throws {
+    let harness = harness()
+    harness.transport.always(Self.passing[index])
+    _ = try harness.finish(MiddlewareHarness.request(isReplayable: false))
+    #expect(harness.transport.requests.count == 1)
+  }
+
+  @Test func `R1: a mutation that is declared idempotent carries one key through all attempts`() throws {
+    let harness = harness()
+    harness.transport.always(.response(status: 503))
+    var request = try MiddlewareHarness.request(isReplayable: false)
+    try request.setIdempotencyKey("8e03978e-40d5-43dd-bc93-6894a57f9324")
+    _ = try harness.finish(request)
+    #expect(harness.transport.requests.map(\.idempotencyKey) == Array(repeating: request.idempotencyKey, count: 3))
+  }
+
+  @Test func `the answer of a later attempt is the answer`() throws {
+    let harness = harness()
+    harness.transport.expect(.json("no", status: 503))
+    harness.transport.expect(.json("half").thenFailing(RequestError(.connectionLost, "…")))
+    harness.transport.expect(.json("whole").inPieces(of: 1))
+    let response = try harness.finish(MiddlewareHarness.request()).get()
+    #expect(response.head.status == 200 && response.body == Data("whole".utf8))
+    #expect(harness.transport.failures.isEmpty)
+  }
+
+  @Test func `when all fail, the last answer is given whole`() throws {
+    let harness = harness()
+    harness.transport.expect(.json("first", status: 500))
+    harness.transport.expect(.failure(RequestError(.cannotConnect, "…")))
+    harness.transport.expect(.json("last", status: 502).inPieces(of: 2))
+    let response = try harness.finish(MiddlewareHarness.request()).get()
+    #expect(response.head.status == 502 && response.body == Data("last".utf8))
+  }
+
+  @Test func `R2: delays double, and jitter takes any part of them`() {
+    let full = RetryPolicy.exponential(attempts: 4, initial: .milliseconds(100), random: { 0.75 })
+    let error = RequestError(.timedOut, "…")
+    #expect((1...3).map { full.delay($0, error) } == [.milliseconds(25), .milliseconds(50), .milliseconds(100)])
+  }
+
+  @Test func `R2: no attempt begins after the total deadline, and each gets what is left of it`() throws {
+    let harness = harness(.exponential(attempts: 10, initial: .seconds(1), jitter: 0))
+    harness.transport.always(.failure(RequestError(.connectionLost, "…")).after(.milliseconds(500)))
+    let request = try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(5)))
+    _ = try harness.finish(request)
+    // Attempts begin at 0, 1.5 and 4 seconds; the next would at 8.5.
+    #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(5), .seconds(3.5), .seconds(1)])
+    #expect(harness.scheduler.now == .seconds(4.5))
+  }
+
+  @Test(arguments: [
+    ("3", Duration.seconds(3)), ("0", .milliseconds(100)), ("60", .seconds(60)), ("86400", .seconds(60)),
+    ("Sun, 06 Nov 1994 08:49:47 GMT", .seconds(10)), ("Sunday, 06-Nov-94 08:49:47 GMT", .seconds(10)),
+    ("Sun Nov  6 08:49:47 1994", .seconds(10)), ("Sun, 06 Nov 1994 08:49:30 GMT", .milliseconds(100)),
+    ("Fri, 31 Dec 9999 23:59:59 GMT", .seconds(60)), ("99999999999999999999999", .seconds(60)),
+    ("soon", .milliseconds(100)), ("-3", .milliseconds(100)), ("1.5", .milliseconds(100)), ("", .milliseconds(100)),
+    ("Sun, 66 Nov 1994 08:49:47 GMT", .milliseconds(100)), ("Sun, 06 Foo 1994 08:49:47 GMT", .milliseconds(100)),
+    ("Sun, 06 Nov 1994 08:49:47 CET", .milliseconds(100)), ("3 3", .milliseconds(100)),
+  ])
+  func `R3: Retry-After is heeded to 60 seconds, and garbage is not`(value: String, delay: Duration) throws {
+    let harness = harness()
+    var headers = HTTPHeaders()
+    try headers.set("Retry-After", to: value)
+    harness.transport.expect(.response(status: 503, headers: headers))
+    harness.transport.expect(.response())
+    let request = try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: nil))
+    #expect(try harness.finish(request).get().head.status == 200)
+    #expect(harness.scheduler.now == delay)
+  }
+
+  @Test func `R3: a date counts from the server's own date`() throws {
+    let headers: HTTPHeaders = [
+      "Retry-After": "Fri, 01 Mar 2024 00:00:05 GMT", "Date": "Wed, 28 Feb 2024 23:59:58 GMT",
+    ]
+    #expect(HTTPResponseHead(status: 503, headers: headers).retryAfter(now: Date()) == .seconds(86407))
+  }
+
+  @Test func `R3: a wait that is longer than the time left is not begun`() throws {
+    let harness = harness()
+    harness.transport.always(.response(status: 429, headers: ["Retry-After": "10"]))
+    let request = try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: .seconds(5)))
+    #expect(try harness.finish(request).get().head.status == 429)
+    #expect(harness.scheduler.now == .zero)
+  }
+
+  @Test(arguments: [true, false])
+  func `R4: a thousand requests that fail add a tenth at most`(atOnce: Bool) throws {
+    let harness = harness()
+    harness.transport.always(.failure(RequestError(.connectionLost, "…")))
+    for _ in 0..<1000 {
+      let outcome = try harness.start(MiddlewareHarness.request())
+      if !atOnce {
+        harness.scheduler.run()
+        #expect(outcome.error?.kind == .connectionLost)
+      }
+    }
+    harness.scheduler.run()
+    #expect((1050...1100).contains(harness.transport.requests.count))
+  }
+
+  @Test func `R4: the budget is the origin's own, and comes back with requests that succeed`() throws {
+    let harness = harness(budget: RetryBudget(retriesPerRequest: 0.5, reserve: 2))
+    harness.transport.always(.response(status: 503))
+    for _ in 0..<3 { _ = try harness.finish(MiddlewareHarness.request()) }
+    #expect(harness.transport.requests.count == 5)
+    _ = try harness.finish(MiddlewareHarness.request(to: "http://127.0.0.1:2/"))
+    #expect(harness.transport.requests.count == 8)
+    harness.transport.always(.response())
+    for _ in 0..<4 { _ = try harness.finish(MiddlewareHarness.request()) }
+    harness.transport.always(.response(status: 503))
+    _ = try harness.finish(MiddlewareHarness.request())
+    #expect(harness.transport.requests.count == 15)
+  }
+
+  @Test func `an answer over the limit goes on as it comes, and is not asked for again`() throws {
+    let harness = harness(limit: 4)
+    let lost = RequestError(.connectionLost, "…")
+    harness.transport.always(.json("123456").inPieces(of: 3).thenFailing(lost))
+    #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }
+    #expect(harness.transport.requests.count == 1)
+  }
+
+  @Test func `an event stream goes on as it comes`() throws {
+    let harness = harness()
+    let head = ScriptedAnswer.response(
+      headers: ["Content-Type": "text/event-stream"], body: Data("data: 1\n\n".utf8))
+    harness.transport.always(head.thenFailing(RequestError(.connectionLost, "…")))
+    #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }
+    #expect(harness.transport.requests.count == 1)
+  }
+
+  @Test func `dispose ends the wait, and sends nothing more`() throws {
+    let harness = harness()
+    harness.transport.always(.response(status: 503))
+    let outcome = try harness.start(MiddlewareHarness.request())
+    #expect(harness.scheduler.pendingCount == 1)
+    outcome.dispose()
+    harness.scheduler.run()
+    #expect(harness.scheduler.pendingCount == 0)
+    #expect(harness.transport.requests.count == 1)
+  }
+}

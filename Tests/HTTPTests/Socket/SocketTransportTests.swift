@@ -1,0 +1,72 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+@Suite struct SocketTransportTests {
+  let transport = SocketTransport()
+
+  private static let json = RawResponse(body: #"{"data":{"ok":true}}"#)
+
+  @Test func `a request and its answer arrive as they were sent`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(201, headers: [("X-A", "b")], body: "hello") })
+    let request = try HTTPRequest.to(server, "a/b", headers: ["X-C": "d"], body: #"{"e":1}"#)
+    let response = try await transport.response(to: request)
+    #expect(response.head.status == 201)
+    #expect(response.head.headers["x-a"] == "b")
+    #expect(response.body == Data("hello".utf8))
+    let received = try #require(server.requests.first)
+    #expect(received.method == "POST")
+    #expect(received.target == "/a/b")
+    #expect(received["X-C"] == "d")
+    #expect(received["Host"] == "127.0.0.1:\(server.port)")
+    #expect(received.body == Array(#"{"e":1}"#.utf8))
+  }
+
+  @Test func `a connection is kept and used again`() async throws {
+    let server = try ScriptedServer(.answering { _ in Self.json })
+    for _ in 0..<10 { _ = try await transport.response(to: .to(server)) }
+    #expect(server.log.value.connections.count == 1)
+    #expect(server.requests.count == 10)
+  }
+
+  @Test func `a body of many megabytes arrives whole, in both directions`() async throws {
+    let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
+    var body = Data(count: 20 << 20)
+    for index in stride(from: 0, to: body.count, by: 4096) { body[index] = UInt8(truncatingIfNeeded: index >> 12) }
+    let request = try HTTPRequest(method: .post, url: server.url, body: body)
+    let response = try await transport.response(to: request, upTo: 64 << 20)
+    #expect(response.body == body)
+  }
+
+  @Test func `many requests at once are answered, each with its own answer`() async throws {
+    let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for index in 0..<500 {
+        group.addTask {
+          let response = try await transport.response(to: .to(server, "\(index)"))
+          #expect(response.body == Data("/\(index)".utf8))
+        }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.log.value.connections.count <= 64)
+  }
+
+  @Test func `a port at which nobody listens is an error that says so`() async throws {
+    let port = try RefusingPort()
+    let url = try #require(URL(string: "http://localhost:\(port.port)/"))
+    let error = await #expect(throws: RequestError.self) {
+      try await transport.response(to: HTTPRequest(method: .get, url: url))
+    }
+    #expect(error?.kind == .cannotConnect)
+    #expect(error?.message.contains("refused") == true)
+  }
+
+  @Test func `a name that does not exist is an error that says so`() async throws {
+    let url = try #require(URL(string: "http://no-such-host.invalid/"))
+    #expect(await transport.kindOfError(for: try HTTPRequest(method: .get, url: url)) == .cannotConnect)
+  }
+}

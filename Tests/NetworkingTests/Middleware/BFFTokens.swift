@@ -1,0 +1,66 @@
+import Foundation
+import HTTP
+import Networking
+import Streams
+
+/// The tokens of the GraphQL server, by its mutations `login` and `refreshToken`.
+final class BFFTokens: TokenProvider {
+  private let client: APIClient
+  private let state: Locked<(token: AccessToken?, refresh: String)>
+
+  /// Begins without a token, and with a refresh token.
+  init(url: URL, token: AccessToken? = nil, refreshToken: String = "valid-refresh-token") throws {
+    client = try APIClient(baseURL: url)
+    state = Locked((token, refreshToken))
+  }
+
+  var currentToken: AccessToken? { state.withLock { $0.token } }
+
+  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
+    .deferred { [client, state] in
+      RefreshToken(variables: .init(token: state.withLock { $0.refresh })).post(on: client).map { response in
+        guard let tokens = response.data?.refreshToken else { throw RequestError(.undecodable, "No token.") }
+        let token = AccessToken(tokens.accessToken, expiresAt: tokens.expiresAt)
+        state.withLock { $0 = (token, tokens.refreshToken) }
+        return token
+      }
+    }
+  }
+}
+
+struct RefreshToken: GraphQLSession {
+  struct Variables: Encodable, Sendable {
+    let token: String
+  }
+  struct ResponseData: Decodable, Sendable {
+    struct Tokens: Decodable, Sendable {
+      let accessToken: String
+      let refreshToken: String
+      let expiresAt: Date
+    }
+    let refreshToken: Tokens
+  }
+  static let query: GraphQLDocument = """
+    mutation refreshToken($token: String!) { refreshToken(token: $token) { accessToken refreshToken expiresAt } }
+    """
+  let variables: Variables
+}
+
+struct Ping: GraphQLSession {
+  struct Variables: Encodable, Sendable {
+    let userID: String
+  }
+  struct ResponseData: Decodable, Sendable {
+    struct Details: Decodable, Sendable {
+      struct Moment: Decodable, Sendable {
+        let id: String
+      }
+      let moments: [Moment]
+    }
+    /// Not nullable: where it fails, there is no data at all.
+    let getMomentsDetailsByUserID: Details
+  }
+  static let query: GraphQLDocument =
+    "query ping($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id } } }"
+  var variables = Variables(userID: "1")
+}

@@ -1,0 +1,49 @@
+import Foundation
+import HTTP
+import Networking
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite("What asks for a new token in GraphQL")
+struct GraphQLChallengeTests {
+  private static let unauthenticated = #"{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}"#
+
+  @Test(
+    arguments: [
+      ("", 401, true),
+      (#"{"errors":[\#(unauthenticated)]}"#, 200, true),
+      (#"{"data":null,"errors":[\#(unauthenticated)]}"#, 200, true),
+      (#"{"data":null,"errors":[{"message":"m"},\#(unauthenticated)]}"#, 400, true),
+      (#"{"data":{"a":null},"errors":[\#(unauthenticated)]}"#, 200, false),
+      (#"{"data":{},"errors":[\#(unauthenticated)]}"#, 200, false),
+      (#"{"data":null,"errors":[{"message":"UNAUTHENTICATED"}]}"#, 200, false),
+      (#"{"data":null,"errors":[{"message":"m","extensions":{"code":"FORBIDDEN"}}]}"#, 200, false),
+      (#"{"errors":"UNAUTHENTICATED"}"#, 200, false),
+      (#"UNAUTHENTICATED"#, 200, false),
+      (#"{"data":null}"#, 200, false),
+    ] as [(String, Int, Bool)])
+  func `a mutation is replayed once exactly where nothing was carried out`(
+    body: String, status: Int, isChallenge: Bool
+  ) async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.any, .json(body, status: status))
+    if isChallenge { transport.expect(.any, .json(#"{"data":{"like":true}}"#)) }
+    let provider = InMemoryTokenProvider(AccessToken("old-token")) { _ in .just(AccessToken("new-token")) }
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: [RetryMiddleware(), AuthMiddleware(provider, challenge: .graphQL)])
+    let response = try? await Like().post(on: client).value
+    #expect((response?.data?.like == true) == isChallenge)
+    #expect(transport.failures.isEmpty)
+    #expect(
+      transport.requests.last?.headers["Authorization"] == (isChallenge ? "Bearer new-token" : "Bearer old-token"))
+  }
+
+  private struct Like: GraphQLSession {
+    struct ResponseData: Decodable, Sendable {
+      let like: Bool
+    }
+    static let query: GraphQLDocument = "mutation like { like }"
+  }
+}

@@ -1,0 +1,128 @@
+import Foundation
+import HTTP
+import Networking
+import NetworkingTesting
+import Streams
+import Synchronization
+import TestSupport
+import Testing
+
+/// Counts what it hears, and keeps all of it as text.
+private final class Ears: RequestObserver {
+  let text = Mutex("")
+  let ends = Mutex<[RequestSummary]>([])
+
+  func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    { event in
+      self.text.withLock { text in
+        text += "\(event)\n"
+        dump(event, to: &text)
+      }
+      if case .ended(let summary) = event { self.ends.withLock { $0.append(summary) } }
+    }
+  }
+}
+
+@Suite("The standard stack")
+struct StandardStackTests {
+  private struct Mutate: GraphQLSession {
+    struct ResponseData: Decodable, Sendable {
+      let ok: Bool
+    }
+    static let query: GraphQLDocument = "mutation mutate { ok }"
+  }
+
+  /// Faults that Foundation's client survives.
+  private static let faults: [ScriptedServer.Fault] = [
+    .closedBeforeHeaders, .closedAfterHeaders, .resetBeforeHeaders, .resetAfterHeaders, .resetInBody,
+    .truncatedContentLength, .truncatedChunked, .garbageStatusLine, .noContent, .status600, .neverAnswering,
+    .neverFinishing, .wrongContentType, .htmlWithStatus200, .emptyBody, .invalidJSON,
+    .init("503", [.send(RawResponse(503, headers: [("Retry-After", "0")])), .close]),
+    .init("429", [.send(RawResponse(429)), .close]), .init("500", [.send(RawResponse(500)), .close]),
+    .init("307", [.send(RawResponse(307, headers: [("Location", "/")])), .close]),
+  ]
+
+  @Test(arguments: 0..<10)
+  func `R1: no sequence of faults sends a mutation twice`(seed: Int) async throws {
+    let order = (0..<40).map { Self.faults[($0 * 7 + seed * 13 + $0 * $0 * seed) % Self.faults.count] }
+    let server = try ScriptedServer { number in order[number % order.count].script }
+    let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
+    let client = try APIClient(
+      baseURL: server.url, middlewares: .standard(tokens: tokens, retries: 5),
+      timeouts: HTTPTimeouts(total: .milliseconds(500)))
+    for count in 1...10 {
+      await #expect(throws: RequestError.self) { _ = try await Mutate().post(on: client).value }
+      #expect(server.requests.count == count)
+    }
+  }
+
+  @Test func `R1: a challenge, and nothing else, sends it once more`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(401) })
+    let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
+    let client = try APIClient(baseURL: server.url, middlewares: .standard(tokens: tokens, retries: 5))
+    await #expect(throws: RequestError.self) { _ = try await Mutate().post(on: client).value }
+    #expect(server.requests.map { $0["Authorization"] } == ["Bearer a-token", "Bearer b-token"])
+  }
+
+  @Test func `a query comes through faults within its deadline, and the observer hears of it`() async throws {
+    let faults: [ScriptedServer.Fault] = [.closedBeforeHeaders, .resetInBody]
+    let server = try ScriptedServer { number in
+      number < faults.count
+        ? faults[number].script
+        : .answering { _ in
+          RawResponse(body: #"{"data":{"getMomentsDetailsByUserID":{"moments":[{"id":"m"}]}}}"#)
+        }
+    }
+    let ears = Ears()
+    var client = try APIClient(baseURL: server.url, middlewares: .standard())
+    client.observer = ears
+    let response = try await Ping().post(on: client).value
+    #expect(response.data?.getMomentsDetailsByUserID.moments.count == 1)
+    let end = try #require(ears.ends.withLock { $0.first })
+    #expect(end.attemptCount == 3 && end.status == 200 && end.outcome.label == "succeeded")
+    let traces = server.requests.compactMap { $0["traceparent"].flatMap { TraceContext($0)?.traceID } }
+    #expect(traces.count == 3 && Set(traces).count == 1)
+  }
+
+  @Test func `the observer hears that an answer could not be read`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{") })
+    let ears = Ears()
+    var client = try APIClient(baseURL: server.url)
+    client.observer = ears
+    await #expect(throws: RequestError.self) { _ = try await Ping().post(on: client).value }
+    #expect(ears.ends.withLock { $0.map(\.outcome.label) } == ["not decodable"])
+  }
+
+  @Test(arguments: [200, 401, 429, 500])
+  func `S3: a token is in no event, log, error or dump`(status: Int) async throws {
+    let server = try ScriptedServer(
+      .answering { request in
+        let echo = request["Authorization"] ?? ""
+        return RawResponse(
+          status, headers: [("X-Echo", echo), ("WWW-Authenticate", echo)],
+          body: #"{"data":null,"errors":[{"message":"\#(echo)","extensions":{"code":"UNAUTHENTICATED"}}]}"#)
+      })
+    let ears = Ears()
+    let logged = Mutex("")
+    let log = LoggingMiddleware(detail: .headers) { line in logged.withLock { $0 += line + "\n" } }
+    let tokens = InMemoryTokenProvider(AccessToken("canary-token-1", account: "a")) { _ in
+      .just(AccessToken("canary-token-2", account: "a"))
+    }
+    var client = try APIClient(
+      baseURL: server.url, middlewares: [log] + .standard(tokens: tokens, retries: 1) + [log])
+    client.observer = ears
+    var text = ""
+    do {
+      _ = try await Ping().post(on: client).value
+    } catch {
+      text = "\(error) \(String(reflecting: error)) \(error.localizedDescription)"
+      dump(error, to: &text)
+    }
+    dump(client, to: &text)
+    #expect(server.requests.last?["Authorization"]?.hasPrefix("Bearer canary-token") == true)
+    #expect(text.contains(Redactor.placeholder))
+    for text in [text, logged.withLock { $0 }, ears.text.withLock { $0 }] {
+      #expect(!text.isEmpty && !text.contains("canary"))
+    }
+  }
+}

@@ -1,0 +1,62 @@
+import Foundation
+import Glibc
+
+/// Passes bytes on to a server, and cuts the connection where so many of the server's bytes have reached the client.
+package final class CuttingRelay: Sendable {
+  /// How a connection ends.
+  package enum End: Sendable, CaseIterable {
+    /// With a FIN, as from a server that closes.
+    case finish
+    /// With a RST, as from a server that crashes.
+    case reset
+  }
+
+  package let port: UInt16
+
+  private let listener: Descriptor
+
+  /// Every connection is cut after that many bytes; bytes of the client are passed on as long as it lasts.
+  package init(to server: UInt16, after count: Int, _ end: End) throws {
+    (listener, port) = try Loopback.listen(backlog: 512)
+    Thread.detachNewThread { [listener] in
+      while true {
+        let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
+        guard number >= 0 else { break }
+        let client = Descriptor(number)
+        Thread.detachNewThread {
+          if let upstream = try? Loopback.connect(port: server) {
+            Self.pass(client, upstream, count)
+            upstream.close()
+          }
+          if end == .reset { client.resetWhenClosed() }
+          client.close()
+        }
+      }
+      listener.close()
+    }
+  }
+
+  deinit {
+    listener.shutDown()
+  }
+
+  private static func pass(_ client: Descriptor, _ upstream: Descriptor, _ count: Int) {
+    var left = count
+    while left > 0 {
+      var entries = [
+        pollfd(fd: client.number, events: Int16(POLLIN), revents: 0),
+        pollfd(fd: upstream.number, events: Int16(POLLIN), revents: 0),
+      ]
+      guard retryingOnInterrupt({ poll(&entries, 2, -1) }) > 0 else { return }
+      if entries[0].revents != 0 {
+        let bytes = client.receive()
+        guard !bytes.isEmpty, upstream.send(bytes[...]) else { return }
+      }
+      if entries[1].revents != 0 {
+        let bytes = upstream.receive(upTo: left)
+        guard !bytes.isEmpty, client.send(bytes[...]) else { return }
+        left -= bytes.count
+      }
+    }
+  }
+}
