@@ -17,6 +17,11 @@ enum Help {
     Options:
       --user ID               whose timeline, or who likes (0 unless given)
       --endpoint URL          the GraphQL endpoint: https, or http on this machine
+      --allow-cleartext       take http on other machines, too: anybody on the way
+                              can read what is sent
+      --ca FILE               trust these certificates (PEM) beside the system's
+      --cert FILE --key FILE  show this certificate to a server that asks for one
+      --transport NAME        socket (unless given) or urlsession
       --json                  print the answer as one JSON object
       --no-likes              leave the likes out
       --timeout SECONDS       give up after that time, 0.001 to 86400 (else 60)

@@ -78,7 +78,9 @@ struct MomentsCommand {
   }
 
   private func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
-    var client = try APIClient(baseURL: endpoint.url, defaultHeaders: .platform(name: "moments"))
+    var client = try APIClient(
+      baseURL: endpoint.url, transport: arguments.transport.transport(), defaultHeaders: .platform(name: "moments"),
+      allowsCleartext: arguments.allowsCleartext)
     let given = GivenHeadersMiddleware(fields: arguments.headers)
     var logging: [any HTTPMiddleware] = []
     if arguments.isVerbose {

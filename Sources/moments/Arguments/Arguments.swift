@@ -18,6 +18,12 @@ struct Arguments: Equatable, Sendable {
   /// Where the server is; `nil` for the embedded backend.
   var endpoint: Endpoint?
 
+  /// Whether an `http` endpoint may be on another machine.
+  var allowsCleartext = false
+
+  /// How the server is reached.
+  var transport = TransportOptions()
+
   /// The longest time a request may take, all its attempts together; `nil` for the client's own limit.
   var timeout: Duration?
 
@@ -61,6 +67,8 @@ extension Arguments {
     if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
+    if !allowsCleartext { try endpoint?.checkCleartext() }
+    try transport.check()
     if let text = environment[BearerToken.variable], !text.isEmpty {
       token = try BearerToken(text)
     }
@@ -77,6 +85,15 @@ extension Arguments {
     case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
     case .timeout: timeout = try Timeout.duration(value)
     case .retries: retries = try Self.retries(value)
+    case .transport:
+      guard let kind = TransportOptions.Kind(rawValue: value) else {
+        throw UsageError("--transport is '\(value)'; it is socket or urlsession")
+      }
+      transport.kind = kind
+    case .ca: transport.authority = value
+    case .cert: transport.certificate = value
+    case .key: transport.key = value
+    case .allowCleartext: allowsCleartext = true
     case .header: headers.append(try HTTPField(argument: value))
     case .json: showsJSON = true
     case .noLikes: showsLikes = false

@@ -7,8 +7,9 @@ struct Endpoint: Equatable, Sendable {
   static let variable = "MOMENTS_ENDPOINT"
 
   let url: URL
+  private let source: String
 
-  /// Takes an absolute `https` URL, or an `http` URL of this machine.
+  /// Takes an absolute `https` or `http` URL.
   ///
   /// - Parameter source: Where the text comes from, for the error; the text itself may hold a secret and is not shown.
   init(_ text: String, from source: String) throws(UsageError) {
@@ -29,10 +30,15 @@ struct Endpoint: Equatable, Sendable {
     } catch {
       throw UsageError("\(source): \(error.message)")
     }
-    guard url.scheme?.lowercased() == "https" || url.isLoopback else {
-      throw UsageError(
-        "\(source) would send everything in clear text to '\(url.host() ?? "")'; use https, or http on localhost")
-    }
     self.url = url
+    self.source = source
+  }
+
+  /// Throws where all that is sent could be read on its way to another machine.
+  func checkCleartext() throws(UsageError) {
+    guard url.scheme?.lowercased() == "https" || url.isLoopback else {
+      let host = url.host() ?? ""
+      throw UsageError("\(source) would send everything in clear text to '\(host)'; use https, or --allow-cleartext")
+    }
   }
 }

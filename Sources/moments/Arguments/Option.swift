@@ -1,14 +1,16 @@
 /// What may stand on the command line with two dashes.
 enum Option: String, CaseIterable {
   case user, endpoint, timeout, retries, header
+  case transport, ca, cert, key
   case json, verbose, help, version
   case noLikes = "no-likes"
+  case allowCleartext = "allow-cleartext"
 
   /// Whether a value follows, in the next argument or after `=`.
   var takesValue: Bool {
     switch self {
-    case .user, .endpoint, .timeout, .retries, .header: true
-    case .json, .verbose, .help, .version, .noLikes: false
+    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key: true
+    case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
     }
   }
 

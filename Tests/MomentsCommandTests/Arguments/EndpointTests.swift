@@ -45,6 +45,7 @@ struct EndpointTests {
     "http://[::]/", "http://[::ffff:10.0.0.1]/", "http://localhost@example.com/",
   ])
   func `cleartext to another machine is wrong usage`(text: String) {
-    #expect(throws: UsageError.self) { try Endpoint(text, from: "--endpoint") }
+    #expect(throws: UsageError.self) { try Endpoint(text, from: "--endpoint").checkCleartext() }
+    #expect(throws: UsageError.self) { try Arguments(["--endpoint", text]) }
   }
 }
