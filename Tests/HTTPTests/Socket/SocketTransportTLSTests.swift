@@ -131,7 +131,7 @@ import Testing
     let transport = transport()
     for count in 1...5 {
       #expect(try await transport.response(to: request(relay)).body == Data("once".utf8))
-      try await once.log.wait { $0.connections.filter(\.isOver).count == count }
+      try await relay.closed.wait { $0 == count }
     }
     #expect(once.requests.count == 5)
   }
