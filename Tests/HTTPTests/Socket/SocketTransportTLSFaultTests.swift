@@ -93,7 +93,7 @@ import Testing
     let transport = transport()
     for count in 1...4 {
       #expect(try await transport.response(to: request(to: relay.port)).body == Data("once".utf8))
-      try await once.log.wait { $0.connections.filter(\.isOver).count == count }
+      try await relay.closed.wait { $0 == count }
     }
     #expect(relay.resumptions.value == [false, true, true, true])
   }

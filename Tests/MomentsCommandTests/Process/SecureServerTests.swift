@@ -24,7 +24,7 @@ struct SecureServerTests {
   private func relay(asking clientAuthority: TestCertificate? = nil) async throws -> TLSRelay {
     var settings = TLSServerSettings(certificate: server)
     settings.clientAuthority = clientAuthority
-    return try TLSRelay(to: BFFServer.shared().port, TLSServerContext(settings))
+    return try await TLSRelay(to: BFFServer.shared().port, TLSServerContext(settings))
   }
 
   private func run(_ relay: TLSRelay, _ more: String...) async throws -> ChildProcess.State {

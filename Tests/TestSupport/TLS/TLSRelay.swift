@@ -12,13 +12,16 @@ package final class TLSRelay: Sendable {
   /// Of each connection whose handshake is done, whether it resumed a session.
   package let resumptions = Monitor<[Bool]>([])
 
+  /// How many connections the relay has closed: their clients can know of it.
+  package let closed = Monitor<Int>(0)
+
   private let listener: Descriptor
 
   /// - Parameters:
   ///   - isRude: Whether the relay leaves the close_notify out, as somebody would who cuts the connection.
   package init(to server: UInt16, _ context: TLSServerContext, isRude: Bool = false) throws {
     (listener, port) = try Loopback.listen(backlog: 512)
-    Thread.detachNewThread { [listener, resumptions] in
+    Thread.detachNewThread { [listener, resumptions, closed] in
       while true {
         let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
@@ -30,6 +33,7 @@ package final class TLSRelay: Sendable {
             upstream.close()
           }
           client.close()
+          closed.update { $0 += 1 }
         }
       }
       listener.close()
