@@ -34,7 +34,9 @@ let package = Package(
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(
       name: "HTTPTests",
-      dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport", "TransportConformance"]),
+      dependencies: [
+        "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
+      ]),
     .testTarget(name: "ModelsTests", dependencies: ["Models"]),
     .testTarget(
       name: "NetworkingTests",
