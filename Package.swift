@@ -29,6 +29,9 @@ let package = Package(
 
     .target(name: "TransportConformance", dependencies: ["HTTP", "Streams", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .executableTarget(
+      name: "soak", dependencies: ["HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
+      exclude: ["proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
