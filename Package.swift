@@ -29,12 +29,17 @@ let package = Package(
 
     .target(name: "TransportConformance", dependencies: ["HTTP", "Streams", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .executableTarget(
+      name: "soak", dependencies: ["HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
+      exclude: ["proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(
       name: "HTTPTests",
-      dependencies: ["HTTP", "NetworkingTesting", "Streams", "TestSupport", "TransportConformance"]),
+      dependencies: [
+        "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
+      ]),
     .testTarget(name: "ModelsTests", dependencies: ["Models"]),
     .testTarget(
       name: "NetworkingTests",

@@ -1,6 +1,7 @@
 import HTTP
 import NetworkingTesting
 import Streams
+import StreamsTesting
 import Synchronization
 import Testing
 

@@ -1,6 +1,7 @@
 import HTTP
 import NetworkingTesting
 import Streams
+import StreamsTesting
 import Testing
 
 @Suite("T6: deadlines over all attempts")

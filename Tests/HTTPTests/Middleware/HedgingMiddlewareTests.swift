@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import NetworkingTesting
 import Streams
+import StreamsTesting
 import Testing
 
 @Suite("Hedging")

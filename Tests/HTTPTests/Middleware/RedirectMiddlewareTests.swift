@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import NetworkingTesting
+import StreamsTesting
 import Testing
 
 @Suite("T2: redirects, where they are followed")

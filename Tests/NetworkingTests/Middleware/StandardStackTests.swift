@@ -26,34 +26,38 @@ private final class Ears: RequestObserver {
 @Suite("The standard stack")
 struct StandardStackTests {
   private struct Mutate: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      var number = 0
+    }
     struct ResponseData: Decodable, Sendable {
       let ok: Bool
     }
-    static let query: GraphQLDocument = "mutation mutate { ok }"
+    static let query: GraphQLDocument = "mutation mutate($number: Int!) { ok(number: $number) }"
+    var variables = Variables()
   }
 
-  /// Faults that Foundation's client survives.
-  private static let faults: [ScriptedServer.Fault] = [
-    .closedBeforeHeaders, .closedAfterHeaders, .resetBeforeHeaders, .resetAfterHeaders, .resetInBody,
-    .truncatedContentLength, .truncatedChunked, .garbageStatusLine, .noContent, .status600, .neverAnswering,
-    .neverFinishing, .wrongContentType, .htmlWithStatus200, .emptyBody, .invalidJSON,
-    .init("503", [.send(RawResponse(503, headers: [("Retry-After", "0")])), .close]),
-    .init("429", [.send(RawResponse(429)), .close]), .init("500", [.send(RawResponse(500)), .close]),
-    .init("307", [.send(RawResponse(307, headers: [("Location", "/")])), .close]),
-  ]
+  /// All that a server may do wrong, and what asks for another attempt.
+  private static let faults =
+    ScriptedServer.Fault.all + [
+      .init("503", [.send(RawResponse(503, headers: [("Retry-After", "0")])), .close]),
+      .init("429", [.send(RawResponse(429)), .close]), .init("500", [.send(RawResponse(500)), .close]),
+      .init("307", [.send(RawResponse(307, headers: [("Location", "/")])), .close]),
+    ]
 
   @Test(arguments: 0..<10)
   func `R1: no sequence of faults sends a mutation twice`(seed: Int) async throws {
-    let order = (0..<40).map { Self.faults[($0 * 7 + seed * 13 + $0 * $0 * seed) % Self.faults.count] }
+    let order = (0..<20).map { Self.faults[($0 * 7 + seed * 13 + $0 * $0 * seed) % Self.faults.count] }
     let server = try ScriptedServer { number in order[number % order.count].script }
     let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
     let client = try APIClient(
       baseURL: server.url, middlewares: .standard(tokens: tokens, retries: 5),
       timeouts: HTTPTimeouts(total: .milliseconds(500)))
-    for count in 1...10 {
-      await #expect(throws: RequestError.self) { _ = try await Mutate().post(on: client).value }
-      #expect(server.requests.count == count)
+    for number in 0..<10 {
+      _ = try? await Mutate(variables: .init(number: number)).post(on: client).value
     }
+    let sent = Dictionary(grouping: server.requests, by: \.body).mapValues(\.count)
+    // One may be lost on a kept connection that its server is just closing; most are not.
+    #expect(sent.values.allSatisfy { $0 == 1 } && sent.count > 5, "\(order)")
   }
 
   @Test func `R1: a challenge, and nothing else, sends it once more`() async throws {

@@ -18,7 +18,7 @@ package final class RequestSight: Sendable {
   private let ownTrace: TraceContext?
   private let scheduler: any Scheduler
   private let start: Duration
-  private let state = Locked(State())
+  private let state: Locked<State>
 
   /// Begins to watch a request.
   package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
@@ -30,6 +30,7 @@ package final class RequestSight: Sendable {
     listener = observer.begin(&request)
     let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
     ownTrace = isOwn ? trace : nil
+    state = Locked(State(sentFields: Array(request.headers)))
     request.sight = self
   }
 

@@ -1,0 +1,126 @@
+"""A proxy of bad manners: passes requests on to a server, and spoils some of them.
+
+`python proxy.py --upstream 40001` listens on a free port of 127.0.0.1 and prints {"port": 54321} as its first line. It
+stops when its standard input closes. What it did is counted by kind; the counts are printed as JSON at the end.
+"""
+
+from __future__ import annotations
+
+import argparse
+import asyncio
+import json
+import random
+import socket
+import struct
+import sys
+from collections import Counter
+from contextlib import suppress
+
+UNSENT = ("close", "reset", "hang", "garbage", "html", "status 429", "status 500", "status 502", "status 503")
+SENT = (
+    *("close after", "close in head", "reset after", "truncated", "reset in body", "invalid JSON"),
+    *("slow", "very slow", "drip"),
+)
+
+
+def head(status: int, length: int, *fields: str, content_type: str = "application/json") -> bytes:
+    lines = [f"HTTP/1.1 {status} Status", f"Content-Type: {content_type}", f"Content-Length: {length}", *fields]
+    return "\r\n".join([*lines, "", ""]).encode()
+
+
+class Proxy:
+    def __init__(self, upstream: int, rate: float, seed: int) -> None:
+        self.upstream = upstream
+        self.rate = rate
+        self.random = random.Random(seed)
+        self.counts: Counter[str] = Counter()
+
+    async def serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with suppress(ConnectionError, asyncio.IncompleteReadError, OSError):
+            while await self.exchange(reader, writer):
+                pass
+        writer.close()
+
+    async def exchange(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> bool:
+        """Carry one request out; whether the connection can carry another one."""
+        request = await reader.readuntil(b"\r\n\r\n")
+        length = next((line[15:] for line in request.lower().split(b"\r\n") if line.startswith(b"content-length:")), b"0")
+        body = await reader.readexactly(int(length))
+        fault = self.random.choice(UNSENT + SENT) if self.random.random() < self.rate else "none"
+        self.counts[fault] += 1
+        if fault in UNSENT:
+            return await self.spoil(fault, reader, writer)
+        status, fields, answer = await self.forward(request, body)
+        if fault == "slow":
+            await asyncio.sleep(0.5)
+        elif fault == "very slow":
+            await asyncio.sleep(3)
+        elif fault != "none":
+            return await self.spoil(fault, reader, writer, status, answer)
+        writer.write(head(status, len(answer), *fields) + answer)
+        await writer.drain()
+        return True
+
+    async def spoil(
+        self,
+        fault: str,
+        reader: asyncio.StreamReader,
+        writer: asyncio.StreamWriter,
+        status: int = 200,
+        answer: bytes = b"",
+    ) -> bool:
+        kind, _, code = fault.partition(" ")
+        if kind == "status":
+            writer.write(head(int(code), 4, "Retry-After: 0") + b"busy")
+            return True
+        if fault == "hang":
+            await reader.read()
+        elif fault == "garbage":
+            writer.write(b"SSH-2.0-OpenSSH_9.2\r\n\r\n")
+        elif fault == "html":
+            writer.write(head(200, 9, content_type="text/html") + b"<p>Hi</p>")
+        elif fault == "invalid JSON":
+            writer.write(head(status, len(answer)) + b"{" * len(answer))
+        elif fault == "close in head":
+            writer.write(head(status, len(answer))[:30])
+        elif fault in ("truncated", "reset in body"):
+            writer.write(head(status, len(answer) + 1) + answer)
+        elif fault == "drip":
+            writer.write(head(status, len(answer)))
+            for byte in answer[:20]:
+                writer.write(bytes([byte]))
+                await writer.drain()
+                await asyncio.sleep(0.05)
+        await writer.drain()
+        if kind == "reset":
+            raw = writer.get_extra_info("socket")
+            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            writer.transport.abort()
+        return False
+
+    async def forward(self, request: bytes, body: bytes) -> tuple[int, list[str], bytes]:
+        lines = [line for line in request.split(b"\r\n") if not line.lower().startswith(b"connection:")]
+        reader, writer = await asyncio.open_connection("127.0.0.1", self.upstream)
+        writer.write(b"\r\n".join([lines[0], b"Connection: close", *lines[1:]]) + body)
+        answer = await reader.read()
+        writer.close()
+        top, _, content = answer.partition(b"\r\n\r\n")
+        challenge = [line.decode() for line in top.split(b"\r\n") if line.lower().startswith(b"www-authenticate:")]
+        return int(top.split(b" ")[1]), challenge, content
+
+
+async def main() -> None:
+    parser = argparse.ArgumentParser(description="A proxy of bad manners.")
+    parser.add_argument("--upstream", type=int, required=True, help="the server's port on 127.0.0.1")
+    parser.add_argument("--rate", type=float, default=0.05, help="the part of the requests to spoil")
+    parser.add_argument("--seed", type=int, default=1)
+    arguments = parser.parse_args()
+    proxy = Proxy(arguments.upstream, arguments.rate, arguments.seed)
+    server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0, backlog=512)
+    print(json.dumps({"port": server.sockets[0].getsockname()[1]}), flush=True)
+    await asyncio.get_running_loop().run_in_executor(None, sys.stdin.read)
+    print(json.dumps(proxy.counts), flush=True)
+
+
+if __name__ == "__main__":
+    asyncio.run(main())
