@@ -1,3 +1,4 @@
+import Foundation
 import Streams
 import StreamsTesting
 import Testing
@@ -96,23 +97,47 @@ import Testing
   }
 
   @Test func `29: an inner stream that was left says nothing more, whatever its thread was about to say`() {
-    for _ in 0..<200 {
+    let (outer, probe) = (PublishSubject<Int>(), Probe<Int>())
+    let (old, new) = (PublishSubject<Int>(), PublishSubject<Int>())
+    let (isOnItsWay, mayGoOn, isThrough) = (semaphore(), semaphore(), semaphore())
+    let slow = old.asObservable().do(onNext: { _ in
+      isOnItsWay.signal()
+      mayGoOn.wait()
+    })
+    let subscription = outer.asObservable().flatMapLatest { $0 == 0 ? slow : new.asObservable() }.subscribe(probe)
+    outer.onNext(0)
+    Thread.detachNewThread {
+      old.onNext(0)
+      isThrough.signal()
+    }
+    isOnItsWay.wait()
+    outer.onNext(1)
+    new.onNext(1)
+    mayGoOn.signal()
+    isThrough.wait()
+    #expect(probe.log == ["1"])
+    subscription.dispose()
+  }
+
+  @Test func `29: flatMapLatest counts an inner stream out once, though its end races the next one`() {
+    for _ in 0..<500 {
       let (outer, probe) = (PublishSubject<Int>(), Probe<Int>())
       let inners = [PublishSubject<Int>(), PublishSubject<Int>()]
       let subscription = outer.asObservable().flatMapLatest { inners[$0].asObservable() }.subscribe(probe)
       outer.onNext(0)
       race(2) { thread in
-        if thread == 0 {
-          for _ in 0..<200 { inners[0].onNext(0) }
-        } else {
-          outer.onNext(1)
-          inners[1].onNext(1)
-        }
+        if thread == 0 { inners[0].onCompleted() } else { outer.onNext(1) }
       }
-      #expect(probe.elements.last == 1)
+      inners[1].onNext(1)
+      outer.onCompleted()
+      #expect(probe.log == ["1"])
+      inners[1].onCompleted()
+      #expect(probe.log == ["1", "|", "."])
       subscription.dispose()
     }
   }
+
+  private func semaphore() -> DispatchSemaphore { DispatchSemaphore(value: 0) }
 
   @Test func `30: concat subscribes to the next only when the one before is torn down`() {
     let probe = Probe<Int>()

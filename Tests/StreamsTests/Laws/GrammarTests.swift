@@ -56,7 +56,7 @@ import Testing
     #expect(probe.overlaps == 0)
     for thread in 0..<8 {
       let mine = probe.elements.filter { $0 / raceEvents == thread }.map { $0 % raceEvents }
-      #expect(mine == Array(0..<(raceEvents / 8)))
+      #expect(mine.elementsEqual(0..<(raceEvents / 8)), "of producer \(thread)")
     }
     subscription.dispose()
   }
