@@ -63,6 +63,8 @@ extension RefreshedTokens {
 
     let variables: Variables
 
+    var secrets: [String] { [variables.token] }
+
     static func token(in response: ResponseType) throws(RequestError) -> ResponseData.AuthToken {
       try response.requireData().refreshToken
     }

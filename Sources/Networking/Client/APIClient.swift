@@ -87,7 +87,7 @@ extension APIClient {
   ) -> Observable<Session.ResponseType> {
     let name = session.operationName
     return .deferred {
-      let sent = SentFields()
+      let sent = SentFields(secrets: session.secrets)
       return answer(to: session, method, noting: sent).catch { error in
         .error(RequestError(wrapping: error).named(name).redacted(by: sent.redactor))
       }
@@ -100,7 +100,9 @@ extension APIClient {
     .deferred {
       var request = try request(of: session, method)
       let parser = session.responseParser
-      let sight = observer.map { RequestSight($0, &request, scheduler: ConcurrentScheduler()) }
+      let sight = observer.map {
+        RequestSight($0, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
+      }
       // A middleware may fail before it sends anything, too.
       let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
       let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in

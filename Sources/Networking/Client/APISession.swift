@@ -49,6 +49,10 @@ public protocol APISession: Sendable {
   /// The key belongs to the intent, so it is a constant of the session: `let idempotencyKey: String? = UUID().uuidString`.
   var idempotencyKey: String? { get }
 
+  /// What errors and logs must not show where the server sends it back, beside the values of headers: a password among
+  /// the variables, say. Nothing unless given; a text of less than 8 bytes is taken for no secret.
+  var secrets: [String] { get }
+
   /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
   var responseParser: ResponseParser<ResponseType> { get }
 
@@ -68,6 +72,8 @@ extension APISession {
   /// `GET` and `HEAD` are.
   public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
 
+  /// No secrets.
+  public var secrets: [String] { [] }
   /// No key.
   public var idempotencyKey: String? { nil }
 

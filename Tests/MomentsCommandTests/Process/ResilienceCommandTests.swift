@@ -80,6 +80,20 @@ struct ResilienceCommandTests {
     try await bff.stop()
   }
 
+  @Test func `a refresh token that the server sends back is shown nowhere`() async throws {
+    let server = try ScriptedServer(
+      .answering { request in
+        let body = String(decoding: request.body, as: UTF8.self)
+        guard body.contains("refreshToken") else { return RawResponse(401) }
+        return RawResponse(body: #"{"errors":[{"message":"No good: canary-refresh-token"}]}"#)
+      })
+    let result = try await Moments.run(
+      ["--verbose", "--endpoint", server.url.absoluteString],
+      environment: ["MOMENTS_REFRESH_TOKEN": "canary-refresh-token"])
+    #expect(server.requests.contains { String(decoding: $0.body, as: UTF8.self).contains("canary") })
+    #expect(result.exitCode == 77 && result.errorText.contains("<redacted>") && !result.errorText.contains("canary"))
+  }
+
   @Test func `a server without such a mutation ends with 77`() async throws {
     let server = try ScriptedServer(
       .answering { request in

@@ -97,6 +97,32 @@ struct StandardStackTests {
     #expect(ears.ends.withLock { $0.map(\.outcome.label) } == ["not decodable"])
   }
 
+  private struct LogIn: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      let password: String
+    }
+    typealias ResponseData = JSONValue
+    static let query: GraphQLDocument = "mutation logIn($password: String!) { logIn(password: $password) }"
+    let variables: Variables
+    var secrets: [String] { [variables.password] }
+  }
+
+  @Test func `S3: what a session calls secret is in no event and no error`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json(#"{"errors":[{"message":"'canary-password' is wrong"}]}"#))
+    let ears = Ears()
+    var client = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport)
+    client.observer = ears
+    do {
+      _ = try await LogIn(variables: .init(password: "canary-password")).post(on: client).value
+    } catch {
+      var text = "\(error)"
+      dump(error, to: &text)
+      #expect(text.contains("'<redacted>' is wrong") && !text.contains("canary"))
+    }
+    #expect(ears.text.withLock { $0.contains("'<redacted>' is wrong") && !$0.contains("canary") })
+  }
+
   @Test(arguments: [200, 401, 429, 500])
   func `S3: a token is in no event, log, error or dump`(status: Int) async throws {
     let server = try ScriptedServer(

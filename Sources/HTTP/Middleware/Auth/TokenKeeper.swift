@@ -83,13 +83,14 @@ final class TokenKeeper: Sendable {
 
   private func end(_ flight: ReplaySubject<AccessToken>, _ outcome: Result<AccessToken, any Error>) {
     let now = now()
-    state.withLock { state in
-      state.refresh.end(outcome)
+    let old = state.withLock { state in
       switch outcome {
       case .success(let token): state.brought = (token, now)
       case .failure: state.isPausedUntil = now + Self.pause
       }
+      return state.refresh.end(outcome)
     }
+    _ = old
     switch outcome {
     case .success(let token):
       flight.onNext(token)

@@ -21,7 +21,9 @@ package final class RequestSight: Sendable {
   private let state: Locked<State>
 
   /// Begins to watch a request.
-  package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
+  package init(
+    _ observer: any RequestObserver, _ request: inout HTTPRequest, secrets: [String] = [], scheduler: any Scheduler
+  ) {
     self.scheduler = scheduler
     start = scheduler.now
     let given = request.headers[TraceContext.fieldName].flatMap { TraceContext($0) }
@@ -30,7 +32,8 @@ package final class RequestSight: Sendable {
     listener = observer.begin(&request)
     let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
     ownTrace = isOwn ? trace : nil
-    state = Locked(State(sentFields: Array(request.headers)))
+    state = Locked(
+      State(sentFields: Array(request.headers) + secrets.map { HTTPField(received: "secret", value: $0) }))
     request.sight = self
   }
 
