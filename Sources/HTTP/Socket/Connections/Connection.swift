@@ -61,6 +61,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   }
 
   private func write(_ channel: any ByteChannel) -> Start {
+    defer { exchange?.didSend(outbound.count) }
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
       case .taken(let count):
