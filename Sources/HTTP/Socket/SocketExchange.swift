@@ -85,6 +85,13 @@ final class SocketExchange: @unchecked Sendable {
 
   // MARK: - Delivery
 
+  /// Takes note of the connection that the request goes out on.
+  func didConnect(isReused: Bool) {
+    noteSign()
+    // Not here, for this may be the loop's thread.
+    if let onConnected = request.onConnected { Self.queue.async { onConnected(isReused) } }
+  }
+
   /// Takes note of how many bytes of the request are written.
   func didSend(_ count: Int) {
     progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))

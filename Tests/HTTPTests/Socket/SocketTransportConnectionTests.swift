@@ -30,6 +30,19 @@ import Testing
     try await server.waitForClientToClose(within: .seconds(1))
   }
 
+  @Test func `whoever measures is told whether a connection was used before`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    let reuses = Monitor<[Bool]>([])
+    var request = try HTTPRequest.to(server)
+    request.onConnected = { isReused in reuses.update { $0.append(isReused) } }
+    for count in 1...3 {
+      _ = try await transport.response(to: request)
+      try await reuses.wait { $0.count == count }
+    }
+    #expect(reuses.value == [false, true, true])
+  }
+
   @Test func `no more connections are made than allowed, and all requests are answered`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
     let transport = transport { $0.maximumConnectionsPerOrigin = 2 }

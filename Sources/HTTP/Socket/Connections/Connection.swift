@@ -56,7 +56,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     }
     self.exchange = exchange
     outbound = exchange.outbound
-    exchange.noteSign()
+    exchange.didConnect(isReused: isUsed)
     return write(channel)
   }
 
