@@ -36,6 +36,9 @@ extension RequestError {
     /// The answer is larger than the limit.
     public static let tooLarge = Kind("too large")
 
+    /// The answer cannot be put into its file.
+    public static let cannotWrite = Kind("cannot write")
+
     /// The answer cannot be read as what was asked for; the message names the path in it.
     public static let undecodable = Kind("not decodable")
 

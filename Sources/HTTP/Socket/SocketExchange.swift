@@ -23,6 +23,7 @@ final class SocketExchange: @unchecked Sendable {
   private let lastSign = Atomic<Int64>(-1)
   private static let busy = Int64.max
   private let isStopped = Atomic<Bool>(false)
+  private let progress: ProgressReport?
 
   /// Bodies up to this size are written in one go with the head.
   private static let largestJoinedBody = 64 << 10
@@ -35,6 +36,7 @@ final class SocketExchange: @unchecked Sendable {
     self.route = route
     self.observer = observer
     decoding = ResponseDecoding(isHead: request.method == .head)
+    progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
     let head = try writer.head(of: request)
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
@@ -83,6 +85,18 @@ final class SocketExchange: @unchecked Sendable {
 
   // MARK: - Delivery
 
+  /// Takes note of the connection that the request goes out on.
+  func didConnect(isReused: Bool) {
+    noteSign()
+    // Not here, for this may be the loop's thread.
+    if let onConnected = request.onConnected { Self.queue.async { onConnected(isReused) } }
+  }
+
+  /// Takes note of how many bytes of the request are written.
+  func didSend(_ count: Int) {
+    progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
+  }
+
   /// Takes note that the observer has gone; a batch that is being delivered ends.
   func stop() {
     isStopped.store(true, ordering: .relaxed)
@@ -122,6 +136,7 @@ final class SocketExchange: @unchecked Sendable {
   private func emit(_ parts: [HTTPResponsePart]) -> Bool {
     do throws(RequestError) {
       for part in parts {
+        progress?.didReceive(part)
         try decoding.decode(part) { decoded in
           observer.onNext(decoded)
           return !isStopped.load(ordering: .relaxed)

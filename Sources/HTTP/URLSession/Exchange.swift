@@ -9,6 +9,7 @@ final class Exchange: @unchecked Sendable {
   private let request: HTTPRequest
   private let observer: AnyObserver<HTTPResponsePart>
   private var deadlines: ExchangeDeadlines
+  private let progress: ProgressReport?
   private var timer: (any DispatchSourceTimer)?
   private var hasHead = false
   private var isFinished = false
@@ -17,6 +18,7 @@ final class Exchange: @unchecked Sendable {
     self.request = request
     self.observer = observer
     deadlines = ExchangeDeadlines(request.timeouts, start: .now)
+    progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
   }
 
   /// Begins to watch the deadlines.
@@ -32,6 +34,11 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
+  /// Takes note of how much of the request's body went out.
+  func didSend(_ count: Int64) {
+    progress?.didSend(Int(count))
+  }
+
   /// Brings the head to the observer.
   func didReceive(_ head: HTTPResponseHead) {
     queue.async { [self] in deliver(head) }
@@ -41,6 +48,7 @@ final class Exchange: @unchecked Sendable {
   func didReceive(_ piece: Data) {
     queue.async { [self] in
       guard !isFinished, !piece.isEmpty else { return }
+      progress?.didReceive(.body(piece))
       observer.onNext(.body(piece))
       deadlines.noteSign(at: .now)
     }
@@ -72,6 +80,7 @@ final class Exchange: @unchecked Sendable {
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       finish(RequestError(.badResponse, "The answer is coded as '\(coding)', which was not asked for."))
     } else {
+      progress?.didReceive(.head(head))
       observer.onNext(.head(head))
     }
   }

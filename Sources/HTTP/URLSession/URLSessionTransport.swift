@@ -92,6 +92,13 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
     completionHandler(.allow)
   }
 
+  func urlSession(
+    _ session: URLSession, task: URLSessionTask, didSendBodyData bytesSent: Int64, totalBytesSent: Int64,
+    totalBytesExpectedToSend: Int64
+  ) {
+    exchange(of: task)?.didSend(totalBytesSent)
+  }
+
   func urlSession(_ session: URLSession, dataTask: URLSessionDataTask, didReceive data: Data) {
     exchange(of: dataTask)?.didReceive(data)
   }

@@ -33,6 +33,10 @@ public struct HTTPRequest: Sendable {
   /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
   var isCounted = false
 
+  /// Is told how far the exchange has come, from time to time and each time a piece of the answer arrives: one call at a
+  /// time, on a queue of the transport's. A middleware is a good place to set it.
+  public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+
   /// Makes a request.
   ///
   /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, has no host, or holds a

@@ -15,18 +15,29 @@ package final class TLSRelay: Sendable {
   /// How many connections the relay has closed: their clients can know of it.
   package let closed = Monitor<Int>(0)
 
+  /// What clients asked for a tunnel with, where the relay plays a proxy.
+  package let tunnelRequests = Monitor<[String]>([])
+
   private let listener: Descriptor
 
   /// - Parameters:
   ///   - isRude: Whether the relay leaves the close_notify out, as somebody would who cuts the connection.
-  package init(to server: UInt16, _ context: TLSServerContext, isRude: Bool = false) throws {
+  ///   - tunnelAnswer: What a proxy in front of the server says when it is asked for a tunnel; without it there is none.
+  package init(
+    to server: UInt16, _ context: TLSServerContext, isRude: Bool = false, tunnelAnswer: String? = nil
+  ) throws {
     (listener, port) = try Loopback.listen(backlog: 512)
-    Thread.detachNewThread { [listener, resumptions, closed] in
+    Thread.detachNewThread { [listener, resumptions, closed, tunnelRequests] in
       while true {
         let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         let client = Descriptor(number)
         Thread.detachNewThread {
+          if let tunnelAnswer {
+            let head = client.receiveHead()
+            tunnelRequests.update { $0.append(head) }
+            _ = client.send([UInt8](tunnelAnswer.utf8)[...])
+          }
           if let upstream = try? Loopback.connect(port: server), let engine = try? TLSServerEngine(context) {
             let connection = RelayedConnection(client: client, upstream: upstream, engine: engine, isRude: isRude)
             connection.run { isResumed in resumptions.update { $0.append(isResumed) } }
@@ -111,5 +122,18 @@ private struct RelayedConnection {
   private func sendOutgoing() -> Bool {
     guard let data = try? engine.takeOutgoing() else { return false }
     return data.isEmpty || client.send([UInt8](data)[...])
+  }
+}
+
+extension Descriptor {
+  /// Reads a head and not a byte more.
+  fileprivate func receiveHead() -> String {
+    var head: [UInt8] = []
+    while !head.suffix(4).elementsEqual("\r\n\r\n".utf8) {
+      let byte = receive(upTo: 1)
+      guard !byte.isEmpty else { break }
+      head += byte
+    }
+    return String(decoding: head, as: UTF8.self)
   }
 }

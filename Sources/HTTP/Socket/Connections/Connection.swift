@@ -56,11 +56,12 @@ final class Connection: LoopHandler, @unchecked Sendable {
     }
     self.exchange = exchange
     outbound = exchange.outbound
-    exchange.noteSign()
+    exchange.didConnect(isReused: isUsed)
     return write(channel)
   }
 
   private func write(_ channel: any ByteChannel) -> Start {
+    defer { exchange?.didSend(outbound.count) }
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
       case .taken(let count):

@@ -1,0 +1,67 @@
+import AsyncHTTPClient
+import Foundation
+import HTTP
+import NIOCore
+import NIOHTTP1
+import NIOSSL
+import Streams
+
+/// What is compared.
+enum Client: String, CaseIterable, Sendable {
+  case sockets = "SocketTransport"
+  case asyncHTTPClient = "async-http-client"
+  case urlSession = "URLSession"
+  case blocking = "blocking sockets"
+
+  /// A closure that sends one request and waits for the whole answer.
+  func makeSender(_ load: Load) throws -> @Sendable () async throws -> Void {
+    switch self {
+    case .sockets:
+      var configuration = SocketTransport.Configuration()
+      configuration.maximumConnectionsPerOrigin = max(load.width, 8)
+      configuration.tls = TLSConfiguration(trust: .only(.file(load.certificate)))
+      return try Self.sender(through: SocketTransport(configuration: configuration), load)
+    case .urlSession:
+      return try Self.sender(through: URLSessionTransport(), load)
+    case .asyncHTTPClient:
+      return Self.asyncHTTPClientSender(load)
+    case .blocking:
+      preconditionFailure("has no sender")
+    }
+  }
+
+  private static func sender(
+    through transport: some HTTPTransport, _ load: Load
+  ) throws -> @Sendable () async throws -> Void {
+    guard let url = URL(string: load.url) else { throw URLError(.badURL) }
+    let headers: HTTP.HTTPHeaders = ["Content-Type": "application/json", "Accept": "application/json"]
+    let body = Data(count: load.size)
+    return {
+      let request = try HTTPRequest(method: .post, url: url, headers: headers, body: body)
+      let response = try await transport.send(request).collect(upTo: 1 << 20).value
+      guard response.body.count == load.size else { throw URLError(.badServerResponse) }
+    }
+  }
+
+  private static func asyncHTTPClientSender(_ load: Load) -> @Sendable () async throws -> Void {
+    var tls = TLSConfiguration_.makeClientConfiguration()
+    tls.trustRoots = .file(load.certificate)
+    var configuration = HTTPClient.Configuration(tlsConfiguration: tls)
+    configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit = max(load.width, 8)
+    configuration.httpVersion = .http1Only
+    let client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: configuration)
+    let body = ByteBuffer(repeating: 0, count: load.size)
+    return {
+      var request = HTTPClientRequest(url: load.url)
+      request.method = .POST
+      request.headers.add(name: "Content-Type", value: "application/json")
+      request.headers.add(name: "Accept", value: "application/json")
+      request.body = .bytes(body)
+      let response = try await client.execute(request, timeout: .seconds(60))
+      let answer = try await response.body.collect(upTo: 1 << 20)
+      guard answer.readableBytes == load.size else { throw URLError(.badServerResponse) }
+    }
+  }
+}
+
+private typealias TLSConfiguration_ = NIOSSL.TLSConfiguration

@@ -1,0 +1,132 @@
+import Foundation
+
+/// Runs the clients in turn, several times, and compares their medians.
+struct Comparison {
+  let rounds: Int
+
+  /// One line of the table, and what must be reached in it: times the rate, and part of the processor time.
+  private struct Row {
+    let title: String
+    let isSecure: Bool
+    let size: Int
+    let width: Int
+    let rateFloor: Double
+    let processorFloor: Double
+  }
+
+  private static let rows: [Row] = [false, true].flatMap { isSecure in
+    [300, 20_000].flatMap { size in
+      [1, 8, 64, 256].map { width in
+        Row(
+          title: "\(isSecure ? "https" : "http") \(size) B, \(width) at once", isSecure: isSecure, size: size,
+          width: width, rateFloor: isSecure || width == 1 ? 2 : 3, processorFloor: isSecure ? 0.4 : 0.3)
+      }
+    }
+  }
+
+  func run() throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "TransportBenchmarks.\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let (certificate, key) = (folder.appending(path: "cert.pem").path(), folder.appending(path: "key.pem").path())
+    try makeCertificate(certificate, key)
+    let (server, ports) = try startServer(certificate, key)
+    defer { server.process.terminate() }
+
+    print("| load | client | requests/s | p50 µs | p99 µs | CPU µs | MiB |\n|---|---|---:|---:|---:|---:|---:|")
+    var isReached = true
+    for row in Self.rows {
+      let url = "\(row.isSecure ? "https" : "http")://127.0.0.1:\(row.isSecure ? ports[1] : ports[0])/\(row.size)"
+      let clients = Client.allCases.filter { !row.isSecure || ($0 != .urlSession && $0 != .blocking) }
+      var results: [Client: [Measurement]] = [:]
+      for _ in 0..<rounds {
+        for client in clients {
+          results[client, default: []].append(
+            try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
+        }
+      }
+      isReached = report(row, clients, results) && isReached
+    }
+    for client in [Client.sockets, .asyncHTTPClient] {
+      let url = "http://127.0.0.1:\(ports[0])/300"
+      let result = try measure(client, [url, certificate, "300", "64", "1", "100000"])
+      print("| memory after 100,000 | \(client.rawValue) | | | | | \(result.memory.formatted(1)) |")
+    }
+    if !isReached { exit(1) }
+  }
+
+  private func report(_ row: Row, _ clients: [Client], _ results: [Client: [Measurement]]) -> Bool {
+    let medians = results.mapValues { measurements in
+      Measurement(
+        rate: measurements.median(\.rate), p50: measurements.median(\.p50), p99: measurements.median(\.p99),
+        processor: measurements.median(\.processor), memory: measurements.median(\.memory))
+    }
+    for client in clients {
+      guard let median = medians[client] else { continue }
+      print(
+        "| \(row.title) | \(client.rawValue) | \(Int(median.rate)) | \(Int(median.p50)) | \(Int(median.p99)) "
+          + "| \(median.processor.formatted(1)) | \(median.memory.formatted(1)) |")
+    }
+    guard let ours = medians[.sockets], let theirs = medians[.asyncHTTPClient] else { return false }
+    let (rate, processor) = (ours.rate / theirs.rate, ours.processor / theirs.processor)
+    let isReached = rate >= row.rateFloor && processor <= row.processorFloor
+    print(
+      "| \(row.title) | ratio | \(rate.formatted(2)) of \(row.rateFloor.formatted(1)) | | "
+        + "| \(processor.formatted(2)) of \(row.processorFloor.formatted(2)) | \(isReached ? "" : "MISSED") |")
+    fflush(stdout)
+    return isReached
+  }
+
+  private func measure(_ client: Client, _ arguments: [String]) throws -> Measurement {
+    let process = try start(["client", client.rawValue] + arguments)
+    let output = process.output.readDataToEndOfFile()
+    process.waitUntilExit()
+    return try JSONDecoder().decode(Measurement.self, from: output)
+  }
+
+  private func startServer(_ certificate: String, _ key: String) throws -> (RunningProcess, ports: [Int]) {
+    let process = try start(["server", certificate, key])
+    let line = String(decoding: process.output.availableData, as: UTF8.self)
+    return (process, line.split { " \n".contains($0) }.compactMap { Int($0) })
+  }
+
+  private func start(_ arguments: [String]) throws -> RunningProcess {
+    let process = Process()
+    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
+    process.arguments = arguments
+    let (output, input) = (Pipe(), Pipe())
+    process.standardOutput = output
+    process.standardInput = input
+    try process.run()
+    return RunningProcess(process: process, output: output.fileHandleForReading, input: input)
+  }
+
+  private struct RunningProcess {
+    let process: Process
+    let output: FileHandle
+    let input: Pipe
+
+    func waitUntilExit() { process.waitUntilExit() }
+  }
+
+  private func makeCertificate(_ certificate: String, _ key: String) throws {
+    let process = Process()
+    process.executableURL = URL(filePath: "/usr/bin/env")
+    process.arguments =
+      ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
+      + ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
+    process.standardError = FileHandle.nullDevice
+    try process.run()
+    process.waitUntilExit()
+  }
+}
+
+extension [Measurement] {
+  fileprivate func median(_ value: KeyPath<Measurement, Double>) -> Double {
+    map { $0[keyPath: value] }.sorted()[count / 2]
+  }
+}
+
+extension Double {
+  fileprivate func formatted(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
+}

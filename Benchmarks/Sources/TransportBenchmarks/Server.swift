@@ -1,0 +1,93 @@
+import Foundation
+import NIOCore
+import NIOPosix
+import NIOSSL
+
+/// A server that answers every POST with as many bytes as it asked for in its path (`/300`), as fast as swift-nio goes.
+///
+/// It looks no closer at requests than their framing needs, so that it is not what is measured.
+enum Server {
+  static func run(certificate: String, key: String) throws {
+    let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
+    let bootstrap = ServerBootstrap(group: group)
+      .serverChannelOption(.backlog, value: 512)
+      .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
+      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+    let plain = try bootstrap.childChannelInitializer { channel in
+      channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Answering()) }
+    }.bind(host: "127.0.0.1", port: 0).wait()
+    let context = try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: key, format: .pem))))
+    let secure = try bootstrap.childChannelInitializer { channel in
+      channel.eventLoop.makeCompletedFuture {
+        try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
+        try channel.pipeline.syncOperations.addHandler(Answering())
+      }
+    }.bind(host: "127.0.0.1", port: 0).wait()
+    print("\(plain.localAddress?.port ?? 0) \(secure.localAddress?.port ?? 0)")
+    fflush(stdout)
+    // Ends with the process that started it.
+    while readLine() != nil {}
+  }
+}
+
+private final class Answering: ChannelInboundHandler {
+  typealias InboundIn = ByteBuffer
+  typealias OutboundOut = ByteBuffer
+
+  private var received = ByteBuffer()
+  private var answers: [Int: ByteBuffer] = [:]
+
+  func channelRead(context: ChannelHandlerContext, data: NIOAny) {
+    var piece = unwrapInboundIn(data)
+    received.writeBuffer(&piece)
+    while let size = takeRequest() {
+      context.write(wrapOutboundOut(answer(of: size)), promise: nil)
+    }
+    received.discardReadBytes()
+  }
+
+  func channelReadComplete(context: ChannelHandlerContext) {
+    context.flush()
+  }
+
+  /// Takes a whole request away, and gives the size that it asks for.
+  private func takeRequest() -> Int? {
+    let request = received.readableBytesView
+    guard let end = request.firstRange(of: Self.endOfHead) else { return nil }
+    let head = request[..<end.lowerBound]
+    let length = Self.number(after: Self.length, in: head) ?? 0
+    let count = end.upperBound - request.startIndex + length
+    guard received.readableBytes >= count else { return nil }
+    let size = Self.number(after: Self.path, in: head) ?? 0
+    received.moveReaderIndex(forwardBy: count)
+    return size
+  }
+
+  private func answer(of size: Int) -> ByteBuffer {
+    if let answer = answers[size] { return answer }
+    var answer = ByteBuffer(
+      string: "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: bench\r\nContent-Length: \(size)\r\n\r\n")
+    answer.writeRepeatingByte(0x20, count: size)
+    answers[size] = answer
+    return answer
+  }
+
+  private static let endOfHead = Array("\r\n\r\n".utf8)
+  private static let path = Array(" /".utf8)
+  private static let length = Array("ontent-".utf8)
+
+  private static func number(after name: [UInt8], in head: ByteBufferView) -> Int? {
+    guard let range = head.firstRange(of: name) else { return nil }
+    var rest = head[range.upperBound...]
+    if name == length {
+      guard rest.count > 7, rest.prefix(7).elementsEqual("Length:".utf8) || rest.prefix(7).elementsEqual("length:".utf8)
+      else { return number(after: name, in: rest) }
+      rest = rest.dropFirst(7).drop { $0 == 0x20 }
+    }
+    let digits = rest.prefix { 0x30...0x39 ~= $0 }
+    return digits.isEmpty ? nil : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+  }
+}

@@ -1,0 +1,32 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "AsyncHTTPClientTransport",
+  products: [.library(name: "AsyncHTTPClientTransport", targets: ["AsyncHTTPClientTransport"])],
+  dependencies: [
+    .package(name: "MomentsSDK", path: "../.."),
+    .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
+    .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
+  ],
+  targets: [
+    .target(
+      name: "AsyncHTTPClientTransport",
+      dependencies: [
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .testTarget(
+      name: "AsyncHTTPClientTransportTests",
+      dependencies: [
+        "AsyncHTTPClientTransport", .product(name: "TransportConformance", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+  ]
+)

@@ -1,0 +1,115 @@
+public import Foundation
+public import Streams
+
+extension Observable where Element == HTTPResponsePart {
+  /// Writes the body of an answer into a file as it comes, and gives the head when it is whole.
+  ///
+  ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
+  ///
+  /// The bytes go into a new file beside the target (0600), which takes its name, and the place of a file that had it, when
+  /// all of them are there. Where the exchange fails or is disposed, nothing is left behind, and the target is as it was.
+  ///
+  /// Fails with `httpStatus` for a status other than 200 to 299, with `tooLarge` at the first byte over the limit, and with
+  /// `cannotWrite` where the file system does not go along; the exchange is then stopped.
+  public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
+    Observable<HTTPResponseHead>.deferred {
+      let download = Download(to: file, limit: limit)
+      let parts = self.compactMap { part -> HTTPResponseHead? in
+        try download.add(part)
+        return nil
+      }
+      return parts.concat(.deferred { .just(try download.finish()) }).do(onDispose: download.discard)
+    }
+  }
+}
+
+/// A file that is being written.
+private final class Download: Sendable {
+  private struct State {
+    var head: HTTPResponseHead?
+    var handle: FileHandle?
+    var count = 0
+    var isDiscarded = false
+  }
+
+  private let target: URL
+  private let part: URL
+  private let limit: Int
+  private let state = Locked(State())
+
+  init(to target: URL, limit: Int) {
+    self.target = target
+    self.limit = limit
+    let name = ".\(target.lastPathComponent).\(UInt64.random(in: .min ... .max)).part"
+    part = target.deletingLastPathComponent().appending(path: name)
+  }
+
+  func add(_ responsePart: HTTPResponsePart) throws(RequestError) {
+    switch responsePart {
+    case .head(let head):
+      guard head.isSuccess else {
+        throw RequestError(.httpStatus, "The server answered with status \(head.status).", status: head.status)
+      }
+      try open(head)
+    case .body(let piece):
+      try write(piece)
+    }
+  }
+
+  private func open(_ head: HTTPResponseHead) throws(RequestError) {
+    let descriptor = part.path(percentEncoded: false).withCString { path in
+      Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    }
+    guard descriptor >= 0 else { throw failure(SystemError.last) }
+    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+    let isDiscarded = state.withLock { state in
+      state.head = head
+      if !state.isDiscarded { state.handle = handle }
+      return state.isDiscarded
+    }
+    if isDiscarded { discard() }
+  }
+
+  private func write(_ piece: Data) throws(RequestError) {
+    let (handle, isWithinLimit) = state.withLock { state in
+      let isWithinLimit = piece.count <= limit - state.count
+      state.count += piece.count
+      return (state.handle, isWithinLimit)
+    }
+    guard isWithinLimit else {
+      throw RequestError(.tooLarge, "The answer is larger than \(limit) bytes: raise the limit.")
+    }
+    do { try handle?.write(contentsOf: piece) } catch { throw failure(error) }
+  }
+
+  func finish() throws(RequestError) -> HTTPResponseHead {
+    let (head, handle) = state.withLock { state in
+      let result = (state.head, state.handle)
+      state.handle = nil
+      return result
+    }
+    guard let head, let handle else {
+      throw RequestError(.badResponse, "The transport gave an answer without a head.")
+    }
+    do { try handle.close() } catch { throw failure(error) }
+    let result = part.path(percentEncoded: false).withCString { part in
+      target.path(percentEncoded: false).withCString { Foundation.rename(part, $0) }
+    }
+    guard result == 0 else { throw failure(SystemError.last) }
+    return head
+  }
+
+  /// Removes what was written, unless it has taken the target's place.
+  func discard() {
+    let hasBegun = state.withLock { state in
+      state.handle = nil
+      state.isDiscarded = true
+      return state.head != nil
+    }
+    if hasBegun { unlink(part.path(percentEncoded: false)) }
+  }
+
+  private func failure(_ error: any Error) -> RequestError {
+    RequestError(.cannotWrite, "'\(target.path(percentEncoded: false))' cannot be written: \(error).", cause: error)
+  }
+}

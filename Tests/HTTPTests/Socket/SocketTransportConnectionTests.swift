@@ -1,0 +1,157 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+/// What becomes of connections between requests, and how they are made.
+@Suite struct SocketTransportConnectionTests {
+  private func transport(_ change: (inout SocketTransport.Configuration) -> Void) -> SocketTransport {
+    var configuration = SocketTransport.Configuration()
+    change(&configuration)
+    return SocketTransport(configuration: configuration)
+  }
+
+  @Test func `a connection that has been idle for long enough is closed`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = transport { $0.idleTime = .milliseconds(200) }
+    let start = ContinuousClock.now
+    _ = try await transport.response(to: .to(server))
+    let end = try await server.waitForClientToClose()
+    #expect(end - start >= .milliseconds(200))
+    #expect(end - start < .milliseconds(600))
+  }
+
+  @Test func `a connection is closed a second before the server would`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("Keep-Alive", "timeout=1")]) })
+    let transport = SocketTransport()
+    _ = try await transport.response(to: .to(server))
+    try await server.waitForClientToClose(within: .seconds(1))
+  }
+
+  @Test func `whoever measures is told whether a connection was used before`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    let reuses = Monitor<[Bool]>([])
+    var request = try HTTPRequest.to(server)
+    request.onConnected = { isReused in reuses.update { $0.append(isReused) } }
+    for count in 1...3 {
+      _ = try await transport.response(to: request)
+      try await reuses.wait { $0.count == count }
+    }
+    #expect(reuses.value == [false, true, true])
+  }
+
+  @Test func `no more connections are made than allowed, and all requests are answered`() async throws {
+    let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
+    let transport = transport { $0.maximumConnectionsPerOrigin = 2 }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<100 {
+        group.addTask { _ = try await transport.response(to: .to(server, "\(number)")) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(server.log.value.connections.count == 2)
+  }
+
+  @Test func `servers share the connections that there may be in all`() async throws {
+    let servers = try (0..<4).map { _ in try ScriptedServer(.answering { RawResponse(body: $0.target) }) }
+    let transport = transport { $0.maximumConnections = 2 }
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      for number in 0..<200 {
+        group.addTask { _ = try await transport.response(to: .to(servers[number % 4], "\(number)")) }
+      }
+      try await group.waitForAll()
+    }
+    #expect(servers.map(\.requests.count) == [50, 50, 50, 50])
+  }
+
+  @Test func `a name with several addresses is reached at the one that answers`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let url = try #require(URL(string: "http://localhost:\(server.port)/"))
+    let response = try await SocketTransport().response(to: HTTPRequest(method: .get, url: url))
+    #expect(response.head.isSuccess)
+  }
+
+  @Test func `an answer that comes before the whole request is given, and the connection not used again`() async throws
+  {
+    let server = try ScriptedServer(
+      [.readHead, .send(RawResponse(413, body: "too much")), .waitForClientToClose], .answering { _ in RawResponse() })
+    let transport = SocketTransport()
+    let request = try HTTPRequest(method: .post, url: server.url, body: Data(count: 32 << 20))
+    #expect(try await transport.response(to: request).head.status == 413)
+    #expect(try await transport.response(to: .to(server)).head.status == 200)
+  }
+
+  @Test func `a server behind a Unix domain socket is reached by its path`() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).sock").path(percentEncoded: false)
+    let server = try UnixServer(path: path, answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello")
+    let transport = transport { $0.unixSocketPath = path }
+    let request = try HTTPRequest(method: .get, url: url("http://whatever.invalid/a"))
+    for _ in 0..<2 { #expect(try await transport.response(to: request).body == Data("hello".utf8)) }
+    #expect(server.heads.value.allSatisfy { $0.hasPrefix("GET /a HTTP/1.1\r\nHost: whatever.invalid\r\n") })
+    let nowhere = self.transport { $0.unixSocketPath = path + ".not" }
+    #expect(await nowhere.kindOfError(for: request) == .cannotConnect)
+    let tooLong = self.transport { $0.unixSocketPath = String(repeating: "x", count: 300) }
+    #expect(await tooLong.kindOfError(for: request) == .cannotConnect)
+  }
+
+  @Test func `a request after the shutdown is refused`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    _ = try await transport.response(to: .to(server))
+    await transport.shutdown()
+    await transport.shutdown()
+    try await server.waitForClientToClose()
+    #expect(await transport.kindOfError(for: try .to(server)) == .cannotConnect)
+  }
+
+  @Test func `callbacks never come on the loop's thread`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let names = Monitor<[String]>([])
+    let note: @Sendable () -> Void = { names.update { $0.append(Thread.current.name ?? "") } }
+    for url in [server.url, try url("http://no-such-host.invalid/")] {
+      let request = try HTTPRequest(method: .get, url: url)
+      _ = SocketTransport().send(request).subscribe(
+        onNext: { _ in note() }, onError: { _ in note() }, onCompleted: note, onDisposed: note)
+    }
+    try await names.wait { $0.count == 6 }
+    #expect(!names.value.contains("SocketTransport"))
+  }
+}
+
+/// Answers every request on a Unix domain socket with the same bytes.
+private final class UnixServer: Sendable {
+  let heads = Monitor<[String]>([])
+  private let path: String
+
+  init(path: String, answer: String) throws {
+    self.path = path
+    let listener = try Socket.open(family: AF_UNIX)
+    _ = fcntl(listener.descriptor, F_SETFL, 0)
+    let address = try #require(SocketAddress(unixPath: path))
+    try #require(address.withPointer { bind(listener.descriptor, $0, $1) } == 0)
+    try #require(listen(listener.descriptor, 8) == 0)
+    Thread.detachNewThread { [heads] in
+      while true {
+        let client = accept(listener.descriptor, nil, nil)
+        guard client >= 0 else { return }
+        Thread.detachNewThread {
+          var buffer = [UInt8](repeating: 0, count: 4096)
+          while true {
+            let count = recv(client, &buffer, buffer.count, 0)
+            guard count > 0 else { break }
+            heads.update { $0.append(String(decoding: buffer[..<count], as: UTF8.self)) }
+            _ = send(client, answer, answer.utf8.count, Int32(MSG_NOSIGNAL))
+          }
+          close(client)
+        }
+      }
+    }
+  }
+
+  deinit {
+    unlink(path)
+  }
+}

@@ -1,0 +1,81 @@
+import Foundation
+import HTTP
+import NetworkingTesting
+import Streams
+import TestSupport
+import Testing
+
+@Suite struct DownloadTests {
+  private let folder: URL
+  private let file: URL
+  private let transport = SocketTransport()
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appending(path: "DownloadTests.\(UUID())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    file = folder.appending(path: "the file")
+  }
+
+  private func download(_ server: ScriptedServer, upTo limit: Int = .max) throws -> Observable<HTTPResponseHead> {
+    let request = try HTTPRequest(method: .get, url: server.url, timeouts: HTTPTimeouts(total: .seconds(10)))
+    return transport.send(request).download(to: file, upTo: limit)
+  }
+
+  private var contents: [String] {
+    get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) }
+  }
+
+  @Test func `the body is in the file, which has replaced the one before, and nobody else may read it`() async throws {
+    try Data("old".utf8).write(to: file)
+    let body = String(repeating: "0123456789", count: 300_000)
+    let server = try ScriptedServer(.answering { _ in RawResponse(201, body: body) })
+    #expect(try await download(server).value.status == 201)
+    #expect(try Data(contentsOf: file) == Data(body.utf8))
+    #expect(try contents == ["the file"])
+    let attributes = try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))
+    #expect(attributes[.posixPermissions] as? Int == 0o600)
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test(arguments: [
+    (ScriptedServer.Fault.truncatedContentLength, RequestError.Kind.connectionLost), (.resetInBody, .connectionLost),
+    (.truncatedChunked, .connectionLost), (.endlessBody, .tooLarge),
+  ])
+  func `an answer that fails leaves nothing behind, and the file as it was`(
+    fault: ScriptedServer.Fault, kind: RequestError.Kind
+  ) async throws {
+    try Data("old".utf8).write(to: file)
+    let server = try ScriptedServer(fault)
+    #expect(try await download(server, upTo: 1 << 20).failure?.kind == kind)
+    #expect(try Data(contentsOf: file) == Data("old".utf8))
+    #expect(try contents == ["the file"])
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test func `an answer that is no success is not written`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(404, body: "nothing here") })
+    let error = try await download(server).failure
+    #expect(error?.kind == .httpStatus)
+    #expect(error?.status == 404)
+    #expect(try contents == [])
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test func `disposing in the middle removes what was written`() async throws {
+    let server = try ScriptedServer(.neverFinishing)
+    let disposed = Latch()
+    let subscription = try download(server).subscribe(onDisposed: { disposed.open() })
+    while try contents.isEmpty { await Task.yield() }
+    subscription.dispose()
+    try await disposed.wait()
+    #expect(try contents == [])
+    try await server.waitForClientToClose()
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test func `a folder that is not there is an error of its own`() async throws {
+    try FileManager.default.removeItem(at: folder)
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    #expect(try await download(server).failure?.kind == .cannotWrite)
+  }
+}
