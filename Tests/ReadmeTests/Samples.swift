@@ -77,6 +77,18 @@ enum Samples {
     return client
   }
 
+  static func resilientClient(endpoint: URL, tokens: any TokenProvider) throws -> APIClient {
+    let client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
+    return client
+  }
+
+  static func trustingClient(endpoint: URL) throws -> APIClient {
+    var configuration = SocketTransport.Configuration()
+    configuration.tls.trust = .systemAnd(.file("company-ca.pem"))
+    let client = try APIClient(baseURL: endpoint, transport: SocketTransport(configuration: configuration))
+    return client
+  }
+
   static func user(on client: APIClient) async throws -> GraphQLResponse<GetUser.ResponseData> {
     let response = try await GetUser(variables: .init(id: "0")).post(on: client).value
     print(response.data?.node?.name ?? "nobody", response.errors)
