@@ -73,7 +73,7 @@ struct Comparison {
     print(
       "| \(row.title) | ratio | \(rate.formatted(2)) of \(row.rateFloor.formatted(1)) | | "
         + "| \(processor.formatted(2)) of \(row.processorFloor.formatted(2)) | \(isReached ? "" : "MISSED") |")
-    fflush(stdout)
+    fflush(nil)
     return isReached
   }
 

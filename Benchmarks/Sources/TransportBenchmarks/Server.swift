@@ -27,7 +27,7 @@ enum Server {
       }
     }.bind(host: "127.0.0.1", port: 0).wait()
     print("\(plain.localAddress?.port ?? 0) \(secure.localAddress?.port ?? 0)")
-    fflush(stdout)
+    fflush(nil)
     // Ends with the process that started it.
     while readLine() != nil {}
   }
