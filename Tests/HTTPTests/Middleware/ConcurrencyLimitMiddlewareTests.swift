@@ -2,7 +2,7 @@ import HTTP
 import NetworkingTesting
 import Streams
 import StreamsTesting
-import Synchronization
+import TestSupport
 import Testing
 
 @Suite("The limit of concurrent requests")
@@ -95,17 +95,17 @@ struct ConcurrencyLimitMiddlewareTests {
 
   @Test func `under 8 threads no place is lost, and the limit holds`() async throws {
     let limit = ConcurrencyLimitMiddleware(4, queueLimit: 100_000)
-    let counts = Mutex((now: 0, most: 0))
+    let counts = Monitor((now: 0, most: 0))
     let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { _ in
       .create { observer in
-        counts.withLock { counts in
+        counts.update { counts in
           counts.now += 1
           counts.most = max(counts.most, counts.now)
         }
         let job = ConcurrentScheduler().schedule { observer.onCompleted() }
         return Disposables.create {
           job.dispose()
-          counts.withLock { $0.now -= 1 }
+          counts.update { $0.now -= 1 }
         }
       }
     }
@@ -124,8 +124,9 @@ struct ConcurrencyLimitMiddlewareTests {
         }
       }
     }
-    #expect(counts.withLock { $0.now } == 0)
-    #expect((1...4).contains(counts.withLock { $0.most }))
+    // A teardown comes after the end that a task waits for.
+    try await counts.wait(for: "the last teardown") { $0.now == 0 }
+    #expect((1...4).contains(counts.value.most))
     _ = try? await limit.intercept(request, next: next).value
   }
 }
