@@ -58,14 +58,13 @@ public struct APIClient: Sendable {
     self.interceptors = interceptors
     self.timeouts = timeouts
     self.allowsCleartext = allowsCleartext
-    try baseURL.checkForHTTP()
-    try checkCleartext(baseURL)
+    try checkCleartext(HTTPTarget(baseURL))
   }
 
-  private func checkCleartext(_ url: URL) throws(RequestError) {
-    guard url.scheme?.lowercased() == "https" || url.isLoopback || allowsCleartext else {
+  private func checkCleartext(_ target: HTTPTarget) throws(RequestError) {
+    guard target.isSecure || target.isLoopback || allowsCleartext else {
       throw RequestError(
-        .invalidRequest, "'\(url.shownSafely)' would send everything in clear text: use https, or allow it.")
+        .invalidRequest, "'\(target.url.shownSafely)' would send everything in clear text: use https, or allow it.")
     }
   }
 }
@@ -120,7 +119,7 @@ extension APIClient {
     do {
       var request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
-      try checkCleartext(request.url)
+      try checkCleartext(request.target)
       return request
     } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
