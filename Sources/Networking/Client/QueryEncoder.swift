@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 
 /// Turns flat parameters into the `name=value` pairs of a query or a form, by way of their JSON form.
 enum QueryEncoder {

@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// The members of an answer as they came: data that does not fit is an error only where the errors leave it to count.
 struct GraphQLEnvelope<ResponseData: Decodable & Sendable>: Decodable {

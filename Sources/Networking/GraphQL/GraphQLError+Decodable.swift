@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 extension GraphQLError: Decodable {
   private enum CodingKeys: String, CodingKey {

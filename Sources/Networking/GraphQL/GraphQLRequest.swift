@@ -1,3 +1,5 @@
+public import JSON
+
 /// The body of a GraphQL request (GraphQL over HTTP, section 5.1).
 public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendable {
   /// The document.

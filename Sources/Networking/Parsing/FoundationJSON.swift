@@ -1,4 +1,5 @@
 public import Foundation
+import JSON
 
 /// Reads and writes JSON by Foundation's `JSONDecoder` and `JSONEncoder`, with dates as GraphQL's `DateTime` scalars have them.
 ///

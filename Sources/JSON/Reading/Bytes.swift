@@ -1,0 +1,54 @@
+#if canImport(Glibc)
+  public import Glibc
+#elseif canImport(Musl)
+  public import Musl
+#else
+  public import Darwin
+#endif
+
+/// Whether as many bytes are equal; both places must hold that many.
+@inlinable @inline(__always)
+func bytesAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+  memcmp(left, right, count) == 0
+}
+
+extension UInt64 {
+  /// A byte in each of the eight places.
+  @inlinable @inline(__always)
+  init(repeating byte: UInt8) {
+    self = 0x0101_0101_0101_0101 &* UInt64(byte)
+  }
+
+  /// Eight bytes, the first of them in the lowest place.
+  @inlinable @inline(__always)
+  init(bytesAt pointer: UnsafePointer<UInt8>) {
+    self.init(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt64.self))
+  }
+
+  /// Marks, by the highest bit of its place, the first of the eight bytes that is a quote, a backslash, a control byte,
+  /// or outside of ASCII; the marks above the first mean nothing. Zero where there is no such byte.
+  ///
+  /// `byte - c` has its highest bit set where byte < c (for bytes below 0x80), and what it borrows reaches higher
+  /// places alone.
+  @inlinable @inline(__always)
+  var firstSpecialInString: UInt64 {
+    let quotes = (self ^ UInt64(repeating: UInt8(ascii: "\""))) &- UInt64(repeating: 1)
+    let backslashes = (self ^ UInt64(repeating: UInt8(ascii: "\\"))) &- UInt64(repeating: 1)
+    let controls = self &- UInt64(repeating: 0x20)
+    return (quotes | backslashes | controls | self) & UInt64(repeating: 0x80)
+  }
+}
+
+extension UInt64 {
+  /// Marks, by the highest bit of its place, the first of the eight bytes that a text of JSON must escape: a quote, a
+  /// backslash or a control byte. Zero where there is no such byte.
+  @inline(__always)
+  var firstEscapedInString: UInt64 {
+    let quotes = self ^ UInt64(repeating: UInt8(ascii: "\""))
+    let backslashes = self ^ UInt64(repeating: UInt8(ascii: "\\"))
+    let ones = UInt64(repeating: 1)
+    return
+      ((quotes &- ones) & ~quotes | (backslashes &- ones) & ~backslashes | (self &- UInt64(repeating: 0x20)) & ~self)
+      & UInt64(repeating: 0x80)
+  }
+}
