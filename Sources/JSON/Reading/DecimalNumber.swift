@@ -1,4 +1,5 @@
 /// A number as its digits: `mantissa` times 10 to the power of `exponent`.
+@usableFromInline
 struct DecimalNumber {
   var isNegative = false
   var mantissa: UInt64 = 0
@@ -22,6 +23,7 @@ struct DecimalNumber {
   }
 
   /// The number as a whole number, where it is one and fits: 1.0 and 1e2 are.
+  @usableFromInline
   func whole<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     guard mantissa != 0 else { return 0 }
     guard !isCut, (-20...20).contains(exponent) else { return nil }

@@ -5,6 +5,19 @@ extension JSONReader {
   public mutating func readInteger<Value: FixedWidthInteger>(
     _ type: Value.Type = Value.self
   ) throws(JSONError) -> Value {
+    if let value = takePlainInteger(Value.self) { return value }
+    guard try nextKind() == .number else { throw mismatch("a whole number") }
+    let first = position
+    guard let value = try scanNumber().whole(Value.self) else {
+      position = first
+      throw outOfRange("a whole number that fits \(Value.self)")
+    }
+    return value
+  }
+
+  /// Reads a whole number without fraction or exponent that fits; otherwise nothing is taken.
+  @inlinable @inline(__always)
+  mutating func takePlainInteger<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     let isNegative = peek() == UInt8(ascii: "-")
     let digits = position + (isNegative ? 1 : 0)
     var digit = digits
@@ -22,7 +35,7 @@ extension JSONReader {
       position = digit
       return value
     }
-    return try readOtherInteger()
+    return nil
   }
 
   @inlinable @inline(__always)
@@ -30,15 +43,17 @@ extension JSONReader {
     byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
   }
 
-  @usableFromInline @inline(never)
-  mutating func readOtherInteger<Value: FixedWidthInteger>() throws(JSONError) -> Value {
-    guard try nextKind() == .number else { throw mismatch("a whole number") }
+  /// Reads a number that was checked before, as a whole one; `nil` where it is none or does not fit.
+  mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws(JSONError) -> Value? {
+    if let value = takePlainInteger(type) { return value }
+    return try scanNumber().whole(type)
+  }
+
+  /// Reads a number that was checked before; `nil` where it does not fit.
+  mutating func double() throws(JSONError) -> Double? {
     let first = position
-    let number = try scanNumber()
-    guard let value = number.whole(Value.self) else {
-      position = first
-      throw outOfRange("a whole number that fits \(Value.self)")
-    }
+    if let value = try scanNumber().exactDouble { return value }
+    guard let value = Double(text(from: first)), value.isFinite else { return nil }
     return value
   }
 
@@ -46,8 +61,7 @@ extension JSONReader {
   public mutating func readDouble() throws(JSONError) -> Double {
     guard try nextKind() == .number else { throw mismatch("a number") }
     let first = position
-    if let value = try scanNumber().exactDouble { return value }
-    guard let value = Double(text(from: first)), value.isFinite else {
+    guard let value = try double() else {
       position = first
       throw outOfRange("a number that fits Double")
     }
@@ -79,6 +93,7 @@ extension JSONReader {
   }
 
   /// Passes a number (RFC 8259, section 6), and gives its digits.
+  @usableFromInline
   mutating func scanNumber() throws(JSONError) -> DecimalNumber {
     var number = DecimalNumber()
     if take("-") { number.isNegative = true }

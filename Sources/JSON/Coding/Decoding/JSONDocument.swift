@@ -1,0 +1,87 @@
+import Foundation
+
+/// A text that is being decoded: its bytes, its tape, and how to decode.
+final class JSONDocument {
+  let tape: ContiguousArray<Tape.Token>
+  let options: JSONCoder.Options
+  private(set) var bytes: UnsafeBufferPointer<UInt8>
+  private var ways: [ObjectIdentifier: DecodingWay] = [:]
+  private var ownsBytes = false
+
+  init(tape: Tape, bytes: UnsafeBufferPointer<UInt8>, options: JSONCoder.Options) {
+    self.tape = tape.tokens
+    self.bytes = bytes
+    self.options = options
+  }
+
+  deinit {
+    if ownsBytes { bytes.deallocate() }
+  }
+
+  /// Copies the bytes, for decoders that somebody keeps after the bytes were given back.
+  func keepBytes() {
+    let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+    _ = copy.initialize(from: bytes)
+    bytes = UnsafeBufferPointer(copy)
+    ownsBytes = true
+  }
+
+  /// How values of a type are read.
+  @inline(__always)
+  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay {
+    if let way = ways[ObjectIdentifier(type)] { return way }
+    let way = DecodingWay(type, options: options)
+    ways[ObjectIdentifier(type)] = way
+    return way
+  }
+
+  /// The bytes of a text or a number.
+  @inline(__always)
+  func bytes(of token: Tape.Token) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(rebasing: bytes[Int(token.offset)..<Int(token.offset) + Int(token.count)])
+  }
+
+  /// The text of a token that is one.
+  @inline(__always)
+  func string(_ token: Tape.Token) -> String {
+    let bytes = bytes(of: token)
+    if token.kind == .escapedString, let start = bytes.baseAddress {
+      return Escapes.string(from: start, count: bytes.count)
+    }
+    return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: token.isASCII))
+  }
+
+  /// Lends a reader that stands at a token's first byte.
+  func reading<Value>(
+    _ token: Tape.Token, _ body: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value {
+    guard let start = bytes.baseAddress else { throw .empty }
+    var reader = JSONReader(start: start, count: bytes.count)
+    let isText = token.kind == .string || token.kind == .escapedString
+    reader.position = start + (Int(token.offset) - (isText ? 1 : 0))
+    return try body(&reader)
+  }
+
+  /// The value of a member; the last of equal keys counts. `members` is the place of the object on the tape.
+  func value(of key: String, in members: Int) -> Int? {
+    var key = key
+    return key.withUTF8 { key in
+      let hash = Tape.hash(key)
+      var found: Int?
+      var place = members + 1
+      for _ in 0..<tape[members].count {
+        let token = tape[place]
+        if token.next == hash, isEqual(token, key) { found = place + 1 }
+        place = Int(tape[place + 1].next)
+      }
+      return found
+    }
+  }
+
+  private func isEqual(_ token: Tape.Token, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
+    guard Int(token.count) == key.count else { return false }
+    guard let left = bytes(of: token).baseAddress, let right = key.baseAddress else { return true }
+    return bytesAreEqual(left, right, key.count)
+  }
+}

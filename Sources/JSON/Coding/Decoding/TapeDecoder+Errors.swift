@@ -1,0 +1,40 @@
+extension TapeDecoder {
+  func context(_ description: String, step: Step?) -> DecodingError.Context {
+    let last: [any CodingKey] = step.flatMap { key(of: $0) }.map { [$0] } ?? []
+    return DecodingError.Context(codingPath: codingPath + last, debugDescription: description)
+  }
+
+  /// The error for a value of another kind.
+  func mismatch(_ type: Any.Type, _ expected: String, at place: Int, step: Step?) -> DecodingError {
+    let token = document.tape[place]
+    let context = context("Expected \(expected), found \(token.kind.name) at byte \(token.offset).", step: step)
+    return token.kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+
+  /// The error for a value of the right kind that its type refuses.
+  func corrupted(_ description: String, at place: Int, step: Step?) -> DecodingError {
+    .dataCorrupted(context(description, step: step))
+  }
+}
+
+extension DecodingError {
+  /// The error of a reader as decoders have it.
+  init(_ error: JSONError, type: Any.Type) {
+    var path: [any CodingKey] = error.path.map {
+      switch $0 {
+      case .key(let key): JSONKey(stringValue: key)
+      case .index(let index): JSONKey(intValue: index)
+      }
+    }
+    let missing = path.last
+    if case .missing = error.kind { path.removeLast() }
+    let context = Context(codingPath: path, debugDescription: error.description, underlyingError: error)
+    self =
+      switch error.kind {
+      case .missing(let key): .keyNotFound(missing ?? JSONKey(stringValue: key), context)
+      case .mismatch(.null): .valueNotFound(type, context)
+      case .mismatch: .typeMismatch(type, context)
+      case .malformed, .tooDeep, .outOfRange, .invalid: .dataCorrupted(context)
+      }
+  }
+}

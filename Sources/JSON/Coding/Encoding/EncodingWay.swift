@@ -1,0 +1,48 @@
+import Foundation
+
+/// How values of a type are written.
+enum EncodingWay {
+  /// By itself, into the bytes.
+  case direct
+  /// By its `Encodable` conformance.
+  case generic
+  /// As an object whose keys are data, not names: sorted, and no key strategy is for them.
+  case dictionary
+  /// By the options.
+  case date, data
+  /// As a text or a number, whatever its own conformance does.
+  case url, decimal
+
+  init<Value: Encodable>(_ type: Value.Type, options: JSONCoder.Options) {
+    if type == Date.self {
+      self = .date
+    } else if type == Data.self {
+      self = .data
+    } else if type == URL.self {
+      self = .url
+    } else if type == Decimal.self {
+      self = .decimal
+    } else if options.allowsDirectWay, type is any JSONEncodable.Type {
+      self = .direct
+    } else if type is any StringKeyedMembers.Type {
+      self = .dictionary
+    } else {
+      self = .generic
+    }
+  }
+}
+
+/// A dictionary with texts for keys.
+protocol StringKeyedMembers {
+  /// Writes the members as an object, sorted by their keys.
+  func encode(by encoder: StreamEncoder) throws
+}
+
+extension Dictionary: StringKeyedMembers where Key == String, Value: Encodable {
+  func encode(by encoder: StreamEncoder) throws {
+    encoder.begin(.object)
+    for (key, value) in sorted(by: { $0.key < $1.key }) {
+      try encoder.encodeMember(value, name: key, key: JSONKey(stringValue: key))
+    }
+  }
+}

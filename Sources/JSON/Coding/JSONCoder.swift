@@ -1,0 +1,102 @@
+public import Foundation
+
+/// Reads and writes any `Codable` type as JSON, by ``JSONReader`` and ``JSONWriter``.
+///
+/// A type that is ``JSONDecodable`` or ``JSONEncodable`` as well is read and written that way, wherever it stands in a
+/// value, unless keys, dates or data are to differ from what it does by itself.
+public struct JSONCoder: Sendable {
+  /// How keys in JSON and in Swift differ.
+  public enum KeyStrategy: Sendable {
+    /// Not at all.
+    case asWritten
+    /// `snake_case` in JSON, `camelCase` in Swift, as Foundation converts them.
+    case snakeCase
+  }
+
+  /// How dates are written.
+  public enum DateStrategy: Sendable {
+    /// As text, as ``Foundation/Date/init(iso8601:)`` has it.
+    case iso8601
+    /// As a number of seconds since 1970.
+    case secondsSince1970
+    /// As a number of milliseconds since 1970.
+    case millisecondsSince1970
+    /// As `Date` itself does: a number of seconds since 2001.
+    case deferredToDate
+  }
+
+  /// How data are written.
+  public enum DataStrategy: Sendable {
+    /// As text in Base64.
+    case base64
+    /// As `Data` itself does: an array of numbers.
+    case deferredToData
+  }
+
+  struct Options: Sendable {
+    var keys: KeyStrategy
+    var dates: DateStrategy
+    var data: DataStrategy
+    var userInfo: [CodingUserInfoKey: any Sendable]
+
+    /// Whether types that read and write themselves do what the options say.
+    var allowsDirectWay: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
+  }
+
+  let options: Options
+
+  /// Takes how keys, dates and data are written, and what `Codable` implementations find in their `userInfo`.
+  public init(
+    keys: KeyStrategy = .asWritten, dates: DateStrategy = .iso8601, data: DataStrategy = .base64,
+    userInfo: [CodingUserInfoKey: any Sendable] = [:]
+  ) {
+    options = Options(keys: keys, dates: dates, data: data, userInfo: userInfo)
+  }
+
+  /// Reads a value from a JSON text in UTF-8.
+  ///
+  /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
+  /// ``JSONError`` where the reader found it. Of equal keys the last counts.
+  public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
+    if case .direct(let direct) = DecodingWay(type, options: options) {
+      let result: Result<Value?, JSONError> = Result { () throws(JSONError) in try read(direct, from: body) as? Value }
+      switch result {
+      case .success(let value?): return value
+      case .success(nil): break
+      case .failure(let error): throw DecodingError(error, type: type)
+      }
+    }
+    return try body.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Value in
+      try decode(type, from: bytes.assumingMemoryBound(to: UInt8.self))
+    }
+  }
+
+  private func read<Value: JSONDecodable>(_ type: Value.Type, from body: Data) throws(JSONError) -> Value {
+    try Value(json: body.bytes)
+  }
+
+  private func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeBufferPointer<UInt8>) throws -> Value {
+    let result: Result<Tape, JSONError> = Result { () throws(JSONError) in
+      try JSONReader.reading(bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
+        try Tape(&json)
+      }
+    }
+    let tape: Tape
+    switch result {
+    case .success(let value): tape = value
+    case .failure(let error): throw DecodingError(error, type: type)
+    }
+    var document = JSONDocument(tape: tape, bytes: bytes, options: options)
+    defer {
+      if !isKnownUniquelyReferenced(&document) { document.keepBytes() }
+    }
+    return try TapeDecoder(document: document, place: 0, parent: nil, step: .root).decodeValue(type, at: 0, step: nil)
+  }
+
+  /// Writes a value in the shortest form.
+  ///
+  /// Throws an `EncodingError` that names the path where something has no form in JSON.
+  public func encode(_ value: some Encodable) throws -> Data {
+    try StreamEncoder.encode(value, options: options)
+  }
+}
