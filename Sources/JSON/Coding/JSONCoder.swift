@@ -44,6 +44,8 @@ public struct JSONCoder: Sendable {
   }
 
   let options: Options
+  let decodingWays = SharedTypeCache<DecodingWay>()
+  let encodingWays = SharedTypeCache<EncodingWay>()
 
   /// Takes how keys, dates and data are written, and what `Codable` implementations find in their `userInfo`.
   public init(
@@ -58,12 +60,11 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
   /// ``JSONError`` where the reader found it. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    if case .direct(let direct) = DecodingWay(type, options: options) {
-      let result: Result<Value?, JSONError> = Result { () throws(JSONError) in try read(direct, from: body) as? Value }
-      switch result {
-      case .success(let value?): return value
-      case .success(nil): break
-      case .failure(let error): throw DecodingError(error, type: type)
+    if case .direct(let direct) = decodingWays.value(for: type, make: { DecodingWay(type, options: options) }) {
+      do throws(JSONError) {
+        return try read(direct, as: type, from: body)
+      } catch {
+        throw DecodingError(error, type: type)
       }
     }
     return try body.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Value in
@@ -71,22 +72,23 @@ public struct JSONCoder: Sendable {
     }
   }
 
-  private func read<Value: JSONDecodable>(_ type: Value.Type, from body: Data) throws(JSONError) -> Value {
-    try Value(json: body.bytes)
+  /// The two types are one, told from each other only at compile time: a way is kept under the type that it is for.
+  private func read<Direct: JSONDecodable, Value>(
+    _ direct: Direct.Type, as type: Value.Type, from body: Data
+  ) throws(JSONError) -> Value {
+    unsafeBitCast(try direct.init(json: body.bytes), to: type)
   }
 
   private func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeBufferPointer<UInt8>) throws -> Value {
-    let result: Result<Tape, JSONError> = Result { () throws(JSONError) in
-      try JSONReader.reading(bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
+    let tape: Tape
+    do throws(JSONError) {
+      tape = try JSONReader.reading(bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
         try Tape(&json)
       }
+    } catch {
+      throw DecodingError(error, type: type)
     }
-    let tape: Tape
-    switch result {
-    case .success(let value): tape = value
-    case .failure(let error): throw DecodingError(error, type: type)
-    }
-    var document = JSONDocument(tape: tape, bytes: bytes, options: options)
+    var document = JSONDocument(tape: tape, bytes: bytes, coder: self)
     defer {
       if !isKnownUniquelyReferenced(&document) { document.keepBytes() }
     }
@@ -97,6 +99,6 @@ public struct JSONCoder: Sendable {
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
   public func encode(_ value: some Encodable) throws -> Data {
-    try StreamEncoder.encode(value, options: options)
+    try StreamEncoder.encode(value, by: self)
   }
 }

@@ -12,6 +12,22 @@ func bytesAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, 
   memcmp(left, right, count) == 0
 }
 
+/// As ``bytesAreEqual(_:_:_:)``, for a count that is not known when compiling: faster for short ones than a call.
+func keysAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
+  guard count >= 8 else {
+    var difference: UInt8 = 0
+    for index in 0..<count { difference |= left[index] ^ right[index] }
+    return difference == 0
+  }
+  // Whole words from the front, and a last one that may overlap with the one before.
+  var index = 0
+  while index < count - 8 {
+    guard UInt64(bytesAt: left + index) == UInt64(bytesAt: right + index) else { return false }
+    index += 8
+  }
+  return UInt64(bytesAt: left + (count - 8)) == UInt64(bytesAt: right + (count - 8))
+}
+
 extension UInt64 {
   /// A byte in each of the eight places.
   @inlinable @inline(__always)

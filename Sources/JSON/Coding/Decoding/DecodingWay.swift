@@ -1,11 +1,17 @@
 import Foundation
 
 /// How values of a type are read.
-enum DecodingWay {
+///
+/// Unchecked, as it holds metatypes, which never change; whoever asks for a type's way has that type's conformances.
+enum DecodingWay: @unchecked Sendable {
   /// By itself, from the bytes.
   case direct(any JSONDecodable.Type)
   /// By its `Decodable` conformance.
   case generic
+  /// As an array of texts, which is common.
+  case strings
+  /// As an array, one element after the other.
+  case array(any ArrayOfDecodables.Type)
   /// As an object whose keys are data, not names: no key strategy is for them.
   case dictionary(any StringKeyedDictionary.Type)
   /// By the options.
@@ -22,13 +28,41 @@ enum DecodingWay {
       self = .url
     } else if type == Decimal.self {
       self = .decimal
+    } else if type == [String].self {
+      self = .strings
     } else if options.allowsDirectWay, let direct = type as? any JSONDecodable.Type {
       self = .direct(direct)
+    } else if let array = type as? any ArrayOfDecodables.Type {
+      self = .array(array)
     } else if let dictionary = type as? any StringKeyedDictionary.Type {
       self = .dictionary(dictionary)
     } else {
       self = .generic
     }
+  }
+}
+
+/// An array whose elements can be decoded.
+protocol ArrayOfDecodables {
+  /// Reads the elements of an array.
+  static func decode(from decoder: TapeDecoder) throws -> Self
+}
+
+extension Array: ArrayOfDecodables where Element: Decodable {
+  static func decode(from decoder: TapeDecoder) throws -> [Element] {
+    guard decoder.token.kind == .array else {
+      throw decoder.mismatch([Element].self, "an array", at: decoder.place, step: nil)
+    }
+    let count = Int(decoder.token.count)
+    var elements: [Element] = []
+    // What a text claims to hold is not taken on trust for more than this.
+    elements.reserveCapacity(Swift.min(count, 1024))
+    var place = decoder.place + 1
+    for index in 0..<count {
+      elements.append(try decoder.decodeValue(Element.self, at: place, step: .element(index)))
+      place = Int(decoder.document.tape[place].next)
+    }
+    return elements
   }
 }
 
@@ -40,9 +74,11 @@ protocol StringKeyedDictionary {
 
 extension Dictionary: StringKeyedDictionary where Key == String, Value: Decodable {
   static func decode(from decoder: TapeDecoder) throws -> [String: Value] {
-    let members = try decoder.members(for: [String: Value].self)
-    var result = Self(minimumCapacity: members.count)
-    for member in members {
+    guard decoder.token.kind == .object else {
+      throw decoder.mismatch([String: Value].self, "an object", at: decoder.place, step: nil)
+    }
+    var result: Self = [:]
+    for member in decoder.members {
       let key = decoder.document.string(decoder.document.tape[member])
       result[key] = try decoder.decodeValue(Value.self, at: member + 1, step: .member(member))
     }

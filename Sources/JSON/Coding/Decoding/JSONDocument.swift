@@ -2,16 +2,18 @@ import Foundation
 
 /// A text that is being decoded: its bytes, its tape, and how to decode.
 final class JSONDocument {
-  let tape: ContiguousArray<Tape.Token>
+  let tape: Tape
   let options: JSONCoder.Options
   private(set) var bytes: UnsafeBufferPointer<UInt8>
-  private var ways: [ObjectIdentifier: DecodingWay] = [:]
   private var ownsBytes = false
+  private let ways: SharedTypeCache<DecodingWay>
+  private var knownWays = TypeCache<DecodingWay>()
 
-  init(tape: Tape, bytes: UnsafeBufferPointer<UInt8>, options: JSONCoder.Options) {
-    self.tape = tape.tokens
+  init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
+    self.tape = tape
     self.bytes = bytes
-    self.options = options
+    options = coder.options
+    ways = coder.decodingWays
   }
 
   deinit {
@@ -29,16 +31,16 @@ final class JSONDocument {
   /// How values of a type are read.
   @inline(__always)
   func way<Value: Decodable>(of type: Value.Type) -> DecodingWay {
-    if let way = ways[ObjectIdentifier(type)] { return way }
-    let way = DecodingWay(type, options: options)
-    ways[ObjectIdentifier(type)] = way
+    if let way = knownWays[type] { return way }
+    let way = ways.value(for: type) { DecodingWay(type, options: options) }
+    knownWays[type] = way
     return way
   }
 
   /// The bytes of a text or a number.
   @inline(__always)
   func bytes(of token: Tape.Token) -> UnsafeBufferPointer<UInt8> {
-    UnsafeBufferPointer(rebasing: bytes[Int(token.offset)..<Int(token.offset) + Int(token.count)])
+    UnsafeBufferPointer(start: bytes.baseAddress.map { $0 + Int(token.offset) }, count: Int(token.count))
   }
 
   /// The text of a token that is one.
@@ -82,6 +84,6 @@ final class JSONDocument {
     if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
     guard Int(token.count) == key.count else { return false }
     guard let left = bytes(of: token).baseAddress, let right = key.baseAddress else { return true }
-    return bytesAreEqual(left, right, key.count)
+    return keysAreEqual(left, right, key.count)
   }
 }

@@ -1,7 +1,8 @@
 /// A JSON text, checked once and cut into tokens, for decoders that ask for its values in an order of their own.
 ///
-/// An array or object is followed by its elements, or by its keys and values in turn.
-struct Tape {
+/// An array or object is followed by its elements, or by its keys and values in turn. Every place that a token names is
+/// on the tape, and every offset in the text.
+struct Tape: ~Copyable {
   /// A value or a key.
   struct Token {
     enum Kind: UInt8 {
@@ -19,74 +20,114 @@ struct Tape {
     var next: UInt32
   }
 
-  private(set) var tokens: ContiguousArray<Token> = []
-  /// The arrays and objects that are open while the tape is made.
-  private var open: [Int] = []
+  private var tokens: UnsafeMutablePointer<Token>
+  private var capacity: Int
+  private var count = 0
 
   /// Cuts a whole text.
   init(_ json: inout JSONReader) throws(JSONError) {
-    let count = json.end - json.start
-    guard count <= UInt32.max else { throw json.invalid("less than 4 GiB") }
-    tokens.reserveCapacity(count / 12 + 8)
+    let length = json.end - json.start
+    capacity = length / 12 + 8
+    tokens = .allocate(capacity: capacity)
+    guard length < UInt32.max else { throw json.invalid("less than 4 GiB") }
+    // The innermost open array or object, whose `next` is the place of the one around it, and 1 more, until it closes.
+    var container = -1
+    var isObject = false
     repeat {
-      if let container = open.last {
-        let isObject = tokens[container].kind == .object
-        guard try isObject ? json.nextKey() : json.nextElement() else {
-          tokens[container].next = UInt32(truncatingIfNeeded: tokens.count)
-          open.removeLast()
-          continue
-        }
-        tokens[container].count += 1
-        if isObject { appendKey(of: json) }
+      let place = count
+      let kind = try appendValue(of: &json, around: container)
+      if kind == .object || kind == .array {
+        container = place
+        isObject = kind == .object
       }
-      try appendValue(of: &json)
-    } while !open.isEmpty
+      while container >= 0 {
+        if try isObject ? json.nextKey() : json.nextElement() {
+          tokens[container].count += 1
+          if isObject { appendKey(of: json) }
+          break
+        }
+        let around = Int(tokens[container].next) - 1
+        tokens[container].next = UInt32(truncatingIfNeeded: count)
+        container = around
+        isObject = around >= 0 && tokens[around].kind == .object
+      }
+    } while container >= 0
   }
 
+  deinit { tokens.deallocate() }
+
+  /// The token at a place, which another token has named.
+  subscript(place: Int) -> Token {
+    @inline(__always)
+    get { tokens[place] }
+  }
+
+  @inline(__always)
+  private mutating func append(_ token: Token) {
+    if count == capacity { grow() }
+    (tokens + count).initialize(to: token)
+    count += 1
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Token>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: tokens, count: count)
+    tokens.deallocate()
+    tokens = larger
+    capacity *= 2
+  }
+
+  @inline(__always)
   private mutating func appendKey(of json: borrowing JSONReader) {
+    let isEscaped = json.keyShape.hasEscapes
     let bytes = UnsafeBufferPointer(start: json.keyStart, count: json.keyCount)
-    let hash = json.keyShape.hasEscapes ? Self.hash(json.key) : Self.hash(bytes)
-    tokens.append(
+    append(
       Token(
-        kind: json.keyShape.hasEscapes ? .escapedString : .string, isASCII: json.keyShape.isASCII,
+        kind: isEscaped ? .escapedString : .string, isASCII: json.keyShape.isASCII,
         offset: UInt32(truncatingIfNeeded: json.keyStart - json.start),
-        count: UInt32(truncatingIfNeeded: json.keyCount),
-        next: hash))
+        count: UInt32(truncatingIfNeeded: json.keyCount), next: isEscaped ? Self.hash(json.key) : Self.hash(bytes)))
   }
 
-  private mutating func appendValue(of json: inout JSONReader) throws(JSONError) {
+  @inline(__always)
+  private mutating func appendValue(
+    of json: inout JSONReader, around container: Int
+  ) throws(JSONError) -> JSONReader.Kind {
     let kind = try json.nextKind()
-    let offset = json.offset
-    var token = Token(
-      kind: Token.Kind(kind), offset: UInt32(truncatingIfNeeded: offset),
-      next: UInt32(truncatingIfNeeded: tokens.count + 1))
+    let first = json.position
+    let offset = UInt32(truncatingIfNeeded: json.offset)
+    let next = UInt32(truncatingIfNeeded: count + 1)
     switch kind {
     case .object, .array:
       try json.enter()
-      open.append(tokens.count)
+      append(
+        Token(
+          kind: kind == .object ? .object : .array, offset: offset, next: UInt32(truncatingIfNeeded: container + 1)))
     case .string:
       json.position += 1
       let shape = try json.scanString()
-      token = Token(
-        kind: shape.hasEscapes ? .escapedString : .string, isASCII: shape.isASCII,
-        offset: UInt32(truncatingIfNeeded: offset + 1), count: UInt32(truncatingIfNeeded: json.offset - offset - 2),
-        next: token.next)
+      append(
+        Token(
+          kind: shape.hasEscapes ? .escapedString : .string, isASCII: shape.isASCII, offset: offset + 1,
+          count: UInt32(truncatingIfNeeded: json.position - first - 2), next: next))
     case .number, .boolean, .null:
       try json.skipScalar()
-      token.count = UInt32(truncatingIfNeeded: json.offset - offset)
+      append(
+        Token(
+          kind: kind == .number ? .number : kind == .null ? .null : .boolean, offset: offset,
+          count: UInt32(truncatingIfNeeded: json.position - first), next: next))
     }
-    tokens.append(token)
+    return kind
   }
 
   /// A hash of a key's bytes: its length, its first and its last ones.
+  @inline(__always)
   static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
-    let end = start + bytes.count
-    var mixed: UInt64
+    var mixed: UInt64 = 0
     if bytes.count >= 8 {
-      mixed = UInt64(bytesAt: start) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytesAt: end - 8)
+      mixed = UInt64(bytesAt: start) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytesAt: start + (bytes.count - 8))
     } else {
-      mixed = 0
       for byte in bytes { mixed = mixed << 8 | UInt64(byte) }
     }
     mixed = (mixed ^ UInt64(bytes.count)) &* 0x9E37_79B9_7F4A_7C15
@@ -101,17 +142,6 @@ struct Tape {
 }
 
 extension Tape.Token.Kind {
-  fileprivate init(_ kind: JSONReader.Kind) {
-    switch kind {
-    case .object: self = .object
-    case .array: self = .array
-    case .string: self = .string
-    case .number: self = .number
-    case .boolean: self = .boolean
-    case .null: self = .null
-    }
-  }
-
   /// The kind in words.
   var name: String {
     switch self {

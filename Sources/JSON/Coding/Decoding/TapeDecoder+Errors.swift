@@ -11,6 +11,11 @@ extension TapeDecoder {
     return token.kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
   }
 
+  /// The error for a member that is not there.
+  func missing(_ key: JSONKey) -> DecodingError {
+    .keyNotFound(key, context("The member '\(key.stringValue)' is missing.", step: nil))
+  }
+
   /// The error for a value of the right kind that its type refuses.
   func corrupted(_ description: String, at place: Int, step: Step?) -> DecodingError {
     .dataCorrupted(context(description, step: step))

@@ -18,7 +18,9 @@ extension TapeDecoder {
   }
 
   func data(at place: Int, step: Step?) throws -> Data {
-    guard document.options.data == .base64 else { return try Data(from: decoder(at: place, step: step)) }
+    guard document.options.data == .base64 else {
+      return try lendingDecoder(at: place, step: step) { try Data(from: $0) }
+    }
     guard let data = Data(base64Encoded: try decodeValue(String.self, at: place, step: step)) else {
       throw corrupted("Expected data in Base64.", at: place, step: step)
     }

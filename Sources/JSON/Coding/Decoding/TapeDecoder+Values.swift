@@ -26,42 +26,43 @@ extension TapeDecoder {
 
   private func decodeOther<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
     switch document.way(of: type) {
-    case .generic: return try type.init(from: decoder(at: place, step: step))
-    case .direct(let direct):
-      return try converted(try self.direct(direct, as: type, at: place, step: step), at: place, step: step)
-    case .dictionary(let dictionary):
-      return try converted(try dictionary.decode(from: decoder(at: place, step: step)), at: place, step: step)
-    case .date: return try converted(try date(at: place, step: step), at: place, step: step)
-    case .data: return try converted(try data(at: place, step: step), at: place, step: step)
-    case .url: return try converted(try url(at: place, step: step), at: place, step: step)
-    case .decimal: return try converted(try decimal(at: place, step: step), at: place, step: step)
+    case .generic: return try lendingDecoder(at: place, step: step) { try type.init(from: $0) }
+    case .strings:
+      return unsafeBitCast(try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }, to: type)
+    case .array(let array): return try lendingDecoder(at: place, step: step) { try $0.decode(array, as: type) }
+    case .dictionary(let map): return try lendingDecoder(at: place, step: step) { try $0.decode(map, as: type) }
+    case .direct(let direct): return try self.direct(direct, as: type, at: place)
+    case .date: return unsafeBitCast(try date(at: place, step: step), to: type)
+    case .data: return unsafeBitCast(try data(at: place, step: step), to: type)
+    case .url: return unsafeBitCast(try url(at: place, step: step), to: type)
+    case .decimal: return unsafeBitCast(try decimal(at: place, step: step), to: type)
     }
   }
 
-  private func converted<Value>(_ value: Any, at place: Int, step: Step?) throws -> Value {
-    guard let value = value as? Value else { throw mismatch(Value.self, "\(Value.self)", at: place, step: step) }
-    return value
+  // The two types are one, told from each other only at compile time: a way is kept under the type that it is for.
+
+  private func decode<Elements: ArrayOfDecodables, Value>(_ array: Elements.Type, as type: Value.Type) throws -> Value {
+    unsafeBitCast(try array.decode(from: self), to: type)
   }
 
-  private func direct<Direct: JSONDecodable>(
-    _ type: Direct.Type, as target: Any.Type, at place: Int, step: Step?
-  ) throws -> Direct {
+  private func decode<Map: StringKeyedDictionary, Value>(_ map: Map.Type, as type: Value.Type) throws -> Value {
+    unsafeBitCast(try map.decode(from: self), to: type)
+  }
+
+  private func direct<Direct: JSONDecodable, Value>(
+    _ direct: Direct.Type, as type: Value.Type, at place: Int
+  ) throws -> Value {
     do throws(JSONError) {
-      return try document.reading(document.tape[place]) { (json: inout JSONReader) throws(JSONError) in
+      let value = try document.reading(document.tape[place]) { (json: inout JSONReader) throws(JSONError) in
         try Direct(from: &json)
       }
+      return unsafeBitCast(value, to: type)
     } catch {
-      throw DecodingError(error, type: target)
+      throw DecodingError(error, type: type)
     }
   }
 
-  /// The decoder of the value at a place.
-  func decoder(at place: Int, step: Step?) -> TapeDecoder {
-    guard let step else { return self }
-    return TapeDecoder(document: document, place: place, parent: self, step: step)
-  }
-
-  private func string(at place: Int, step: Step?) throws -> String {
+  func string(at place: Int, step: Step?) throws -> String {
     let token = document.tape[place]
     guard token.kind == .string || token.kind == .escapedString else {
       throw mismatch(String.self, "a text", at: place, step: step)

@@ -10,10 +10,12 @@ final class EncodingOutput {
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
-  private var ways: [ObjectIdentifier: EncodingWay] = [:]
+  private let ways: SharedTypeCache<EncodingWay>
+  private var knownWays = TypeCache<EncodingWay>()
 
-  init(options: JSONCoder.Options, depth: Int = 0) {
+  init(options: JSONCoder.Options, ways: SharedTypeCache<EncodingWay>, depth: Int = 0) {
     self.options = options
+    self.ways = ways
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
     writer.pointee.depth = depth
@@ -27,10 +29,15 @@ final class EncodingOutput {
   /// How values of a type are written.
   @inline(__always)
   func way<Value: Encodable>(of type: Value.Type) -> EncodingWay {
-    if let way = ways[ObjectIdentifier(type)] { return way }
-    let way = EncodingWay(type, options: options)
-    ways[ObjectIdentifier(type)] = way
+    if let way = knownWays[type] { return way }
+    let way = ways.value(for: type) { EncodingWay(type, options: options) }
+    knownWays[type] = way
     return way
+  }
+
+  /// An output for what stands inside, of its own.
+  func inside() -> EncodingOutput {
+    EncodingOutput(options: options, ways: ways, depth: writer.pointee.depth)
   }
 
   /// Leaves a place here for what an encoder writes into its own output.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// How values of a type are written.
-enum EncodingWay {
+enum EncodingWay: Sendable {
   /// By itself, into the bytes.
   case direct
   /// By its `Encodable` conformance.

@@ -22,8 +22,9 @@ final class StreamEncoder: Encoder {
   }
 
   /// The text of a value.
-  static func encode<Value: Encodable>(_ value: Value, options: JSONCoder.Options) throws -> Data {
-    let encoder = StreamEncoder(output: EncodingOutput(options: options), parent: nil, key: nil)
+  static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
+    let output = EncodingOutput(options: coder.options, ways: coder.encodingWays)
+    let encoder = StreamEncoder(output: output, parent: nil, key: nil)
     try encoder.encodeValue(value, key: nil, isWhole: true)
     let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
     switch result {
@@ -109,8 +110,7 @@ final class StreamEncoder: Encoder {
 
   /// An encoder for a value inside, whose parts may come between others.
   func nestedEncoder(key: any CodingKey) -> StreamEncoder {
-    let inside = EncodingOutput(options: output.options, depth: output.writer.pointee.depth)
-    let encoder = StreamEncoder(output: inside, parent: self, key: key)
+    let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
     output.nest(encoder)
     if form == .array { count += 1 }
     return encoder
