@@ -1,5 +1,6 @@
 import Foundation
 public import HTTP
+import JSON
 
 extension AuthenticationChallenge {
   /// The status 401, or a GraphQL answer of any status with an error of the code `UNAUTHENTICATED` and without data:
