@@ -39,8 +39,11 @@ public struct JSONCoder: Sendable {
     var data: DataStrategy
     var userInfo: [CodingUserInfoKey: any Sendable]
 
-    /// Whether types that read and write themselves do what the options say.
-    var allowsDirectWay: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
+    /// Whether a type that reads and writes itself does what the options say.
+    func allowDirectWay(of type: Any.Type) -> Bool {
+      let isOfNoOption = type == RawJSON.self || type == PreparedString.self
+      return isOfNoOption || keys == .asWritten && dates == .iso8601 && data == .base64
+    }
   }
 
   let options: Options
@@ -98,7 +101,18 @@ public struct JSONCoder: Sendable {
   /// Writes a value in the shortest form.
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
-  public func encode(_ value: some Encodable) throws -> Data {
-    try StreamEncoder.encode(value, by: self)
+  public func encode<Value: Encodable>(_ value: Value) throws -> Data {
+    let way = encodingWays.value(for: Value.self) { EncodingWay(Value.self, options: options) }
+    guard case .direct(let direct) = way else { return try StreamEncoder.encode(value, by: self) }
+    do throws(JSONError) {
+      return try write(value, as: direct)
+    } catch {
+      throw EncodingError(error, value: value)
+    }
+  }
+
+  /// The two types are one, as for reading.
+  private func write<Direct: JSONEncodable>(_ value: some Any, as direct: Direct.Type) throws(JSONError) -> Data {
+    try unsafeBitCast(value, to: direct).json()
   }
 }

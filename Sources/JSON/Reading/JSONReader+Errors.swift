@@ -41,9 +41,11 @@ extension JSONReader {
     error(.outOfRange, expected)
   }
 
-  /// The error for an object that was left without a key having come; its place is the object's end.
-  @usableFromInline @inline(never)
-  func missing(_ key: String) -> JSONError {
+  /// An error for an object that was left without a key having come: `throw json.missing("id")`.
+  ///
+  /// Its place is the object's end, behind which the reader stands.
+  @inline(never)
+  public func missing(_ key: String) -> JSONError {
     let offset = max(offset - 1, 0)
     return JSONError(
       .missing(key: key), path: path(to: offset) + [.key(key)], offset: offset, expected: "a value")

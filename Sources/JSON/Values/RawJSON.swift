@@ -10,6 +10,13 @@ public struct RawJSON: Hashable, Sendable {
     self.bytes = bytes
   }
 
+  /// Writes a text, which always can be written.
+  init(string: String) {
+    var writer = JSONWriter(capacity: string.utf8.count + 16)
+    writer.writeString(string)
+    bytes = writer.written
+  }
+
   /// Writes a value once, for all the times that it is sent.
   public init(_ value: some JSONEncodable) throws(JSONError) {
     bytes = Array(try value.json())

@@ -31,6 +31,9 @@ public struct JSONWriter: ~Copyable {
   /// How many bytes were written.
   @inlinable public var offset: Int { count }
 
+  /// What was written so far.
+  var written: [UInt8] { Array(UnsafeBufferPointer(start: buffer, count: count)) }
+
   /// The text; throws where something in it could not be written, and says where.
   @inlinable
   public consuming func finish() throws(JSONError) -> Data {

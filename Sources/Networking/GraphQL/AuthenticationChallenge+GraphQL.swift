@@ -14,7 +14,7 @@ extension Data {
   fileprivate var isUnauthenticated: Bool {
     // Most answers are told by this alone, and are not read twice.
     guard range(of: Data("UNAUTHENTICATED".utf8)) != nil,
-      let envelope = try? FoundationJSON().decode(GraphQLEnvelope<JSONValue>.self, from: self),
+      let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       case .success(nil) = envelope.data
     else { return false }
     return envelope.errors.contains { $0.code == "UNAUTHENTICATED" }

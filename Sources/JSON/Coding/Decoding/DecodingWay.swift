@@ -30,7 +30,7 @@ enum DecodingWay: @unchecked Sendable {
       self = .decimal
     } else if type == [String].self {
       self = .strings
-    } else if options.allowsDirectWay, let direct = type as? any JSONDecodable.Type {
+    } else if let direct = type as? any JSONDecodable.Type, options.allowDirectWay(of: type) {
       self = .direct(direct)
     } else if let array = type as? any ArrayOfDecodables.Type {
       self = .array(array)

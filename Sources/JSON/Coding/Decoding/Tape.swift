@@ -52,7 +52,12 @@ struct Tape: ~Copyable {
         isObject = around >= 0 && tokens[around].kind == .object
       }
     } while container >= 0
+    let end = UInt32(truncatingIfNeeded: length)
+    append(Token(kind: .null, offset: end, next: UInt32(truncatingIfNeeded: count + 1)))
   }
+
+  /// The place of a null that is not in the text, for a value that is not there.
+  var absent: Int { count - 1 }
 
   deinit { tokens.deallocate() }
 

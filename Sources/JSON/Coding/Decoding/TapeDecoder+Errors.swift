@@ -21,25 +21,3 @@ extension TapeDecoder {
     .dataCorrupted(context(description, step: step))
   }
 }
-
-extension DecodingError {
-  /// The error of a reader as decoders have it.
-  init(_ error: JSONError, type: Any.Type) {
-    var path: [any CodingKey] = error.path.map {
-      switch $0 {
-      case .key(let key): JSONKey(stringValue: key)
-      case .index(let index): JSONKey(intValue: index)
-      }
-    }
-    let missing = path.last
-    if case .missing = error.kind { path.removeLast() }
-    let context = Context(codingPath: path, debugDescription: error.description, underlyingError: error)
-    self =
-      switch error.kind {
-      case .missing(let key): .keyNotFound(missing ?? JSONKey(stringValue: key), context)
-      case .mismatch(.null): .valueNotFound(type, context)
-      case .mismatch: .typeMismatch(type, context)
-      case .malformed, .tooDeep, .outOfRange, .invalid: .dataCorrupted(context)
-      }
-  }
-}

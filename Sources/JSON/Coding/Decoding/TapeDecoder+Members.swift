@@ -31,8 +31,8 @@ extension TapeDecoder {
     return decoder(at: place, step: .member(place - 1))
   }
 
-  /// The decoder of what a superclass wrote.
-  func superDecoder() throws -> TapeDecoder {
-    decoder(at: try requiredValue(of: "super"), step: .superclass)
+  /// The decoder of what a superclass wrote under a name; it finds null where there is nothing, as Foundation's does.
+  func superDecoder(_ name: String) -> TapeDecoder {
+    decoder(at: value(of: name) ?? document.tape.absent, step: .superclass(name))
   }
 }

@@ -11,7 +11,7 @@ final class TapeDecoder: Decoder {
     /// The element of an array.
     case element(Int)
     /// What a superclass is decoded from.
-    case superclass
+    case superclass(String)
   }
 
   let document: JSONDocument
@@ -48,7 +48,7 @@ final class TapeDecoder: Decoder {
     case .root: nil
     case .member(let place): JSONKey(stringValue: document.string(document.tape[place]))
     case .element(let index): JSONKey(intValue: index)
-    case .superclass: JSONKey(stringValue: "super")
+    case .superclass(let name): JSONKey(stringValue: name)
     }
   }
 

@@ -55,7 +55,7 @@ struct TapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try decoder.decoder(of: key.stringValue).unkeyedContainer()
   }
 
-  func superDecoder() throws -> any Decoder { try decoder.superDecoder() }
+  func superDecoder() throws -> any Decoder { decoder.superDecoder("super") }
 
-  func superDecoder(forKey key: Key) throws -> any Decoder { try decoder.decoder(of: key.stringValue) }
+  func superDecoder(forKey key: Key) throws -> any Decoder { decoder.superDecoder(key.stringValue) }
 }

@@ -1,9 +1,11 @@
 import Foundation
 
 /// How values of a type are written.
-enum EncodingWay: Sendable {
+///
+/// Unchecked, as it holds metatypes, which never change.
+enum EncodingWay: @unchecked Sendable {
   /// By itself, into the bytes.
-  case direct
+  case direct(any JSONEncodable.Type)
   /// By its `Encodable` conformance.
   case generic
   /// As an object whose keys are data, not names: sorted, and no key strategy is for them.
@@ -22,8 +24,8 @@ enum EncodingWay: Sendable {
       self = .url
     } else if type == Decimal.self {
       self = .decimal
-    } else if options.allowsDirectWay, type is any JSONEncodable.Type {
-      self = .direct
+    } else if let direct = type as? any JSONEncodable.Type, options.allowDirectWay(of: type) {
+      self = .direct(direct)
     } else if type is any StringKeyedMembers.Type {
       self = .dictionary
     } else {

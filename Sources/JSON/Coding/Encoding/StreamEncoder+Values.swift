@@ -36,7 +36,7 @@ extension StreamEncoder {
     let writer = output.writer
     switch output.way(of: Value.self) {
     case .generic: try encodeByItself(value, key: key, isWhole: isWhole)
-    case .direct: (value as? any JSONEncodable)?.encode(to: &writer.pointee)
+    case .direct(let direct): write(value, as: direct)
     case .dictionary:
       let encoder = StreamEncoder(output: output, parent: self, key: key)
       try (value as? any StringKeyedMembers)?.encode(by: encoder)
@@ -52,7 +52,12 @@ extension StreamEncoder {
     case .url: (value as? URL)?.encode(to: &writer.pointee)
     case .decimal: (value as? Decimal)?.encode(to: &writer.pointee)
     }
-    if let failure = writer.pointee.failure { throw error(failure, for: value, key: key) }
+    if let failure = writer.pointee.failure { throw error(failure, for: value) }
+  }
+
+  /// The two types are one: a way is kept under the type that it is for.
+  private func write<Direct: JSONEncodable>(_ value: some Any, as direct: Direct.Type) {
+    unsafeBitCast(value, to: direct).encode(to: &output.writer.pointee)
   }
 
   private func encodeByItself(_ value: some Encodable, key: (any CodingKey)?, isWhole: Bool) throws {

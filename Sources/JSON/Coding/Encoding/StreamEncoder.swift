@@ -29,7 +29,7 @@ final class StreamEncoder: Encoder {
     let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
     switch result {
     case .success(let data): return data
-    case .failure(let error): throw encoder.error(error, for: value, key: nil)
+    case .failure(let error): throw encoder.error(error, for: value)
     }
   }
 
@@ -116,13 +116,15 @@ final class StreamEncoder: Encoder {
     return encoder
   }
 
-  func error(_ error: JSONError, for value: Any, key: (any CodingKey)?) -> EncodingError {
-    .invalidValue(value, context("Cannot be written: \(error.reason).", key: key, underlying: error))
+  /// The error of this encoder's writer; what that knows of the path begins where its output does.
+  func error(_ error: JSONError, for value: Any) -> EncodingError {
+    var first = self
+    while let parent = first.parent, parent.output === output { first = parent }
+    return EncodingError(error, value: value, inside: first.codingPath)
   }
 
-  func context(_ description: String, key: (any CodingKey)?, underlying: JSONError? = nil) -> EncodingError.Context {
-    EncodingError.Context(
-      codingPath: codingPath + (key.map { [$0] } ?? []), debugDescription: description, underlyingError: underlying)
+  func context(_ description: String, key: (any CodingKey)?) -> EncodingError.Context {
+    EncodingError.Context(codingPath: codingPath + (key.map { [$0] } ?? []), debugDescription: description)
   }
 }
 
