@@ -39,16 +39,26 @@ public struct JSONCoder: Sendable {
     var data: DataStrategy
     var userInfo: [CodingUserInfoKey: any Sendable]
 
-    /// Whether a type that reads and writes itself does what the options say.
-    func allowDirectWay(of type: Any.Type) -> Bool {
-      let isOfNoOption = type == RawJSON.self || type == PreparedString.self
-      return isOfNoOption || keys == .asWritten && dates == .iso8601 && data == .base64
-    }
+    /// Whether types that read and write themselves do what the options say.
+    var allowDirectWay: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
   }
 
   let options: Options
-  let decodingWays = SharedTypeCache<DecodingWay>()
-  let encodingWays = SharedTypeCache<EncodingWay>()
+  let ways: Ways
+
+  /// What was found out about types, for all coders of a kind: a coder is made as quickly as it is copied.
+  struct Ways: Sendable {
+    let decoding: SharedTypeCache<DecodingWay>
+    let encoding: SharedTypeCache<EncodingWay>
+
+    static let direct = Ways(allowDirect: true)
+    static let byOptions = Ways(allowDirect: false)
+
+    private init(allowDirect: Bool) {
+      decoding = SharedTypeCache { DecodingWay($0, allowDirect: allowDirect) }
+      encoding = SharedTypeCache { EncodingWay($0, allowDirect: allowDirect) }
+    }
+  }
 
   /// Takes how keys, dates and data are written, and what `Codable` implementations find in their `userInfo`.
   public init(
@@ -56,6 +66,7 @@ public struct JSONCoder: Sendable {
     userInfo: [CodingUserInfoKey: any Sendable] = [:]
   ) {
     options = Options(keys: keys, dates: dates, data: data, userInfo: userInfo)
+    ways = options.allowDirectWay ? .direct : .byOptions
   }
 
   /// Reads a value from a JSON text in UTF-8.
@@ -63,7 +74,7 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
   /// ``JSONError`` where the reader found it. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    if case .direct(let direct) = decodingWays.value(for: type, make: { DecodingWay(type, options: options) }) {
+    if case .direct(let direct) = ways.decoding[type] {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
       } catch {
@@ -102,8 +113,7 @@ public struct JSONCoder: Sendable {
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
   public func encode<Value: Encodable>(_ value: Value) throws -> Data {
-    let way = encodingWays.value(for: Value.self) { EncodingWay(Value.self, options: options) }
-    guard case .direct(let direct) = way else { return try StreamEncoder.encode(value, by: self) }
+    guard case .direct(let direct) = ways.encoding[Value.self] else { return try StreamEncoder.encode(value, by: self) }
     do throws(JSONError) {
       return try write(value, as: direct)
     } catch {

@@ -25,10 +25,15 @@ struct TypeCache<Value> {
 /// What was found out about types, for all who ask: a look at a type's conformances takes longer than a short text.
 final class SharedTypeCache<Value: Sendable>: Sendable {
   private let values = Mutex<[ObjectIdentifier: Value]>([:])
+  private let look: @Sendable (Any.Type) -> Value
 
-  func value(for type: Any.Type, make: () -> Value) -> Value {
+  init(_ look: @escaping @Sendable (Any.Type) -> Value) {
+    self.look = look
+  }
+
+  subscript(type: Any.Type) -> Value {
     if let value = values.withLock({ $0[ObjectIdentifier(type)] }) { return value }
-    let value = make()
+    let value = look(type)
     values.withLock { $0[ObjectIdentifier(type)] = value }
     return value
   }

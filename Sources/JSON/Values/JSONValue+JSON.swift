@@ -33,6 +33,6 @@ extension JSONReader {
     let first = position
     if let value = try scanNumber().whole(Int64.self) { return .integer(value) }
     position = first
-    return .number(try readDouble())
+    return JSONValue(try readDouble())
   }
 }

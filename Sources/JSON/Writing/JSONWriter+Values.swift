@@ -55,14 +55,21 @@ extension JSONWriter {
 
   /// Writes a number with the fewest digits that give it back.
   public mutating func writeDouble(_ value: Double) {
-    guard value.isFinite else { return writeInfinite() }
-    writeNumber(value.description)
+    writeFloatingPoint(value)
   }
 
   /// Writes a number with the fewest digits that give it back.
   public mutating func writeFloat(_ value: Float) {
+    writeFloatingPoint(value)
+  }
+
+  private mutating func writeFloatingPoint(_ value: some BinaryFloatingPoint & TextOutputStreamable) {
     guard value.isFinite else { return writeInfinite() }
-    writeNumber(value.description)
+    separate()
+    reserve(NumberText.capacity)
+    var text = NumberText(end: buffer + count)
+    value.write(to: &text)
+    count = text.lengthWithoutZeroFraction(from: buffer + count) + count
   }
 
   private mutating func writeInfinite() {

@@ -6,18 +6,15 @@ struct JSONCase: Sendable, CustomTestStringConvertible {
   let name: String
   let bytes: [UInt8]
   let value: JSONValue?
-  /// Whether the text could be right as a part of a longer one.
-  let isFragment: Bool
 
-  init(_ name: String, _ text: String, _ value: JSONValue? = nil, isFragment: Bool = false) {
-    self.init(name, Array(text.utf8), value, isFragment: isFragment)
+  init(_ name: String, _ text: String, _ value: JSONValue? = nil) {
+    self.init(name, Array(text.utf8), value)
   }
 
-  init(_ name: String, _ bytes: [UInt8], _ value: JSONValue? = nil, isFragment: Bool = false) {
+  init(_ name: String, _ bytes: [UInt8], _ value: JSONValue? = nil) {
     self.name = name
     self.bytes = bytes
     self.value = value
-    self.isFragment = isFragment
   }
 
   /// A text in quotes with these bytes inside.

@@ -1,7 +1,7 @@
 import JSON
 
-/// Cases after the manner of the known conformance suites: y for what must be read, n for what must not, i for what a
-/// reader may decide.
+/// Texts that must be read, that must not, and that a reader may decide about: those of the known suite, by its names,
+/// and more of the same kind.
 enum JSONCases {
   static let accepted: [JSONCase] = [
     // Arrays.
@@ -38,7 +38,7 @@ enum JSONCases {
     JSONCase("past Int64", "[9223372036854775808]", [9_223_372_036_854_775_808.0]),
     JSONCase("shortest digits of a double", "[5e-324]", [.number(.leastNonzeroMagnitude)]),
     JSONCase("greatest double", "[1.7976931348623157e308]", [1.7976931348623157e308]),
-    JSONCase("rounds to even", "[9007199254740993.5]", [.number(9_007_199_254_740_994)]),
+    JSONCase("rounds to even", "[9007199254740993.5]", [9_007_199_254_740_994]),
     // Objects.
     JSONCase("empty object", "{}", [:]),
     JSONCase("object", "{\"asd\":\"sdf\", \"dfg\":\"fgh\"}", ["asd": "sdf", "dfg": "fgh"]),
@@ -77,23 +77,18 @@ enum JSONCases {
   /// What is left to the reader, and is read.
   static let acceptedByUs: [JSONCase] = [
     JSONCase("a byte order mark is skipped", "\u{feff}{}", [:]),
-    JSONCase("a number too small for Double is zero", "[123e-10000000]", [0.0]),
-    JSONCase("a number too small, negative", "[-1e-400]", [.number(-0.0)]),
+    JSONCase("a number too small for Double is zero", "[123e-10000000]", [0]),
+    JSONCase("a number too small, negative", "[-1e-400]", [0]),
     JSONCase("more digits than Double keeps are rounded", "[100000000000000000000]", [1e20]),
     JSONCase("a very negative whole number is rounded", "[-237462374673276894279832749832423479823246327846]"),
   ]
 
   /// What is left to the reader, and is refused.
   static let rejectedByUs: [JSONCase] = [
-    JSONCase("a number past Double", "[1.5e+9999]"),
-    JSONCase("a negative number past Double", "[-123123e100000]"),
     JSONCase("a number with a huge exponent", "[0.4e00669999999999999999999999999999999999999999999999999999999999]"),
     JSONCase("a lone first surrogate", #"["\uD800"]"#),
-    JSONCase("a lone second surrogate", #"["\uDFAA"]"#),
-    JSONCase("a first surrogate before an escape", #"["\uD800\n"]"#),
     JSONCase("a first surrogate before another", #"["\uD800\uD800\uDC00"]"#),
     JSONCase("a first surrogate before text", #"["\uD888x"]"#),
-    JSONCase("surrogates the wrong way round", #"["\uDd1e\uD834"]"#),
     JSONCase("deeper than 128", String(repeating: "[", count: 129) + String(repeating: "]", count: 129)),
     JSONCase("500 deep", String(repeating: "[", count: 500) + String(repeating: "]", count: 500)),
     JSONCase("UTF-16 with its mark", [0xFF, 0xFE, 0x5B, 0x00, 0x5D, 0x00]),

@@ -19,7 +19,7 @@ enum DecodingWay: @unchecked Sendable {
   /// As a text or a number, whatever its own conformance does.
   case url, decimal
 
-  init<Value: Decodable>(_ type: Value.Type, options: JSONCoder.Options) {
+  init(_ type: Any.Type, allowDirect: Bool) {
     if type == Date.self {
       self = .date
     } else if type == Data.self {
@@ -30,7 +30,7 @@ enum DecodingWay: @unchecked Sendable {
       self = .decimal
     } else if type == [String].self {
       self = .strings
-    } else if let direct = type as? any JSONDecodable.Type, options.allowDirectWay(of: type) {
+    } else if let direct = type as? any JSONDecodable.Type, allowDirect || type == RawJSON.self {
       self = .direct(direct)
     } else if let array = type as? any ArrayOfDecodables.Type {
       self = .array(array)

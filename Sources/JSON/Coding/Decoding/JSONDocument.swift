@@ -13,7 +13,7 @@ final class JSONDocument {
     self.tape = tape
     self.bytes = bytes
     options = coder.options
-    ways = coder.decodingWays
+    ways = coder.ways.decoding
   }
 
   deinit {
@@ -32,7 +32,7 @@ final class JSONDocument {
   @inline(__always)
   func way<Value: Decodable>(of type: Value.Type) -> DecodingWay {
     if let way = knownWays[type] { return way }
-    let way = ways.value(for: type) { DecodingWay(type, options: options) }
+    let way = ways[type]
     knownWays[type] = way
     return way
   }

@@ -30,7 +30,7 @@ final class EncodingOutput {
   @inline(__always)
   func way<Value: Encodable>(of type: Value.Type) -> EncodingWay {
     if let way = knownWays[type] { return way }
-    let way = ways.value(for: type) { EncodingWay(type, options: options) }
+    let way = ways[type]
     knownWays[type] = way
     return way
   }

@@ -15,7 +15,7 @@ enum EncodingWay: @unchecked Sendable {
   /// As a text or a number, whatever its own conformance does.
   case url, decimal
 
-  init<Value: Encodable>(_ type: Value.Type, options: JSONCoder.Options) {
+  init(_ type: Any.Type, allowDirect: Bool) {
     if type == Date.self {
       self = .date
     } else if type == Data.self {
@@ -24,13 +24,17 @@ enum EncodingWay: @unchecked Sendable {
       self = .url
     } else if type == Decimal.self {
       self = .decimal
-    } else if let direct = type as? any JSONEncodable.Type, options.allowDirectWay(of: type) {
+    } else if let direct = type as? any JSONEncodable.Type, allowDirect || Self.isOfNoOption(type) {
       self = .direct(direct)
     } else if type is any StringKeyedMembers.Type {
       self = .dictionary
     } else {
       self = .generic
     }
+  }
+
+  private static func isOfNoOption(_ type: Any.Type) -> Bool {
+    type == RawJSON.self || type == PreparedString.self
   }
 }
 

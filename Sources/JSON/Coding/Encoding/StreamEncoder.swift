@@ -23,7 +23,7 @@ final class StreamEncoder: Encoder {
 
   /// The text of a value.
   static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
-    let output = EncodingOutput(options: coder.options, ways: coder.encodingWays)
+    let output = EncodingOutput(options: coder.options, ways: coder.ways.encoding)
     let encoder = StreamEncoder(output: output, parent: nil, key: nil)
     try encoder.encodeValue(value, key: nil, isWhole: true)
     let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
