@@ -37,10 +37,11 @@ import Testing
     print("\(accepted) were read; explained: \(explained)")
   }
 
-  @Test(arguments: [
-    ("[1,]", .trailingComma), (#"{"a":[1 , ] , }"#, .trailingComma), (#"{"a":1,"\u0061":2}"#, .equalKeys),
-    (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), .depth),
-  ] as [(String, Comparison.Explanation)])
+  @Test(
+    arguments: [
+      ("[1,]", .trailingComma), (#"{"a":[1 , ] , }"#, .trailingComma), (#"{"a":1,"\u0061":2}"#, .equalKeys),
+      (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), .depth),
+    ] as [(String, Comparison.Explanation)])
   func `each difference is what its name says`(text: String, explanation: Comparison.Explanation) {
     #expect(Comparison(Array(text.utf8)).explanation == explanation)
   }

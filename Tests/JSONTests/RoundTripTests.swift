@@ -34,6 +34,22 @@ import Testing
     }
   }
 
+  @Test func `numbers of a few decimals are written with the digits that the standard library gives them`() throws {
+    var random = RandomJSON(seed: 12)
+    for digits in 0...9 {
+      for _ in 0..<2000 {
+        let number = Double(random.int(-10_000_000_000...10_000_000_000) >> random.int(0...30))
+        let value = number / [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9][digits]
+        let expected = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
+        #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
+      }
+    }
+    for value in [0.001, 0.0009999, 999_999_999.999_999, 999_999_999.999_999_9, 1e9, 0.1 + 0.2, -0.0, 0.5, 123_456.789] {
+      let expected = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
+      #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
+    }
+  }
+
   @Test func `every float comes back`() throws {
     var random = RandomJSON(seed: 10)
     for _ in 0..<3000 {

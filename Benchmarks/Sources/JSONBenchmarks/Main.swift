@@ -4,7 +4,7 @@ import Foundation
 ///
 ///     JSONBenchmarks [ROUNDS [FILTER [COLUMN]]]     a COLUMN, 0 or 1, for the profile of one library's work
 ///
-/// The environment's PEERS names the folder of the other libraries' programs.
+/// A FILTER is the beginning of a line: "107 KB of moments, decode". The environment's PEERS names the folder of the other libraries' programs.
 @main
 struct Main {
   static func main() throws {
@@ -13,12 +13,11 @@ struct Main {
     let filter = arguments.count > 2 ? arguments[2] : ""
     let only = arguments.count > 3 ? Int(arguments[3]) : nil
     let peers = ProcessInfo.processInfo.environment["PEERS"].map { Peer.all(in: URL(filePath: $0)) } ?? []
-    let rows = try Row.all(
-      [.moments("1.7 KB of moments", count: 4), .moments("107 KB of moments", count: 253), .moments("10 MB of moments", count: 23_400)],
-      numbers: .numbers("100 KB of numbers", count: 1100), deep: .deep("100 levels", count: 60))
     var table = Table(rounds: max(1, rounds), peers: peers)
-    for row in rows where filter.isEmpty || "\(row.payload.name), \(row.name)".contains(filter) {
-      try table.measure(row, only: only)
+    for kind in Kind.allCases where filter.isEmpty || filter.hasPrefix(kind.rawValue) {
+      for row in try kind.rows() where filter.isEmpty || "\(kind.rawValue), \(row.name)".hasPrefix(filter) {
+        try table.measure(row, only: only)
+      }
     }
     for miss in table.misses { print("\nmissed: \(miss)") }
     exit(table.misses.isEmpty ? 0 : 1)

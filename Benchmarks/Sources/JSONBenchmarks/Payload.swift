@@ -23,9 +23,13 @@ struct Payload: Sendable {
         "👩‍👩‍👧 Zoë Müller & Søren 周末快乐！",
       ]
       let isLink = index % 3 == 0
-      let photos = isLink ? "" : (0..<index % 4).map { #""https://cdn.example.com/photos/\#(index)/\#($0).jpg""# }.joined(separator: ",")
-      let likes = (0..<index % 3).map { #"{"id":"\#(1000 + $0)","avatar":"https://cdn.example.com/avatars/\#($0).png"}"# }
-        .joined(separator: ",")
+      let photos =
+        isLink
+        ? "" : (0..<index % 4).map { #""https://cdn.example.com/photos/\#(index)/\#($0).jpg""# }.joined(separator: ",")
+      let likes = (0..<index % 3).map {
+        #"{"id":"\#(1000 + $0)","avatar":"https://cdn.example.com/avatars/\#($0).png"}"#
+      }
+      .joined(separator: ",")
       moments.append(
         #"{"id":"m\#(index % 10)-\#(index)","userDetails":{"name":"王小明","avatar":"https://cdn.example.com/avatars/\#(index).png"},"#
           + #""type":"\#(isLink ? "URL" : "PHOTOS")","title":"\#(titles[index % titles.count])","#
@@ -37,11 +41,12 @@ struct Payload: Sendable {
     return Payload(name, #"{"userDetails":\#(user),"moments":[\#(moments.joined(separator: ","))]}"#)
   }
 
-  /// Points with whole and broken numbers.
+  /// Points with two whole numbers, and numbers of six, of all 17 and of three digits behind the point.
   static func numbers(_ name: String, count: Int) -> Payload {
     let points = (0..<count).map { index in
-      let (x, y) = (Double(index) * 1.37 - 500, Double(index * index % 9973) / 7)
-      return #"{"x":\#(x),"y":\#(y),"t":\#(1_605_521_360_000 + index * 977),"level":\#(index % 100),"small":\#(Double(index) * 1e-7)}"#
+      let (x, y) = ((Double(index) * 1_370_911 - 5e8).rounded() / 1e6, Double(index * index % 9973) / 7)
+      return
+        #"{"x":\#(x),"y":\#(y),"t":\#(1_605_521_360_000 + index * 977),"level":\#(index % 100),"ratio":\#(Double(index % 997) / 1000)}"#
     }
     return Payload(name, "[\(points.joined(separator: ","))]")
   }

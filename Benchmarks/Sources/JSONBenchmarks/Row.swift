@@ -14,12 +14,7 @@ struct Row {
   let floor: Double
   let aim: Double?
 
-  static func all(_ payloads: [Payload], numbers: Payload, deep: Payload) throws -> [Row] {
-    try payloads.flatMap { try rows(of: $0) } + rows(of: numbers, [Point].self, [PlainPoint].self)
-      + rows(of: deep, [Node].self, [PlainNode].self)
-  }
-
-  private static func rows(of payload: Payload) throws -> [Row] {
+  static func rows(of payload: Payload) throws -> [Row] {
     let data = payload.data
     let (coder, decoder, encoder) = (JSONCoder(), JSONDecoder(), JSONEncoder())
     let details = try MomentsDetails(json: data.bytes)
@@ -45,7 +40,7 @@ struct Row {
     ]
   }
 
-  private static func rows<Value: JSONDecodable & JSONEncodable, Plain: Codable>(
+  static func rows<Value: JSONDecodable & JSONEncodable, Plain: Codable>(
     of payload: Payload, _: [Value].Type, _: [Plain].Type
   ) throws -> [Row] {
     let data = payload.data

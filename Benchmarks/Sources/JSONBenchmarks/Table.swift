@@ -10,7 +10,8 @@ struct Table {
   init(rounds: Int, peers: [Peer]) {
     self.rounds = rounds
     self.peers = peers
-    let names = ["text", "work", "µs", "MB/s", "allocations per object", "Foundation"] + peers.map(\.name) + ["floor", "aim"]
+    let names =
+      ["text", "work", "µs", "MB/s", "allocations per object", "Foundation"] + peers.map(\.name) + ["floor", "aim"]
     print("| " + names.joined(separator: " | ") + " |")
     print("|" + String(repeating: "---|", count: names.count))
   }
@@ -43,7 +44,8 @@ struct Table {
     guard let own = medians[0] else { return }
     let ratios = medians.dropFirst().map { $0.map { $0 / own } }
     if let ratio = ratios.first ?? nil, ratio < row.floor {
-      misses.append("\(row.payload.name), \(row.name): \(format(ratio)) times Foundation, the floor is \(format(row.floor))")
+      misses.append(
+        "\(row.payload.name), \(row.name): \(format(ratio)) times Foundation, the floor is \(format(row.floor))")
     }
     let cells =
       [row.payload.name, row.name, format(own / 1000), format(Double(row.payload.data.count) / own * 1000)]

@@ -36,7 +36,7 @@ struct PlainPoint: Codable {
   let y: Double
   let t: Int64
   let level: Int
-  let small: Double
+  let ratio: Double
 }
 
 /// A point that reads and writes itself.
@@ -45,14 +45,14 @@ struct Point: JSONDecodable, JSONEncodable {
   let y: Double
   let t: Int64
   let level: Int
-  let small: Double
+  let ratio: Double
 
   init(from json: inout JSONReader) throws(JSONError) {
     var x: Double?
     var y: Double?
     var t: Int64?
     var level: Int?
-    var small: Double?
+    var ratio: Double?
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "x") {
@@ -63,8 +63,8 @@ struct Point: JSONDecodable, JSONEncodable {
         t = try json.readInteger()
       } else if json.key(is: "level") {
         level = try json.readInteger()
-      } else if json.key(is: "small") {
-        small = try json.readDouble()
+      } else if json.key(is: "ratio") {
+        ratio = try json.readDouble()
       } else {
         try json.skipValue()
       }
@@ -73,7 +73,7 @@ struct Point: JSONDecodable, JSONEncodable {
     self.y = try json.require(y, "y")
     self.t = try json.require(t, "t")
     self.level = try json.require(level, "level")
-    self.small = try json.require(small, "small")
+    self.ratio = try json.require(ratio, "ratio")
   }
 
   func encode(to json: inout JSONWriter) {
@@ -82,7 +82,7 @@ struct Point: JSONDecodable, JSONEncodable {
     json.write("y", y)
     json.write("t", t)
     json.write("level", level)
-    json.write("small", small)
+    json.write("ratio", ratio)
     json.endObject()
   }
 }

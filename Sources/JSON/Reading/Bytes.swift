@@ -41,6 +41,26 @@ extension UInt64 {
     self.init(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt64.self))
   }
 
+  /// As many bytes as are said, fewer than eight, and spaces in the places behind them.
+  @inline(__always)
+  init(bytesAt pointer: UnsafePointer<UInt8>, count: Int) {
+    let raw = UnsafeRawPointer(pointer)
+    let spaces = UInt64(repeating: UInt8(ascii: " ")) << UInt64(count * 8)
+    switch count {
+    case 4...:
+      // Two halves that overlap.
+      let first = UInt64(UInt32(littleEndian: raw.loadUnaligned(as: UInt32.self)))
+      let last = UInt64(UInt32(littleEndian: (raw + (count - 4)).loadUnaligned(as: UInt32.self)))
+      self = spaces | first | last << UInt64((count - 4) * 8)
+    case 2...:
+      let first = UInt64(UInt16(littleEndian: raw.loadUnaligned(as: UInt16.self)))
+      let last = UInt64(UInt16(littleEndian: (raw + (count - 2)).loadUnaligned(as: UInt16.self)))
+      self = spaces | first | last << UInt64((count - 2) * 8)
+    case 1: self = spaces | UInt64(pointer.pointee)
+    default: self = spaces
+    }
+  }
+
   /// Marks, by the highest bit of its place, the first of the eight bytes that is a quote, a backslash, a control byte,
   /// or outside of ASCII; the marks above the first mean nothing. Zero where there is no such byte.
   ///

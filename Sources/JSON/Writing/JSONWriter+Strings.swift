@@ -32,15 +32,19 @@ extension JSONWriter {
         count += plain
         if marks == 0 { continue }
       }
+      if end - from < 8 {
+        let word = UInt64(bytesAt: from, count: end - from)
+        UnsafeMutableRawPointer(buffer + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        let marks = word.firstEscapedInString
+        let plain = marks == 0 ? end - from : marks.trailingZeroBitCount >> 3
+        from += plain
+        count += plain
+        if marks == 0 { break }
+      }
       let byte = from.pointee
       from += 1
-      if byte >= 0x20, byte != UInt8(ascii: "\""), byte != UInt8(ascii: "\\") {
-        buffer[count] = byte
-        count += 1
-      } else {
-        reserve(6 + (end - from) + 1 + 8)
-        appendEscape(byte)
-      }
+      reserve(6 + (end - from) + 1 + 8)
+      appendEscape(byte)
     }
     buffer[count] = UInt8(ascii: "\"")
     count += 1

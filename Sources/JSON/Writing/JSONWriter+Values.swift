@@ -34,28 +34,69 @@ extension JSONWriter {
   @usableFromInline
   mutating func write(magnitude: UInt64, isNegative: Bool) {
     separate()
-    reserve(20)
+    reserve(1 + Self.greatestDigits)
     if isNegative {
       buffer[count] = UInt8(ascii: "-")
       count += 1
     }
-    var length = 1
+    appendDigits(magnitude)
+  }
+
+  private static var greatestDigits: Int { 20 }
+
+  /// Appends a whole number, for which there must be room.
+  @inline(__always)
+  private mutating func appendDigits(_ magnitude: UInt64) {
+    count += magnitude.decimalDigits
+    var place = buffer + count
     var rest = magnitude
-    while rest >= 10 {
-      rest /= 10
-      length += 1
+    while rest >= 100 {
+      let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+      place -= 2
+      place[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair / 10)
+      place[1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair % 10)
+      rest = quotient
     }
-    rest = magnitude
-    for place in stride(from: count + length - 1, through: count, by: -1) {
-      buffer[place] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+    if rest >= 10 {
+      place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      place -= 1
       rest /= 10
     }
-    count += length
+    place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
   }
 
   /// Writes a number with the fewest digits that give it back.
   public mutating func writeDouble(_ value: Double) {
-    writeFloatingPoint(value)
+    if !writeDecimal(value) { writeFloatingPoint(value) }
+  }
+
+  /// Writes a number of at most six decimals and 15 digits, as most numbers are that people made; others it leaves.
+  ///
+  /// That many digits stand for one number alone, and no other so short stands for it: if they give the number back, they
+  /// are the shortest that do.
+  private mutating func writeDecimal(_ value: Double) -> Bool {
+    let magnitude = value.magnitude
+    guard magnitude >= 1e-3, magnitude < 1e9 else { return false }
+    let millionths = UInt64(magnitude * 1e6 + 0.5)
+    guard Double(millionths) / 1e6 == magnitude else { return false }
+    var (whole, fraction) = millionths.quotientAndRemainder(dividingBy: 1_000_000)
+    separate()
+    reserve(1 + Self.greatestDigits + 8)
+    if value < 0 {
+      buffer[count] = UInt8(ascii: "-")
+      count += 1
+    }
+    appendDigits(whole)
+    guard fraction > 0 else { return true }
+    buffer[count] = UInt8(ascii: ".")
+    count += 1
+    // A decimal at a time from the first, until there is none left.
+    while fraction > 0 {
+      (whole, fraction) = (fraction * 10).quotientAndRemainder(dividingBy: 1_000_000)
+      buffer[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: whole)
+      count += 1
+    }
+    return true
   }
 
   /// Writes a number with the fewest digits that give it back.
@@ -98,5 +139,23 @@ extension JSONWriter {
       guard let start = bytes.baseAddress else { return }
       append(start, count: bytes.count)
     }
+  }
+}
+
+extension UInt64 {
+  /// How many digits the number has.
+  @inline(__always)
+  fileprivate var decimalDigits: Int {
+    guard self >= 100_000_000 else { return shortDigits }
+    let (high, _) = quotientAndRemainder(dividingBy: 100_000_000)
+    guard high >= 100_000_000 else { return 8 + high.shortDigits }
+    return 16 + (high / 100_000_000).shortDigits
+  }
+
+  /// The same for a number of at most eight digits.
+  @inline(__always)
+  private var shortDigits: Int {
+    if self < 10_000 { return self < 100 ? (self < 10 ? 1 : 2) : (self < 1000 ? 3 : 4) }
+    return self < 1_000_000 ? (self < 100_000 ? 5 : 6) : (self < 10_000_000 ? 7 : 8)
   }
 }

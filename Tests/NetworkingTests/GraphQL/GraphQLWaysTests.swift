@@ -50,7 +50,8 @@ import Testing
     client.decoder = decoder
     do {
       let response = try await session.post(on: client).value
-      return (response.data.map(fields) ?? ["no data"]) + response.errors.map { "\($0) \($0.locations) \($0.extensions)" }
+      return (response.data.map(fields) ?? ["no data"])
+        + response.errors.map { "\($0) \($0.locations) \($0.extensions)" }
         + ["\(response.extensions as JSONValue?)"]
     } catch let error as RequestError {
       return ["\(error.kind)", (error.cause as? DecodingFailure)?.path ?? ""]
@@ -63,7 +64,8 @@ import Testing
     #"{"count":1.5}"#,
   ]
   private static let errors = [
-    "null", "[]", #"[{"message":"no","path":["a",0,"b"],"locations":[{"line":1,"column":2}],"extensions":{"code":"X"}}]"#,
+    "null", "[]",
+    #"[{"message":"no","path":["a",0,"b"],"locations":[{"line":1,"column":2}],"extensions":{"code":"X"}}]"#,
     #"[{},7,null,{"message":7,"path":[null],"locations":7,"extensions":[]},{"message":"b","path":[1.5]}]"#, "{}", "7",
     "[\(Array(repeating: #"{"message":"x"}"#, count: 120).joined(separator: ","))]",
   ]
@@ -75,7 +77,9 @@ import Testing
         let members = ["data": data, "errors": errors, "extensions": #"{"cost":3}"#, "odd": "[{}]"]
         let json = "{" + order.map { #""\#($0)":\#(members[$0] ?? "")"# }.joined(separator: ", ") + "}"
         let direct = try await outcome(of: json, Direct(), by: JSONCoder()) { ["\($0.count) \($0.tags as [String]?)"] }
-        let generic = try await outcome(of: json, Generic(), by: JSONCoder()) { ["\($0.count) \($0.tags as [String]?)"] }
+        let generic = try await outcome(of: json, Generic(), by: JSONCoder()) {
+          ["\($0.count) \($0.tags as [String]?)"]
+        }
         #expect(direct == generic, "\(json)")
         // Foundation does not say where 1.5 is no Int.
         guard !data.contains("1.5") else { continue }

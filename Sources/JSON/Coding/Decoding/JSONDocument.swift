@@ -6,6 +6,8 @@ final class JSONDocument {
   let options: JSONCoder.Options
   private(set) var bytes: UnsafeBufferPointer<UInt8>
   private var ownsBytes = false
+  /// What superclasses were looked for under, and was not there.
+  var absentNames: [String] = []
   private let ways: SharedTypeCache<DecodingWay>
   private var knownWays = TypeCache<DecodingWay>()
 
@@ -64,17 +66,30 @@ final class JSONDocument {
     return try body(&reader)
   }
 
-  /// The value of a member; the last of equal keys counts. `members` is the place of the object on the tape.
-  func value(of key: String, in members: Int) -> Int? {
+  /// The value of a member; the last of equal keys counts. `object` is the place of the object on the tape.
+  ///
+  /// Keys mostly come in the order in which they are asked for: where no two are equal, the search goes on behind the key
+  /// that was found before.
+  func value(of key: String, in object: Int) -> Int? {
     var key = key
     return key.withUTF8 { key in
       let hash = Tape.hash(key)
+      let whole = tape[object]
+      let keysDiffer = tape.keysDiffer(in: object)
+      var place = keysDiffer ? tape.cursor(of: object) : object + 1
       var found: Int?
-      var place = members + 1
-      for _ in 0..<tape[members].count {
+      for _ in 0..<whole.count {
+        if place == whole.next { place = object + 1 }
         let token = tape[place]
-        if token.next == hash, isEqual(token, key) { found = place + 1 }
-        place = Int(tape[place + 1].next)
+        let next = Int(tape[place + 1].next)
+        if token.next == hash, isEqual(token, key) {
+          found = place + 1
+          if keysDiffer {
+            tape.setCursor(of: object, to: next)
+            return found
+          }
+        }
+        place = next
       }
       return found
     }

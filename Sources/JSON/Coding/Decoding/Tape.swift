@@ -12,6 +12,9 @@ struct Tape: ~Copyable {
     let kind: Kind
     /// Whether a text is all ASCII.
     var isASCII = false
+    /// For an object: 0 before anybody asked, then 1 where two keys may be equal, or 2 and more, by which the next key to be
+    /// looked at is found.
+    fileprivate(set) var search: UInt16 = 0
     /// Where its first byte is; for a text the one behind the quote.
     let offset: UInt32
     /// The bytes of a text or a number; the number of elements or members.
@@ -65,6 +68,40 @@ struct Tape: ~Copyable {
   subscript(place: Int) -> Token {
     @inline(__always)
     get { tokens[place] }
+  }
+
+  // MARK: Searching, which is noted in the memory that the tape owns alone.
+
+  private static let equalKeys: UInt16 = 1
+
+  /// Whether no two keys of an object are equal; a few that are not may be taken for equal ones.
+  @inline(__always)
+  func keysDiffer(in object: Int) -> Bool {
+    if tokens[object].search == 0 { tokens[object].search = haveEqualHashes(in: object) ? Self.equalKeys : 3 }
+    return tokens[object].search != Self.equalKeys
+  }
+
+  /// The place of the key, or the end of the object, where the search goes on.
+  @inline(__always)
+  func cursor(of object: Int) -> Int { object + Int(tokens[object].search) - 2 }
+
+  /// Where an object is too long for a number so short, the search begins at its start.
+  @inline(__always)
+  func setCursor(of object: Int, to place: Int) {
+    tokens[object].search = UInt16(exactly: place - object + 2) ?? 3
+  }
+
+  private func haveEqualHashes(in object: Int) -> Bool {
+    var place = object + 1
+    for _ in 0..<tokens[object].count {
+      var other = object + 1
+      while other < place {
+        if tokens[other].next == tokens[place].next { return true }
+        other = Int(tokens[other + 1].next)
+      }
+      place = Int(tokens[place + 1].next)
+    }
+    return false
   }
 
   @inline(__always)

@@ -33,6 +33,8 @@ extension TapeDecoder {
 
   /// The decoder of what a superclass wrote under a name; it finds null where there is nothing, as Foundation's does.
   func superDecoder(_ name: String) -> TapeDecoder {
-    decoder(at: value(of: name) ?? document.tape.absent, step: .superclass(name))
+    if let place = value(of: name) { return decoder(at: place, step: .member(place - 1)) }
+    document.absentNames.append(name)
+    return decoder(at: document.tape.absent, step: .absent(document.absentNames.count - 1))
   }
 }

@@ -10,8 +10,8 @@ final class TapeDecoder: Decoder {
     case member(Int)
     /// The element of an array.
     case element(Int)
-    /// What a superclass is decoded from.
-    case superclass(String)
+    /// A member that is not there, by the number of its name among the document's.
+    case absent(Int)
   }
 
   let document: JSONDocument
@@ -48,7 +48,7 @@ final class TapeDecoder: Decoder {
     case .root: nil
     case .member(let place): JSONKey(stringValue: document.string(document.tape[place]))
     case .element(let index): JSONKey(intValue: index)
-    case .superclass(let name): JSONKey(stringValue: name)
+    case .absent(let number): JSONKey(stringValue: document.absentNames[number])
     }
   }
 

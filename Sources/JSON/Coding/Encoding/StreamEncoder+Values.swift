@@ -5,14 +5,16 @@ extension StreamEncoder {
   ///
   /// The comparisons of types are made by the compiler where the type is known.
   @inline(__always)
-  func encodeValue<Value: Encodable>(_ value: Value, key: (any CodingKey)?, isWhole: Bool = false) throws {
+  func encodeValue<Value: Encodable>(
+    _ value: Value, key: @autoclosure () -> (any CodingKey)?, isWhole: Bool = false
+  ) throws {
     let type = Value.self
     let writer = output.writer
     if type == String.self { return writer.pointee.writeString(unsafeBitCast(value, to: String.self)) }
     if type == Bool.self { return writer.pointee.writeBool(unsafeBitCast(value, to: Bool.self)) }
     if type == Int.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: Int.self)) }
-    if type == Double.self { return try encode(unsafeBitCast(value, to: Double.self), key: key) }
-    if type == Float.self { return try encode(unsafeBitCast(value, to: Float.self), key: key) }
+    if type == Double.self { return try encode(unsafeBitCast(value, to: Double.self), key: key()) }
+    if type == Float.self { return try encode(unsafeBitCast(value, to: Float.self), key: key()) }
     if type == Int64.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: Int64.self)) }
     if type == Int32.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: Int32.self)) }
     if type == Int16.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: Int16.self)) }
@@ -22,7 +24,7 @@ extension StreamEncoder {
     if type == UInt32.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: UInt32.self)) }
     if type == UInt16.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: UInt16.self)) }
     if type == UInt8.self { return writer.pointee.writeInteger(unsafeBitCast(value, to: UInt8.self)) }
-    try encodeOther(value, key: key, isWhole: isWhole)
+    try encodeOther(value, key: key(), isWhole: isWhole)
   }
 
   private func encode<Value: BinaryFloatingPoint & JSONEncodable>(_ value: Value, key: (any CodingKey)?) throws {
