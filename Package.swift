@@ -8,12 +8,13 @@ let package = Package(
     .library(name: "Streams", targets: ["Streams"]),
     .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
     .library(name: "HTTP", targets: ["HTTP"]),
+    .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
     .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
     .library(name: "TransportConformance", targets: ["TransportConformance"]),
-    .library(name: "MomentsSDK", targets: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
+    .library(name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "Models", "Networking", "Repository"]),
     .executable(name: "moments", targets: ["moments"]),
   ],
   targets: [
@@ -21,8 +22,9 @@ let package = Package(
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "CLinux"),
     .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
-    .target(name: "Models"),
-    .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
+    .target(name: "JSON"),
+    .target(name: "Models", dependencies: ["JSON"]),
+    .target(name: "Networking", dependencies: ["Streams", "HTTP", "JSON", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
@@ -40,10 +42,11 @@ let package = Package(
       dependencies: [
         "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
       ]),
-    .testTarget(name: "ModelsTests", dependencies: ["Models"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+    .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",
-      dependencies: ["HTTP", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
+      dependencies: ["HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
     .testTarget(
       name: "RepositoryTests",
       dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
@@ -54,7 +57,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MomentsCommandTests",
-      dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),
+      dependencies: ["moments", "HTTP", "JSON", "Models", "Networking", "Streams", "TestSupport"]),
   ]
 )
 

@@ -25,6 +25,14 @@ let package = Package(
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
+      name: "JSONBenchmarks",
+      dependencies: [
+        "CAllocations",
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "TransportBenchmarks",
       dependencies: [
         .product(name: "AsyncHTTPClient", package: "async-http-client"),

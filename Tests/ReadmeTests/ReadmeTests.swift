@@ -32,8 +32,10 @@ struct ReadmeTests {
   }
 
   @Test func `the sample of an operation of one's own runs on the real server`() async throws {
-    let client = try await Samples.configuredClient(endpoint: BFFServer.shared().graphqlURL)
-    #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+    let endpoint = try await BFFServer.shared().graphqlURL
+    for client in [try Samples.configuredClient(endpoint: endpoint), try Samples.foundationClient(endpoint: endpoint)] {
+      #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+    }
   }
 
   @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {

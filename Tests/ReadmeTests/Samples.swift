@@ -89,6 +89,12 @@ enum Samples {
     return client
   }
 
+  static func foundationClient(endpoint: URL) throws -> APIClient {
+    var client = try APIClient(baseURL: endpoint)
+    client.decoder = FoundationJSON()
+    return client
+  }
+
   static func user(on client: APIClient) async throws -> GraphQLResponse<GetUser.ResponseData> {
     let response = try await GetUser(variables: .init(id: "0")).post(on: client).value
     print(response.data?.node?.name ?? "nobody", response.errors)

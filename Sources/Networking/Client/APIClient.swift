@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTP
+import JSON
 public import Streams
 
 /// Where sessions are sent, and how: a value that is configured once and passed in.
@@ -35,11 +36,11 @@ public struct APIClient: Sendable {
   /// The greatest body of an answer, in bytes; 16 MiB unless set.
   public var responseBodyLimit = 16 << 20
 
-  /// Writes bodies.
-  public var encoder: any BodyEncoder = FoundationJSON()
+  /// Writes bodies; a `JSONCoder` unless set.
+  public var encoder: any BodyEncoder = JSONCoder()
 
-  /// Reads bodies.
-  public var decoder: any BodyDecoder = FoundationJSON()
+  /// Reads bodies; a `JSONCoder` unless set.
+  public var decoder: any BodyDecoder = JSONCoder()
 
   /// Makes a client.
   ///

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 
 /// Turns flat parameters into the `name=value` pairs of a query or a form, by way of their JSON form.
 enum QueryEncoder {
@@ -9,7 +10,7 @@ enum QueryEncoder {
   ) throws -> [(name: String, value: String)] {
     let json = try encoder.encode(parameters)
     do {
-      return try JSONDecoder().decode([String: Values].self, from: json)
+      return try JSONCoder().decode([String: Values].self, from: json)
         .sorted { $0.key < $1.key }
         .flatMap { name, values in values.texts.map { (name, $0) } }
     } catch let error as DecodingError {

@@ -1,5 +1,6 @@
 import Foundation
 public import HTTP
+import JSON
 
 extension AuthenticationChallenge {
   /// The status 401, or a GraphQL answer of any status with an error of the code `UNAUTHENTICATED` and without data:
@@ -13,7 +14,7 @@ extension Data {
   fileprivate var isUnauthenticated: Bool {
     // Most answers are told by this alone, and are not read twice.
     guard range(of: Data("UNAUTHENTICATED".utf8)) != nil,
-      let envelope = try? FoundationJSON().decode(GraphQLEnvelope<JSONValue>.self, from: self),
+      let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       case .success(nil) = envelope.data
     else { return false }
     return envelope.errors.contains { $0.code == "UNAUTHENTICATED" }

@@ -1,3 +1,5 @@
+import JSON
+
 /// The constant text of one or more GraphQL operations.
 ///
 /// It is made from a literal alone, so that input cannot get into it: input travels as variables.
@@ -7,10 +9,13 @@
 ///       """
 public struct GraphQLDocument: Hashable, Sendable {
   /// The text as it is sent.
-  public let text: String
+  public var text: String { prepared.value }
 
   /// The operations in the text, in order.
   public let operations: [GraphQLOperation]
+
+  /// The text for bodies, escaped once for all the requests.
+  let prepared: PreparedString
 
   /// The operation with a name; the only one where the name is `nil`.
   func operation(named name: String?) -> GraphQLOperation? {
@@ -25,7 +30,7 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
   }
 
   private init(_ text: String) {
-    self.text = text
+    prepared = PreparedString(text)
     operations = GraphQLOperation.all(in: text)
   }
 

@@ -1,11 +1,20 @@
 import HTTP
+import JSON
 
 /// The members of an answer as they came: data that does not fit is an error only where the errors leave it to count.
-struct GraphQLEnvelope<ResponseData: Decodable & Sendable>: Decodable {
+struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
   let data: Result<ResponseData?, any Error>
   let errors: [GraphQLError]
   let extensions: JSONValue?
 
+  /// The answer; throws what made its data unreadable, unless the server's own errors tell more.
+  func response() throws -> GraphQLResponse<ResponseData> {
+    if case .failure = data, !errors.isEmpty { throw RequestError(graphQL: errors) }
+    return GraphQLResponse(data: try data.get(), errors: errors, extensions: extensions)
+  }
+}
+
+extension GraphQLEnvelope: Decodable {
   private enum CodingKeys: String, CodingKey {
     case data, errors, extensions
   }
@@ -16,21 +25,49 @@ struct GraphQLEnvelope<ResponseData: Decodable & Sendable>: Decodable {
     errors = try container.decodeIfPresent(FirstErrors.self, forKey: .errors)?.errors ?? []
     extensions = try container.decodeIfPresent(JSONValue.self, forKey: .extensions)
   }
+}
 
-  /// The answer; throws what made its data unreadable, unless the server's own errors tell more.
-  func response() throws -> GraphQLResponse<ResponseData> {
-    if case .failure = data, !errors.isEmpty { throw RequestError(graphQL: errors) }
-    return GraphQLResponse(data: try data.get(), errors: errors, extensions: extensions)
+extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
+  /// Reads the members in one pass, in whatever order they come.
+  init(from json: inout JSONReader) throws(JSONError) {
+    var data = Result<ResponseData?, JSONError>.success(nil)
+    var errors: FirstErrors?
+    var extensions: JSONValue?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "data") {
+        data = try json.readResult()
+      } else if json.key(is: "errors") {
+        errors = try json.read()
+      } else if json.key(is: "extensions") {
+        extensions = try json.read()
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(data: data.mapError { $0 }, errors: errors?.errors ?? [], extensions: extensions)
+  }
+}
+
+/// The first 100 errors of a list of any length.
+private struct FirstErrors: Decodable, JSONDecodable {
+  private static let limit = 100
+  var errors: [GraphQLError] = []
+
+  init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    while !container.isAtEnd, errors.count < Self.limit {
+      errors.append(try container.decode(GraphQLError.self))
+    }
   }
 
-  /// The first 100 errors of a list of any length.
-  private struct FirstErrors: Decodable {
-    var errors: [GraphQLError] = []
-
-    init(from decoder: any Decoder) throws {
-      var container = try decoder.unkeyedContainer()
-      while !container.isAtEnd, errors.count < 100 {
-        errors.append(try container.decode(GraphQLError.self))
+  init(from json: inout JSONReader) throws(JSONError) {
+    try json.beginArray()
+    while try json.nextElement() {
+      if errors.count < Self.limit {
+        errors.append(try json.read())
+      } else {
+        try json.skipValue()
       }
     }
   }

@@ -1,4 +1,5 @@
 import HTTP
+public import JSON
 
 /// An error of a GraphQL answer (GraphQL specification, section 7.1.2), bounded in size.
 public struct GraphQLError: Hashable, Sendable {

@@ -1,4 +1,5 @@
 public import HTTP
+import JSON
 
 /// The errors of a GraphQL answer, as the cause of a ``RequestError``.
 public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {

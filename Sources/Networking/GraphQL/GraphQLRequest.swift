@@ -1,13 +1,17 @@
+public import JSON
+
 /// The body of a GraphQL request (GraphQL over HTTP, section 5.1).
 public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendable {
   /// The document.
-  public let query: String
+  public var query: String { document.text }
   /// Which of the document's operations to run.
   public let operationName: String?
   /// The variables.
   public let variables: Variables
   /// What servers agree on beyond the specification.
   public let extensions: JSONValue?
+
+  let document: GraphQLDocument
 
   private enum CodingKeys: String, CodingKey {
     case query, operationName, variables, extensions
@@ -16,22 +20,36 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
   /// Writes what there is.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(query, forKey: .query)
+    try container.encode(document.prepared, forKey: .query)
     try container.encodeIfPresent(operationName, forKey: .operationName)
-    if !(variables is NoParameters) { try container.encode(variables, forKey: .variables) }
+    if hasVariables { try container.encode(variables, forKey: .variables) }
     try container.encodeIfPresent(extensions, forKey: .extensions)
   }
+
+  private var hasVariables: Bool { Variables.self != NoParameters.self }
 
   /// The members as a query of a URL carries them: variables and extensions as JSON (section 5.3).
   func pairs(by encoder: any BodyEncoder) throws -> [(name: String, value: String)] {
     var pairs = [(name: "query", value: query)]
     if let operationName { pairs.append(("operationName", operationName)) }
-    if !(variables is NoParameters) {
+    if hasVariables {
       pairs.append(("variables", String(decoding: try encoder.encode(variables), as: UTF8.self)))
     }
     if let extensions {
       pairs.append(("extensions", String(decoding: try encoder.encode(extensions), as: UTF8.self)))
     }
     return pairs
+  }
+}
+
+extension GraphQLRequest: JSONEncodable where Variables: JSONEncodable {
+  /// Writes what there is.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("query", document.prepared)
+    json.write("operationName", ifPresent: operationName)
+    if hasVariables { json.write("variables", variables) }
+    json.write("extensions", ifPresent: extensions)
+    json.endObject()
   }
 }

@@ -1,4 +1,5 @@
 public import HTTP
+public import JSON
 
 /// The answer to a GraphQL operation (GraphQL specification, section 7.1): data, errors, or both.
 public struct GraphQLResponse<ResponseData: Sendable>: Sendable {

@@ -1,5 +1,6 @@
 import Foundation
 public import HTTP
+public import JSON
 
 /// A GraphQL operation as a value: a constant document, typed variables, and the type of `data`.
 ///
@@ -45,7 +46,7 @@ extension GraphQLSession {
   /// What is sent: document, operation, variables and extensions.
   public var parameters: GraphQLRequest<Variables> {
     GraphQLRequest(
-      query: Self.query.text, operationName: operation?.name, variables: variables, extensions: extensions)
+      operationName: operation?.name, variables: variables, extensions: extensions, document: Self.query)
   }
   /// Queries are.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }

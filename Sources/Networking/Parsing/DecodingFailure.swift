@@ -1,4 +1,5 @@
 import HTTP
+import JSON
 
 /// Why an answer cannot be read: where in it, and what was expected there, both harmless and of at most 512 bytes.
 public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
@@ -18,6 +19,10 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
   /// Takes the place and the reason of a decoder's or an encoder's error.
   init(_ error: any Error) {
     switch error {
+    case let error as JSONError:
+      self.init(path: error.pathText, reason: error.reason)
+    case DecodingError.dataCorrupted(let context) where context.underlyingError is JSONError:
+      self.init(context.underlyingError ?? error)
     case DecodingError.keyNotFound(let key, let context):
       self.init(context.codingPath + [key], "a value is missing")
     case DecodingError.valueNotFound(let type, let context):

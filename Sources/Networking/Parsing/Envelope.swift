@@ -1,4 +1,5 @@
 public import HTTP
+public import JSON
 
 /// What the members of an envelope are called, and which code means success.
 ///
@@ -50,6 +51,39 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
       content = try container.decode(Content.self, forKey: contentKey)
     } else {
       content = try Content(from: container.superDecoder(forKey: contentKey))  // It finds null there.
+    }
+  }
+}
+
+extension Envelope: JSONDecodable where Content: JSONDecodable {
+  /// Reads an envelope in one pass, in whatever order its members come.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var code: String?
+    var message: String?
+    var content: Result<Content, JSONError>?
+    try json.beginObject()
+    while try json.nextKey() {
+      switch json.key {
+      case Keys.code:
+        code = try json.nextKind() == .number ? String(try json.readInteger(Int64.self)) : try json.readString()
+      case Keys.message: message = try json.read()
+      case Keys.content: content = try json.readResult()
+      default: try json.skipValue()
+      }
+    }
+    guard let code else { throw json.missing(Keys.code) }
+    self.code = code
+    self.message = message ?? ""
+    guard Keys.isSuccess(code) else {
+      self.content = nil
+      return
+    }
+    if let content {
+      self.content = try content.get()
+    } else {
+      // As if null were there.
+      guard let content = try? Content(json: "null") else { throw json.missing(Keys.content) }
+      self.content = content
     }
   }
 }

@@ -1,3 +1,5 @@
+public import JSON
+
 /// What a session answers whose success is all there is to tell.
 public struct NoContent: Hashable, Sendable, Decodable {
   /// Makes the only value.
@@ -5,6 +7,13 @@ public struct NoContent: Hashable, Sendable, Decodable {
 
   /// Passes over whatever stands there; for the content of an envelope.
   public init(from decoder: any Decoder) {}
+}
+
+extension NoContent: JSONDecodable {
+  /// Passes over whatever stands there; for the content of an envelope.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    try json.skipValue()
+  }
 }
 
 extension APISession where ResponseType == NoContent {

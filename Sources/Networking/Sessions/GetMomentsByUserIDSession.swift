@@ -1,3 +1,4 @@
+public import JSON
 public import Models
 public import Streams
 
@@ -71,5 +72,31 @@ extension GetMomentsByUserIDSession {
     public init(userID: String, withLikes: Bool = true) {
       variables = Variables(userID: userID, withLikes: withLikes)
     }
+  }
+}
+
+extension GetMomentsByUserIDSession.Session.Variables: JSONEncodable {
+  /// Writes the variables.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("userID", userID)
+    json.write("withLikes", withLikes)
+    json.endObject()
+  }
+}
+
+extension GetMomentsByUserIDSession.Session.ResponseData: JSONDecodable {
+  /// Reads the data; the error names the path of what is missing or of another type.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var details: MomentsDetails?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "getMomentsDetailsByUserID") {
+        details = try json.read(MomentsDetails.self)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(getMomentsDetailsByUserID: try json.require(details, "getMomentsDetailsByUserID"))
   }
 }

@@ -1,3 +1,4 @@
+public import JSON
 public import Models
 public import Streams
 
@@ -75,5 +76,33 @@ extension UpdateMomentLikeSession {
     public init(isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true) {
       variables = Variables(momentID: momentID, userID: userID, isLiked: isLiked, withLikes: withLikes)
     }
+  }
+}
+
+extension UpdateMomentLikeSession.Session.Variables: JSONEncodable {
+  /// Writes the variables.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("momentID", momentID)
+    json.write("userID", userID)
+    json.write("isLiked", isLiked)
+    json.write("withLikes", withLikes)
+    json.endObject()
+  }
+}
+
+extension UpdateMomentLikeSession.Session.ResponseData: JSONDecodable {
+  /// Reads the data; the error names the path of what is missing or of another type.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var details: MomentsDetails?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "updateMomentLike") {
+        details = try json.read(MomentsDetails.self)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(updateMomentLike: try json.require(details, "updateMomentLike"))
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 import Networking
 import NetworkingTesting
 import Streams
@@ -43,6 +44,26 @@ import Testing
   @Test(arguments: [#"{"e": "OK", "m": "", "d": [1, 2]}"#, #"{"e": 200, "d": [1, 2]}"#])
   func `e, m and d: a success that the keys define gives the content`(json: String) async throws {
     #expect(try await get([Int].self, EMD.self, .json(json)).value == [1, 2])
+  }
+
+  @Test(arguments: [
+    #"{"code": 0, "msg": "ok", "data": [1, 2]}"#, #"{"data": [1, 2], "msg": null, "more": {}, "code": 0.0}"#,
+    #"{"data": ["x"], "code": 7, "msg": "no"}"#, #"{"code": 0, "data": [1, "x"]}"#, #"{"data": null, "code": "0"}"#,
+    #"{"code": 0}"#, #"{"data": []}"#, #"{"code": 1.5, "data": []}"#, #"{"code": 0, "msg": 7, "data": []}"#, "[]", "",
+  ])
+  func `an envelope is read the same straight from the bytes and by Foundation, in any order`(json: String) async throws
+  {
+    func outcome(_ decoder: any BodyDecoder) async throws -> [String] {
+      var client = try client(ScriptedTransport(always: .json(json)))
+      client.decoder = decoder
+      do {
+        return try await Get<CodeMsgData, [Int]>().get(on: client).value.map { "\($0)" }
+      } catch let error as RequestError {
+        let failure = error.cause as? EnvelopeFailure
+        return ["\(error.kind)", failure?.code ?? "", failure?.message ?? ""]
+      }
+    }
+    #expect(try await outcome(JSONCoder()) == outcome(FoundationJSON()))
   }
 
   @Test(arguments: [

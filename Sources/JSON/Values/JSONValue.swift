@@ -4,7 +4,7 @@ public enum JSONValue: Hashable, Sendable {
   case null
   /// `true` or `false`
   case bool(Bool)
-  /// A number without a fraction that fits 64 bits.
+  /// A number that is whole, or is once it is rounded to a `Double`, and fits 64 bits.
   case integer(Int64)
   /// Any other number.
   case number(Double)
@@ -14,6 +14,11 @@ public enum JSONValue: Hashable, Sendable {
   case array([JSONValue])
   /// An object.
   case object([String: JSONValue])
+
+  /// A number that was read: written again, it is read as the same.
+  init(_ number: Double) {
+    self = Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
+  }
 
   /// The text, where this is one.
   public var stringValue: String? {
@@ -37,7 +42,7 @@ extension JSONValue: Codable {
     } else if let value = try? container.decode(Int64.self) {
       self = .integer(value)
     } else if let value = try? container.decode(Double.self) {
-      self = .number(value)
+      self.init(value)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
     } else if let value = try? container.decode([JSONValue].self) {

@@ -1,5 +1,5 @@
 import Foundation
-import Networking
+import JSON
 import Testing
 
 @Suite struct DateTests {

@@ -1,0 +1,87 @@
+import Foundation
+
+/// How values of a type are read.
+///
+/// Unchecked, as it holds metatypes, which never change; whoever asks for a type's way has that type's conformances.
+enum DecodingWay: @unchecked Sendable {
+  /// By itself, from the bytes.
+  case direct(any JSONDecodable.Type)
+  /// By its `Decodable` conformance.
+  case generic
+  /// As an array of texts, which is common.
+  case strings
+  /// As an array, one element after the other.
+  case array(any ArrayOfDecodables.Type)
+  /// As an object whose keys are data, not names: no key strategy is for them.
+  case dictionary(any StringKeyedDictionary.Type)
+  /// By the options.
+  case date, data
+  /// As a text or a number, whatever its own conformance does.
+  case url, decimal
+
+  init(_ type: Any.Type, allowDirect: Bool) {
+    if type == Date.self {
+      self = .date
+    } else if type == Data.self {
+      self = .data
+    } else if type == URL.self {
+      self = .url
+    } else if type == Decimal.self {
+      self = .decimal
+    } else if type == [String].self {
+      self = .strings
+    } else if let direct = type as? any JSONDecodable.Type, allowDirect || type == RawJSON.self {
+      self = .direct(direct)
+    } else if let array = type as? any ArrayOfDecodables.Type {
+      self = .array(array)
+    } else if let dictionary = type as? any StringKeyedDictionary.Type {
+      self = .dictionary(dictionary)
+    } else {
+      self = .generic
+    }
+  }
+}
+
+/// An array whose elements can be decoded.
+protocol ArrayOfDecodables {
+  /// Reads the elements of an array.
+  static func decode(from decoder: TapeDecoder) throws -> Self
+}
+
+extension Array: ArrayOfDecodables where Element: Decodable {
+  static func decode(from decoder: TapeDecoder) throws -> [Element] {
+    guard decoder.token.kind == .array else {
+      throw decoder.mismatch([Element].self, "an array", at: decoder.place, step: nil)
+    }
+    let count = Int(decoder.token.count)
+    var elements: [Element] = []
+    // What a text claims to hold is not taken on trust for more than this.
+    elements.reserveCapacity(Swift.min(count, 1024))
+    var place = decoder.place + 1
+    for index in 0..<count {
+      elements.append(try decoder.decodeValue(Element.self, at: place, step: .element(index)))
+      place = Int(decoder.document.tape[place].next)
+    }
+    return elements
+  }
+}
+
+/// A dictionary with texts for keys.
+protocol StringKeyedDictionary {
+  /// Reads the members of an object.
+  static func decode(from decoder: TapeDecoder) throws -> Self
+}
+
+extension Dictionary: StringKeyedDictionary where Key == String, Value: Decodable {
+  static func decode(from decoder: TapeDecoder) throws -> [String: Value] {
+    guard decoder.token.kind == .object else {
+      throw decoder.mismatch([String: Value].self, "an object", at: decoder.place, step: nil)
+    }
+    var result: Self = [:]
+    for member in decoder.members {
+      let key = decoder.document.string(decoder.document.tape[member])
+      result[key] = try decoder.decodeValue(Value.self, at: member + 1, step: .member(member))
+    }
+    return result
+  }
+}

@@ -1,0 +1,104 @@
+import Foundation
+
+/// A text that is being decoded: its bytes, its tape, and how to decode.
+final class JSONDocument {
+  let tape: Tape
+  let options: JSONCoder.Options
+  private(set) var bytes: UnsafeBufferPointer<UInt8>
+  private var ownsBytes = false
+  /// What superclasses were looked for under, and was not there.
+  var absentNames: [String] = []
+  private let ways: SharedTypeCache<DecodingWay>
+  private var knownWays = TypeCache<DecodingWay>()
+
+  init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
+    self.tape = tape
+    self.bytes = bytes
+    options = coder.options
+    ways = coder.ways.decoding
+  }
+
+  deinit {
+    if ownsBytes { bytes.deallocate() }
+  }
+
+  /// Copies the bytes, for decoders that somebody keeps after the bytes were given back.
+  func keepBytes() {
+    let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
+    _ = copy.initialize(from: bytes)
+    bytes = UnsafeBufferPointer(copy)
+    ownsBytes = true
+  }
+
+  /// How values of a type are read.
+  @inline(__always)
+  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay {
+    if let way = knownWays[type] { return way }
+    let way = ways[type]
+    knownWays[type] = way
+    return way
+  }
+
+  /// The bytes of a text or a number.
+  @inline(__always)
+  func bytes(of token: Tape.Token) -> UnsafeBufferPointer<UInt8> {
+    UnsafeBufferPointer(start: bytes.baseAddress.map { $0 + Int(token.offset) }, count: Int(token.count))
+  }
+
+  /// The text of a token that is one.
+  @inline(__always)
+  func string(_ token: Tape.Token) -> String {
+    let bytes = bytes(of: token)
+    if token.kind == .escapedString, let start = bytes.baseAddress {
+      return Escapes.string(from: start, count: bytes.count)
+    }
+    return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: token.isASCII))
+  }
+
+  /// Lends a reader that stands at a token's first byte.
+  func reading<Value>(
+    _ token: Tape.Token, _ body: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value {
+    guard let start = bytes.baseAddress else { throw .empty }
+    var reader = JSONReader(start: start, count: bytes.count)
+    let isText = token.kind == .string || token.kind == .escapedString
+    reader.position = start + (Int(token.offset) - (isText ? 1 : 0))
+    return try body(&reader)
+  }
+
+  /// The value of a member; the last of equal keys counts. `object` is the place of the object on the tape.
+  ///
+  /// Keys mostly come in the order in which they are asked for: where no two are equal, the search goes on behind the key
+  /// that was found before.
+  func value(of key: String, in object: Int) -> Int? {
+    var key = key
+    return key.withUTF8 { key in
+      let hash = Tape.hash(key)
+      let whole = tape[object]
+      let keysDiffer = tape.keysDiffer(in: object)
+      var place = keysDiffer ? tape.cursor(of: object) : object + 1
+      var found: Int?
+      for _ in 0..<whole.count {
+        if place == whole.next { place = object + 1 }
+        let token = tape[place]
+        let next = Int(tape[place + 1].next)
+        if token.next == hash, isEqual(token, key) {
+          found = place + 1
+          if keysDiffer {
+            tape.setCursor(of: object, to: next)
+            return found
+          }
+        }
+        place = next
+      }
+      return found
+    }
+  }
+
+  private func isEqual(_ token: Tape.Token, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
+    if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
+    guard Int(token.count) == key.count else { return false }
+    guard let left = bytes(of: token).baseAddress, let right = key.baseAddress else { return true }
+    return keysAreEqual(left, right, key.count)
+  }
+}

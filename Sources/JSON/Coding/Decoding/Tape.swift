@@ -1,0 +1,198 @@
+/// A JSON text, checked once and cut into tokens, for decoders that ask for its values in an order of their own.
+///
+/// An array or object is followed by its elements, or by its keys and values in turn. Every place that a token names is
+/// on the tape, and every offset in the text.
+struct Tape: ~Copyable {
+  /// A value or a key.
+  struct Token {
+    enum Kind: UInt8 {
+      case object, array, string, escapedString, number, boolean, null
+    }
+
+    let kind: Kind
+    /// Whether a text is all ASCII.
+    var isASCII = false
+    /// For an object: 0 before anybody asked, then 1 where two keys may be equal, or 2 and more, by which the next key to be
+    /// looked at is found.
+    fileprivate(set) var search: UInt16 = 0
+    /// Where its first byte is; for a text the one behind the quote.
+    let offset: UInt32
+    /// The bytes of a text or a number; the number of elements or members.
+    var count: UInt32 = 0
+    /// The place on the tape behind the whole of it; for a key the hash of its text.
+    var next: UInt32
+  }
+
+  private var tokens: UnsafeMutablePointer<Token>
+  private var capacity: Int
+  private var count = 0
+
+  /// Cuts a whole text.
+  init(_ json: inout JSONReader) throws(JSONError) {
+    let length = json.end - json.start
+    capacity = length / 12 + 8
+    tokens = .allocate(capacity: capacity)
+    guard length < UInt32.max else { throw json.invalid("less than 4 GiB") }
+    // The innermost open array or object, whose `next` is the place of the one around it, and 1 more, until it closes.
+    var container = -1
+    var isObject = false
+    repeat {
+      let place = count
+      let kind = try appendValue(of: &json, around: container)
+      if kind == .object || kind == .array {
+        container = place
+        isObject = kind == .object
+      }
+      while container >= 0 {
+        if try isObject ? json.nextKey() : json.nextElement() {
+          tokens[container].count += 1
+          if isObject { appendKey(of: json) }
+          break
+        }
+        let around = Int(tokens[container].next) - 1
+        tokens[container].next = UInt32(truncatingIfNeeded: count)
+        container = around
+        isObject = around >= 0 && tokens[around].kind == .object
+      }
+    } while container >= 0
+    let end = UInt32(truncatingIfNeeded: length)
+    append(Token(kind: .null, offset: end, next: UInt32(truncatingIfNeeded: count + 1)))
+  }
+
+  /// The place of a null that is not in the text, for a value that is not there.
+  var absent: Int { count - 1 }
+
+  deinit { tokens.deallocate() }
+
+  /// The token at a place, which another token has named.
+  subscript(place: Int) -> Token {
+    @inline(__always)
+    get { tokens[place] }
+  }
+
+  // MARK: Searching, which is noted in the memory that the tape owns alone.
+
+  private static let equalKeys: UInt16 = 1
+
+  /// Whether no two keys of an object are equal; a few that are not may be taken for equal ones.
+  @inline(__always)
+  func keysDiffer(in object: Int) -> Bool {
+    if tokens[object].search == 0 { tokens[object].search = haveEqualHashes(in: object) ? Self.equalKeys : 3 }
+    return tokens[object].search != Self.equalKeys
+  }
+
+  /// The place of the key, or the end of the object, where the search goes on.
+  @inline(__always)
+  func cursor(of object: Int) -> Int { object + Int(tokens[object].search) - 2 }
+
+  /// Where an object is too long for a number so short, the search begins at its start.
+  @inline(__always)
+  func setCursor(of object: Int, to place: Int) {
+    tokens[object].search = UInt16(exactly: place - object + 2) ?? 3
+  }
+
+  private func haveEqualHashes(in object: Int) -> Bool {
+    var place = object + 1
+    for _ in 0..<tokens[object].count {
+      var other = object + 1
+      while other < place {
+        if tokens[other].next == tokens[place].next { return true }
+        other = Int(tokens[other + 1].next)
+      }
+      place = Int(tokens[place + 1].next)
+    }
+    return false
+  }
+
+  @inline(__always)
+  private mutating func append(_ token: Token) {
+    if count == capacity { grow() }
+    (tokens + count).initialize(to: token)
+    count += 1
+  }
+
+  @inline(never)
+  private mutating func grow() {
+    let larger = UnsafeMutablePointer<Token>.allocate(capacity: capacity * 2)
+    larger.moveInitialize(from: tokens, count: count)
+    tokens.deallocate()
+    tokens = larger
+    capacity *= 2
+  }
+
+  @inline(__always)
+  private mutating func appendKey(of json: borrowing JSONReader) {
+    let isEscaped = json.keyShape.hasEscapes
+    let bytes = UnsafeBufferPointer(start: json.keyStart, count: json.keyCount)
+    append(
+      Token(
+        kind: isEscaped ? .escapedString : .string, isASCII: json.keyShape.isASCII,
+        offset: UInt32(truncatingIfNeeded: json.keyStart - json.start),
+        count: UInt32(truncatingIfNeeded: json.keyCount), next: isEscaped ? Self.hash(json.key) : Self.hash(bytes)))
+  }
+
+  @inline(__always)
+  private mutating func appendValue(
+    of json: inout JSONReader, around container: Int
+  ) throws(JSONError) -> JSONReader.Kind {
+    let kind = try json.nextKind()
+    let first = json.position
+    let offset = UInt32(truncatingIfNeeded: json.offset)
+    let next = UInt32(truncatingIfNeeded: count + 1)
+    switch kind {
+    case .object, .array:
+      try json.enter()
+      append(
+        Token(
+          kind: kind == .object ? .object : .array, offset: offset, next: UInt32(truncatingIfNeeded: container + 1)))
+    case .string:
+      json.position += 1
+      let shape = try json.scanString()
+      append(
+        Token(
+          kind: shape.hasEscapes ? .escapedString : .string, isASCII: shape.isASCII, offset: offset + 1,
+          count: UInt32(truncatingIfNeeded: json.position - first - 2), next: next))
+    case .number, .boolean, .null:
+      try json.skipScalar()
+      append(
+        Token(
+          kind: kind == .number ? .number : kind == .null ? .null : .boolean, offset: offset,
+          count: UInt32(truncatingIfNeeded: json.position - first), next: next))
+    }
+    return kind
+  }
+
+  /// A hash of a key's bytes: its length, its first and its last ones.
+  @inline(__always)
+  static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
+    guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
+    var mixed: UInt64 = 0
+    if bytes.count >= 8 {
+      mixed = UInt64(bytesAt: start) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytesAt: start + (bytes.count - 8))
+    } else {
+      for byte in bytes { mixed = mixed << 8 | UInt64(byte) }
+    }
+    mixed = (mixed ^ UInt64(bytes.count)) &* 0x9E37_79B9_7F4A_7C15
+    return UInt32(truncatingIfNeeded: mixed >> 32)
+  }
+
+  /// A hash of a key.
+  static func hash(_ key: String) -> UInt32 {
+    var key = key
+    return key.withUTF8 { hash($0) }
+  }
+}
+
+extension Tape.Token.Kind {
+  /// The kind in words.
+  var name: String {
+    switch self {
+    case .object: "an object"
+    case .array: "an array"
+    case .string, .escapedString: "a text"
+    case .number: "a number"
+    case .boolean: "true or false"
+    case .null: "null"
+    }
+  }
+}

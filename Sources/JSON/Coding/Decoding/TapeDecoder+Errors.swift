@@ -1,0 +1,23 @@
+extension TapeDecoder {
+  func context(_ description: String, step: Step?) -> DecodingError.Context {
+    let last: [any CodingKey] = step.flatMap { key(of: $0) }.map { [$0] } ?? []
+    return DecodingError.Context(codingPath: codingPath + last, debugDescription: description)
+  }
+
+  /// The error for a value of another kind.
+  func mismatch(_ type: Any.Type, _ expected: String, at place: Int, step: Step?) -> DecodingError {
+    let token = document.tape[place]
+    let context = context("Expected \(expected), found \(token.kind.name) at byte \(token.offset).", step: step)
+    return token.kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
+  }
+
+  /// The error for a member that is not there.
+  func missing(_ key: JSONKey) -> DecodingError {
+    .keyNotFound(key, context("The member '\(key.stringValue)' is missing.", step: nil))
+  }
+
+  /// The error for a value of the right kind that its type refuses.
+  func corrupted(_ description: String, at place: Int, step: Step?) -> DecodingError {
+    .dataCorrupted(context(description, step: step))
+  }
+}

@@ -1,0 +1,170 @@
+import Foundation
+
+/// Decodes one value of a document.
+final class TapeDecoder: Decoder {
+  /// The step from what is around a value to it.
+  enum Step {
+    /// The whole.
+    case root
+    /// The member whose key is at a place of the tape.
+    case member(Int)
+    /// The element of an array.
+    case element(Int)
+    /// A member that is not there, by the number of its name among the document's.
+    case absent(Int)
+  }
+
+  let document: JSONDocument
+  /// Where the value is on the tape.
+  private(set) var place: Int
+  private var parent: TapeDecoder?
+  private var step: Step
+  /// The decoder of a value inside that nobody kept, for the next one.
+  private var spare: TapeDecoder?
+
+  init(document: JSONDocument, place: Int, parent: TapeDecoder?, step: Step) {
+    self.document = document
+    self.place = place
+    self.parent = parent
+    self.step = step
+  }
+
+  var token: Tape.Token { document.tape[place] }
+
+  var userInfo: [CodingUserInfoKey: Any] { document.options.userInfo }
+
+  var codingPath: [any CodingKey] {
+    var path: [any CodingKey] = []
+    var decoder: TapeDecoder? = self
+    while let current = decoder {
+      if let key = current.key(of: current.step) { path.append(key) }
+      decoder = current.parent
+    }
+    return path.reversed()
+  }
+
+  func key(of step: Step) -> JSONKey? {
+    switch step {
+    case .root: nil
+    case .member(let place): JSONKey(stringValue: document.string(document.tape[place]))
+    case .element(let index): JSONKey(intValue: index)
+    case .absent(let number): JSONKey(stringValue: document.absentNames[number])
+    }
+  }
+
+  /// The decoder of a value inside, for who may keep it.
+  func decoder(at place: Int, step: Step) -> TapeDecoder {
+    TapeDecoder(document: document, place: place, parent: self, step: step)
+  }
+
+  /// Lends the decoder of a value: this one, or where a step leads on, one for a value inside.
+  @inline(__always)
+  func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
+    guard let step else { return try body(self) }
+    var inside: TapeDecoder
+    if let spare {
+      inside = spare
+      self.spare = nil
+      inside.place = place
+      inside.parent = self
+      inside.step = step
+    } else {
+      inside = TapeDecoder(document: document, place: place, parent: self, step: step)
+    }
+    let value = try body(inside)
+    if isKnownUniquelyReferenced(&inside) {
+      inside.parent = nil
+      spare = inside
+    }
+    return value
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
+    try prepareMembers()
+    return KeyedDecodingContainer(TapeKeyedContainer(self))
+  }
+
+  func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
+    guard token.kind == .array else { throw mismatch([Any].self, "an array", at: place, step: nil) }
+    return TapeUnkeyedContainer(self)
+  }
+
+  func singleValueContainer() throws -> any SingleValueDecodingContainer { self }
+
+  // MARK: Members
+
+  /// The values by their keys as Swift has them, where those differ from the text's or are too many to be searched.
+  private var index: (place: Int, values: [String: Int])?
+  private static let greatestSearch: UInt32 = 16
+
+  private func prepareMembers() throws {
+    guard token.kind == .object else { throw mismatch([String: Any].self, "an object", at: place, step: nil) }
+    let isSnakeCase = document.options.keys == .snakeCase
+    guard isSnakeCase || token.count > Self.greatestSearch, index?.place != place else { return }
+    var values: [String: Int] = [:]
+    for place in members {
+      let name = document.string(document.tape[place])
+      values[isSnakeCase ? name.fromSnakeCase : name] = place + 1
+    }
+    index = (place, values)
+  }
+
+  /// The place of a member's value.
+  @inline(__always)
+  func value(of name: String) -> Int? {
+    if let index, index.place == place { return index.values[name] }
+    return document.value(of: name, in: place)
+  }
+
+  /// The place of a member's value; throws where there is none.
+  @inline(__always)
+  func requiredValue(of name: String) throws -> Int {
+    guard let place = value(of: name) else { throw missing(JSONKey(stringValue: name)) }
+    return place
+  }
+
+  /// The names of the members as Swift has them, each once.
+  var memberNames: [String] {
+    if let index, index.place == place { return Array(index.values.keys) }
+    var seen: Set<String> = []
+    return members.map { document.string(document.tape[$0]) }.filter { seen.insert($0).inserted }
+  }
+
+  /// The places of the keys of an object in the text's order, equal ones more than once.
+  var members: [Int] {
+    var places: [Int] = []
+    places.reserveCapacity(Int(token.count))
+    var next = place + 1
+    for _ in 0..<token.count {
+      places.append(next)
+      next = Int(document.tape[next + 1].next)
+    }
+    return places
+  }
+}
+
+extension TapeDecoder: SingleValueDecodingContainer {
+  func decodeNil() -> Bool { token.kind == .null }
+
+  func decode(_ type: String.Type) throws -> String { try string(at: place, step: nil) }
+
+  func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+    try decodeValue(type, at: place, step: nil)
+  }
+}
+
+/// A key of any name.
+struct JSONKey: CodingKey {
+  let stringValue: String
+  let intValue: Int?
+
+  init(stringValue: String) {
+    self.stringValue = stringValue
+    intValue = nil
+  }
+
+  init(intValue: Int) {
+    stringValue = "Index \(intValue)"
+    self.intValue = intValue
+  }
+}

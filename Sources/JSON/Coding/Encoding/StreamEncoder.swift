@@ -1,0 +1,141 @@
+import Foundation
+
+/// Encodes one value, straight into the text.
+final class StreamEncoder: Encoder {
+  /// What the value is written as.
+  enum Form {
+    case nothing, object, array, plain
+  }
+
+  let output: EncodingOutput
+  private let parent: StreamEncoder?
+  private let key: (any CodingKey)?
+  private var form = Form.nothing
+  var isEmpty: Bool { form == .nothing }
+  /// The number of elements of an array so far.
+  private(set) var count = 0
+
+  init(output: EncodingOutput, parent: StreamEncoder?, key: (any CodingKey)?) {
+    self.output = output
+    self.parent = parent
+    self.key = key
+  }
+
+  /// The text of a value.
+  static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
+    let output = EncodingOutput(options: coder.options, ways: coder.ways.encoding)
+    let encoder = StreamEncoder(output: output, parent: nil, key: nil)
+    try encoder.encodeValue(value, key: nil, isWhole: true)
+    let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
+    switch result {
+    case .success(let data): return data
+    case .failure(let error): throw encoder.error(error, for: value)
+    }
+  }
+
+  var userInfo: [CodingUserInfoKey: Any] { output.options.userInfo }
+
+  var codingPath: [any CodingKey] {
+    var path: [any CodingKey] = []
+    var encoder: StreamEncoder? = self
+    while let current = encoder {
+      if let key = current.key { path.append(key) }
+      encoder = current.parent
+    }
+    return path.reversed()
+  }
+
+  /// Begins an array or object, or goes on with it: a value may ask for its container more than once.
+  func begin(_ form: Form) {
+    guard self.form != form else { return }
+    precondition(self.form == .nothing, "A value is encoded as one object, one array or one plain value.")
+    self.form = form
+    switch form {
+    case .object: output.writer.pointee.beginObject()
+    case .array: output.writer.pointee.beginArray()
+    case .plain, .nothing: break
+    }
+  }
+
+  /// Ends the value; one that wrote nothing is an empty object.
+  func close() {
+    switch form {
+    case .nothing:
+      output.writer.pointee.beginObject()
+      output.writer.pointee.endObject()
+    case .object: output.writer.pointee.endObject()
+    case .array: output.writer.pointee.endArray()
+    case .plain: break
+    }
+    form = .plain
+  }
+
+  func container<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedEncodingContainer<Key> {
+    begin(.object)
+    return KeyedEncodingContainer(StreamKeyedContainer(self))
+  }
+
+  func unkeyedContainer() -> any UnkeyedEncodingContainer {
+    begin(.array)
+    return StreamUnkeyedContainer(self)
+  }
+
+  func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  /// Writes a member, or leaves no trace of it where that fails.
+  @inline(__always)
+  func encodeMember<Value: Encodable>(_ value: Value, name: String, key: some CodingKey) throws {
+    let mark = output.mark
+    output.writer.pointee.writeKey(name)
+    do {
+      try encodeValue(value, key: key)
+    } catch {
+      output.goBack(to: mark)
+      throw error
+    }
+  }
+
+  /// Writes an element, or leaves no trace of it where that fails.
+  @inline(__always)
+  func encodeElement<Value: Encodable>(_ value: Value) throws {
+    let mark = output.mark
+    do {
+      try encodeValue(value, key: JSONKey(intValue: count))
+      count += 1
+    } catch {
+      output.goBack(to: mark)
+      throw error
+    }
+  }
+
+  /// An encoder for a value inside, whose parts may come between others.
+  func nestedEncoder(key: any CodingKey) -> StreamEncoder {
+    let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
+    output.nest(encoder)
+    if form == .array { count += 1 }
+    return encoder
+  }
+
+  /// The error of this encoder's writer; what that knows of the path begins where its output does.
+  func error(_ error: JSONError, for value: Any) -> EncodingError {
+    var first = self
+    while let parent = first.parent, parent.output === output { first = parent }
+    return EncodingError(error, value: value, inside: first.codingPath)
+  }
+
+  func context(_ description: String, key: (any CodingKey)?) -> EncodingError.Context {
+    EncodingError.Context(codingPath: codingPath + (key.map { [$0] } ?? []), debugDescription: description)
+  }
+}
+
+extension StreamEncoder: SingleValueEncodingContainer {
+  func encodeNil() throws {
+    begin(.plain)
+    output.writer.pointee.writeNull()
+  }
+
+  func encode<Value: Encodable>(_ value: Value) throws {
+    try encodeValue(value, key: nil)
+    begin(.plain)
+  }
+}

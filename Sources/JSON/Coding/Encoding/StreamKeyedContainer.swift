@@ -1,0 +1,43 @@
+/// The members of an object.
+struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
+  private let encoder: StreamEncoder
+
+  init(_ encoder: StreamEncoder) {
+    self.encoder = encoder
+  }
+
+  var codingPath: [any CodingKey] { encoder.codingPath }
+
+  @inline(__always)
+  private func name(_ key: some CodingKey) -> String {
+    encoder.output.options.keys == .snakeCase ? key.stringValue.toSnakeCase : key.stringValue
+  }
+
+  mutating func encodeNil(forKey key: Key) throws {
+    encoder.output.writer.pointee.writeKey(name(key))
+    encoder.output.writer.pointee.writeNull()
+  }
+
+  mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
+    try encoder.encodeMember(value, name: name(key), key: key)
+  }
+
+  mutating func nestedContainer<NestedKey: CodingKey>(
+    keyedBy keyType: NestedKey.Type, forKey key: Key
+  ) -> KeyedEncodingContainer<NestedKey> {
+    nested(key).container(keyedBy: keyType)
+  }
+
+  mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
+    nested(key).unkeyedContainer()
+  }
+
+  mutating func superEncoder() -> any Encoder { nested(JSONKey(stringValue: "super")) }
+
+  mutating func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
+
+  private func nested(_ key: some CodingKey) -> StreamEncoder {
+    encoder.output.writer.pointee.writeKey(name(key))
+    return encoder.nestedEncoder(key: key)
+  }
+}

@@ -1,0 +1,123 @@
+/// Why a JSON text cannot be read, or a value cannot be written: where, and what was expected there.
+///
+/// Nothing of the text is kept but the keys that lead to the place, each at most 64 bytes long.
+public struct JSONError: Error, Hashable, Sendable {
+  /// What went wrong.
+  public enum Kind: Hashable, Sendable {
+    /// The text is no JSON.
+    case malformed
+    /// Arrays and objects nest deeper than ``JSONReader/depthLimit``.
+    case tooDeep
+    /// The value is of another kind.
+    case mismatch(JSONReader.Kind)
+    /// The object has no member of this name, or only `null`.
+    case missing(key: String)
+    /// The number is not whole, or does not fit.
+    case outOfRange
+    /// The value is of the right kind, and its type refuses it.
+    case invalid
+  }
+
+  /// A step to a place.
+  public enum PathElement: Hashable, Sendable {
+    /// A member of an object.
+    case key(String)
+    /// An element of an array, from 0.
+    case index(Int)
+  }
+
+  // One word, so that it travels in a register beside every result.
+  private let details: Details
+
+  private final class Details: Sendable {
+    let kind: Kind
+    let path: [PathElement]
+    let offset: Int
+    let expected: String
+
+    init(kind: Kind, path: [PathElement], offset: Int, expected: String) {
+      self.kind = kind
+      self.path = path
+      self.offset = offset
+      self.expected = expected
+    }
+  }
+
+  /// Makes an error.
+  public init(_ kind: Kind, path: [PathElement], offset: Int, expected: String) {
+    details = Details(kind: kind, path: path, offset: offset, expected: expected)
+  }
+
+  /// What went wrong.
+  public var kind: Kind { details.kind }
+
+  /// The way from the outermost value to the place.
+  public var path: [PathElement] { details.path }
+
+  /// The place in the text, in bytes from its start.
+  public var offset: Int { details.offset }
+
+  /// What was expected at the place: `a whole number`, say.
+  public var expected: String { details.expected }
+
+  @usableFromInline static var empty: JSONError {
+    JSONError(.malformed, path: [], offset: 0, expected: "a value")
+  }
+
+  /// Whether kind, place and expectation are equal.
+  public static func == (left: JSONError, right: JSONError) -> Bool {
+    left.kind == right.kind && left.path == right.path && left.offset == right.offset && left.expected == right.expected
+  }
+
+  /// Hashes kind and place.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    hasher.combine(path)
+    hasher.combine(offset)
+  }
+}
+
+extension JSONError: CustomStringConvertible {
+  /// Place and reason: `At moments[3].id (byte 120): expected a text, found a number`.
+  public var description: String {
+    (path.isEmpty ? "At byte \(offset): " : "At \(pathText) (byte \(offset)): ") + reason
+  }
+
+  /// The path as text: `moments[3].id`; control characters in keys are left out.
+  public var pathText: String {
+    path.reduce(into: "") { text, element in
+      switch element {
+      case .index(let index): text += "[\(index)]"
+      case .key(let key):
+        if !text.isEmpty { text += "." }
+        text.unicodeScalars.append(contentsOf: key.unicodeScalars.filter { $0.properties.generalCategory != .control })
+      }
+    }
+  }
+
+  /// What was expected, and what was found.
+  public var reason: String {
+    switch kind {
+    case .malformed: "expected \(expected)"
+    case .tooDeep: "arrays and objects nest deeper than \(JSONReader.depthLimit)"
+    case .mismatch(let found): "expected \(expected), found \(found.name)"
+    case .missing: "a value is missing"
+    case .outOfRange: "expected \(expected)"
+    case .invalid: "expected \(expected)"
+    }
+  }
+}
+
+extension JSONReader.Kind {
+  /// The kind in words.
+  var name: String {
+    switch self {
+    case .object: "an object"
+    case .array: "an array"
+    case .string: "a text"
+    case .number: "a number"
+    case .boolean: "true or false"
+    case .null: "null"
+    }
+  }
+}

@@ -1,0 +1,61 @@
+extension JSONReader {
+  /// An error for a value of the right kind that a type refuses: `throw json.invalid("a date")`.
+  ///
+  /// Its place is where the reader stands, which after a value has been read is behind it.
+  public func invalid(_ expected: String) -> JSONError {
+    error(.invalid, expected)
+  }
+
+  /// An error for a value of another kind than the type reads: `throw json.mismatch("a text or a number")`.
+  ///
+  /// Its place is the next value's, which must not have been read yet.
+  @inline(never)
+  public func mismatch(_ expected: String) -> JSONError {
+    guard let found = kindOfWholeWord() else { return malformed(expected) }
+    return error(.mismatch(found), expected)
+  }
+
+  /// What stands here by its first byte; `nil` for what is no value, and for a part of a word.
+  private func kindOfWholeWord() -> Kind? {
+    var copy = JSONReader(start: position, count: end - position)
+    guard let kind = try? copy.nextKind() else { return nil }
+    switch kind {
+    case .boolean: return copy.take("true") || copy.take("false") ? kind : nil
+    case .null: return copy.take("null") ? kind : nil
+    default: return kind
+    }
+  }
+
+  @usableFromInline @inline(never)
+  func malformed(_ expected: String) -> JSONError {
+    error(.malformed, expected)
+  }
+
+  @usableFromInline @inline(never)
+  func tooDeep() -> JSONError {
+    error(.tooDeep, "less depth")
+  }
+
+  @usableFromInline @inline(never)
+  func outOfRange(_ expected: String) -> JSONError {
+    error(.outOfRange, expected)
+  }
+
+  /// An error for an object that was left without a key having come: `throw json.missing("id")`.
+  ///
+  /// Its place is the object's end, behind which the reader stands.
+  @inline(never)
+  public func missing(_ key: String) -> JSONError {
+    let offset = max(offset - 1, 0)
+    return JSONError(
+      .missing(key: key), path: path(to: offset) + [.key(key)], offset: offset, expected: "a value")
+  }
+
+  private func error(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
+    JSONError(kind, path: path(to: offset), offset: offset, expected: expected)
+  }
+
+  private func path(to offset: Int) -> [JSONError.PathElement] {
+    JSONPath.path(to: offset, in: UnsafeBufferPointer(start: start, count: end - start))
+  }
+}

@@ -1,0 +1,164 @@
+/// Reads a JSON text from front to back, straight into values: no tree is built between.
+///
+/// It is strict: RFC 8259 to the letter, in UTF-8 alone, and also in the values that are skipped. A byte order mark at
+/// the front is skipped; arrays and objects nest ``depthLimit`` deep at most. A reader is only lent: it lives as long
+/// as the bytes do that it reads, and can be neither copied nor kept.
+///
+///     extension Point: JSONDecodable {
+///       init(from json: inout JSONReader) throws(JSONError) {
+///         var x: Double?
+///         var y: Double?
+///         try json.beginObject()
+///         while try json.nextKey() {
+///           if json.key(is: "x") {
+///             x = try json.readDouble()
+///           } else if json.key(is: "y") {
+///             y = try json.readDouble()
+///           } else {
+///             try json.skipValue()
+///           }
+///         }
+///         self.init(x: try json.require(x, "x"), y: try json.require(y, "y"))
+///       }
+///     }
+///     let point = try Point(json: data.bytes)
+///
+/// Of members with equal keys such a loop keeps the last one.
+@frozen
+public struct JSONReader: ~Copyable {
+  // The invariant by which every access is in bounds: start <= position <= end. Nothing but the reader's own methods
+  // moves `position`, and each checks against `end` before it reads.
+  @usableFromInline let start: UnsafePointer<UInt8>
+  @usableFromInline let end: UnsafePointer<UInt8>
+  @usableFromInline var position: UnsafePointer<UInt8>
+
+  /// How many arrays and objects are open.
+  @usableFromInline var depth = 0
+  /// Whether the array or object that was entered last has had no element yet.
+  @usableFromInline var isFirst = false
+
+  // The key that `nextKey` read, without its quotes.
+  @usableFromInline var keyStart: UnsafePointer<UInt8>
+  @usableFromInline var keyCount = 0
+  @usableFromInline var keyShape = StringShape(isASCII: true, hasEscapes: false)
+
+  /// How deep arrays and objects may nest: 128.
+  @inlinable public static var depthLimit: Int { 128 }
+
+  @inlinable
+  init(start: UnsafePointer<UInt8>, count: Int) {
+    self.start = start
+    end = start + count
+    position = start
+    keyStart = start
+    // RFC 8259, section 8.1: a reader may ignore a byte order mark.
+    if count >= 3, start[0] == 0xEF, start[1] == 0xBB, start[2] == 0xBF { position += 3 }
+  }
+
+  /// Lends a reader of a JSON text to a closure, which must read the whole of the text's one value; what follows it
+  /// but for whitespace is an error.
+  @inlinable
+  public static func reading<Value: ~Copyable>(
+    _ bytes: RawSpan, _ body: (inout JSONReader) throws(JSONError) -> Value
+  ) throws(JSONError) -> Value {
+    try bytes.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws(JSONError) -> Value in
+      guard let start = bytes.baseAddress?.assumingMemoryBound(to: UInt8.self) else { throw .empty }
+      var reader = JSONReader(start: start, count: bytes.count)
+      let value = try body(&reader)
+      try reader.finish()
+      return value
+    }
+  }
+
+  /// How many bytes were read.
+  @inlinable public var offset: Int { position - start }
+
+  @inlinable
+  mutating func finish() throws(JSONError) {
+    _ = peek()
+    guard position == end else { throw malformed("nothing more") }
+  }
+
+  /// The next byte that is no whitespace, or 0 at the end, where nothing of JSON's grammar matches it.
+  @inlinable @inline(__always)
+  mutating func peek() -> UInt8 {
+    if position < end, position.pointee > UInt8(ascii: " ") { return position.pointee }
+    return skipWhitespace()
+  }
+
+  @inlinable
+  mutating func skipWhitespace() -> UInt8 {
+    while position < end {
+      switch position.pointee {
+      case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: "\r"), UInt8(ascii: "\t"): position += 1
+      case let byte: return byte
+      }
+    }
+    return 0
+  }
+
+  /// Whether the bytes to come are these; takes them if so.
+  @inlinable @inline(__always)
+  mutating func take(_ literal: StaticString) -> Bool {
+    let count = literal.utf8CodeUnitCount
+    guard end - position >= count, bytesAreEqual(position, literal.utf8Start, count) else { return false }
+    position += count
+    return true
+  }
+}
+
+extension JSONReader {
+  /// Reads a value of any type that can be read.
+  @inlinable @inline(__always)
+  public mutating func read<Value: JSONDecodable>(_ type: Value.Type = Value.self) throws(JSONError) -> Value {
+    try Value(from: &self)
+  }
+
+  /// Takes a `null`, and says whether there was one.
+  @inlinable
+  public mutating func readNull() throws(JSONError) -> Bool {
+    guard peek() == UInt8(ascii: "n") else { return false }
+    guard take("null") else { throw malformed("null") }
+    return true
+  }
+
+  /// Reads `true` or `false`.
+  @inlinable
+  public mutating func readBool() throws(JSONError) -> Bool {
+    switch peek() {
+    case UInt8(ascii: "t") where take("true"): return true
+    case UInt8(ascii: "f") where take("false"): return false
+    default: throw mismatch("true or false")
+    }
+  }
+
+  /// What a value is, as its first byte tells.
+  public enum Kind: Hashable, Sendable {
+    /// `{…}`
+    case object
+    /// `[…]`
+    case array
+    /// `"…"`
+    case string
+    /// A number.
+    case number
+    /// `true` or `false`
+    case boolean
+    /// `null`
+    case null
+  }
+
+  /// What the next value is, for types that are read from more than one kind; nothing is taken.
+  @inlinable
+  public mutating func nextKind() throws(JSONError) -> Kind {
+    switch peek() {
+    case UInt8(ascii: "\""): return .string
+    case UInt8(ascii: "{"): return .object
+    case UInt8(ascii: "["): return .array
+    case UInt8(ascii: "-"), UInt8(ascii: "0")...UInt8(ascii: "9"): return .number
+    case UInt8(ascii: "t"), UInt8(ascii: "f"): return .boolean
+    case UInt8(ascii: "n"): return .null
+    default: throw malformed("a value")
+    }
+  }
+}

@@ -1,0 +1,34 @@
+/// A text that is written over and over, such as the document of a GraphQL operation: it is escaped once, when it is made.
+///
+/// Other encoders than ``JSONCoder`` write it as any text.
+public struct PreparedString: Hashable, Sendable {
+  /// The text.
+  public let value: String
+
+  private let json: RawJSON
+
+  /// Takes a text, and escapes it.
+  public init(_ value: String) {
+    self.value = value
+    json = RawJSON(string: value)
+  }
+
+  /// Whether the texts are equal.
+  public static func == (left: PreparedString, right: PreparedString) -> Bool { left.value == right.value }
+
+  /// Hashes the text.
+  public func hash(into hasher: inout Hasher) { hasher.combine(value) }
+}
+
+extension PreparedString: JSONEncodable {
+  /// Writes what was escaped before.
+  public func encode(to json: inout JSONWriter) { json.writeRaw(self.json) }
+}
+
+extension PreparedString: Encodable {
+  /// Writes the text.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(value)
+  }
+}

@@ -1,0 +1,48 @@
+/// JSON that is kept as its bytes: to store what a server sent as it came, or to write what was written before.
+///
+/// Other encoders and decoders than ``JSONCoder`` write and read it by way of ``JSONValue``.
+public struct RawJSON: Hashable, Sendable {
+  /// The text in UTF-8, one whole value.
+  public let bytes: [UInt8]
+
+  /// Takes bytes that are known to be one whole value.
+  init(checked bytes: [UInt8]) {
+    self.bytes = bytes
+  }
+
+  /// Writes a text, which always can be written.
+  init(string: String) {
+    var writer = JSONWriter(capacity: string.utf8.count + 16)
+    writer.writeString(string)
+    bytes = writer.written
+  }
+
+  /// Writes a value once, for all the times that it is sent.
+  public init(_ value: some JSONEncodable) throws(JSONError) {
+    bytes = Array(try value.json())
+  }
+}
+
+extension RawJSON: JSONDecodable, JSONEncodable {
+  /// Takes the value that stands there, checked, without the whitespace around it.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    self = try json.readRaw()
+  }
+
+  /// Writes the bytes as they are.
+  public func encode(to json: inout JSONWriter) {
+    json.writeRaw(self)
+  }
+}
+
+extension RawJSON: Codable {
+  /// Takes the value that stands there, in its shortest form.
+  public init(from decoder: any Decoder) throws {
+    try self.init(JSONValue(from: decoder))
+  }
+
+  /// Writes the value that the bytes stand for.
+  public func encode(to encoder: any Encoder) throws {
+    try JSONValue(json: bytes.span.bytes).encode(to: encoder)
+  }
+}

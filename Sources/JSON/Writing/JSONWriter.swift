@@ -1,0 +1,98 @@
+public import Foundation
+
+/// Writes a JSON text from front to back, in its shortest form, into memory that it hands over at the end.
+///
+/// What JSON has no form for (a number that is not finite, nesting deeper than ``JSONReader/depthLimit``) is written as
+/// `null`, and makes ``finish()`` throw.
+@frozen
+public struct JSONWriter: ~Copyable {
+  // The invariant by which every access is in bounds: count <= capacity, and who writes has called `reserve` before.
+  @usableFromInline var buffer: UnsafeMutablePointer<UInt8>
+  @usableFromInline var capacity: Int
+  @usableFromInline var count = 0
+  @usableFromInline var depth = 0
+  /// Whether the next value of the innermost array or object follows another one.
+  @usableFromInline var needsComma = false
+  @usableFromInline var failure: JSONError?
+
+  /// Makes a writer with room for as many bytes before it must find more.
+  @inlinable
+  public init(capacity: Int = 256) {
+    self.capacity = max(capacity, 16)
+    buffer = .allocate(self.capacity)
+  }
+
+  @inlinable
+  deinit {
+    // Without capacity the memory was handed over.
+    if capacity > 0 { free(buffer) }
+  }
+
+  /// How many bytes were written.
+  @inlinable public var offset: Int { count }
+
+  /// What was written so far.
+  var written: [UInt8] { Array(UnsafeBufferPointer(start: buffer, count: count)) }
+
+  /// The text; throws where something in it could not be written, and says where.
+  @inlinable
+  public consuming func finish() throws(JSONError) -> Data {
+    if let failure { throw failure }
+    capacity = 0
+    return Data(bytesNoCopy: buffer, count: count, deallocator: .free)
+  }
+
+  /// Makes sure that as many bytes can be written.
+  @inlinable @inline(__always)
+  mutating func reserve(_ bytes: Int) {
+    if capacity - count < bytes { grow(by: bytes) }
+  }
+
+  @usableFromInline @inline(never)
+  mutating func grow(by bytes: Int) {
+    capacity = max(capacity * 2, count + bytes)
+    guard let larger = realloc(buffer, capacity) else { fatalError("No memory for \(capacity) bytes of JSON.") }
+    buffer = larger.assumingMemoryBound(to: UInt8.self)
+  }
+
+  @inlinable @inline(__always)
+  mutating func append(_ byte: UInt8) {
+    reserve(1)
+    buffer[count] = byte
+    count += 1
+  }
+
+  @inlinable @inline(__always)
+  mutating func append(_ bytes: UnsafePointer<UInt8>, count length: Int) {
+    reserve(length)
+    memcpy(buffer + count, bytes, length)
+    count += length
+  }
+
+  @inlinable @inline(__always)
+  mutating func append(_ text: StaticString) {
+    append(text.utf8Start, count: text.utf8CodeUnitCount)
+  }
+
+  /// Writes the comma that a value or a key needs before it.
+  @inlinable @inline(__always)
+  mutating func separate() {
+    if needsComma { append(UInt8(ascii: ",")) }
+    needsComma = true
+  }
+
+  /// Notes that something here cannot be written, the first of such; other types say so by this, too.
+  public mutating func fail(expected: String) {
+    guard failure == nil else { return }
+    let path = JSONPath.path(to: count, in: UnsafeBufferPointer(start: buffer, count: count))
+    failure = JSONError(.invalid, path: path, offset: count, expected: expected)
+  }
+}
+
+extension UnsafeMutablePointer<UInt8> {
+  @usableFromInline
+  static func allocate(_ capacity: Int) -> UnsafeMutablePointer<UInt8> {
+    guard let memory = malloc(capacity) else { fatalError("No memory for \(capacity) bytes of JSON.") }
+    return memory.assumingMemoryBound(to: UInt8.self)
+  }
+}

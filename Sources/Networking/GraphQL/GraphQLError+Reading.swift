@@ -1,0 +1,154 @@
+import HTTP
+public import JSON
+
+extension GraphQLError: Decodable {
+  private enum CodingKeys: String, CodingKey {
+    case message, locations, path, extensions
+  }
+
+  /// Reads an error; what is not as the specification has it is left out, so that no error is lost for its form.
+  public init(from decoder: any Decoder) throws {
+    guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
+      self = .unknown
+      return
+    }
+    self.init(
+      received: try? container.decode(String.self, forKey: .message),
+      locations: try? container.decode([Location].self, forKey: .locations),
+      path: try? container.decode([PathElement].self, forKey: .path),
+      extensions: try? container.decode([String: JSONValue].self, forKey: .extensions))
+  }
+
+  private init(
+    received message: String?, locations: [Location]?, path: [PathElement]?, extensions: [String: JSONValue]?
+  ) {
+    self.init(
+      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
+      locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
+      extensions: (extensions ?? [:]).bounded(to: 2048))
+  }
+
+  private static let unknown = GraphQLError(message: "The server sent an error in a form that is not known.")
+}
+
+extension GraphQLError: JSONDecodable {
+  /// Reads an error; what is not as the specification has it is left out, so that no error is lost for its form.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    guard try json.nextKind() == .object else {
+      try json.skipValue()
+      self = .unknown
+      return
+    }
+    var message: String?
+    var locations: [Location]?
+    var path: [PathElement]?
+    var extensions: [String: JSONValue]?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "message") {
+        message = try json.readOrSkip()
+      } else if json.key(is: "locations") {
+        locations = try json.readOrSkip()
+      } else if json.key(is: "path") {
+        path = try json.readOrSkip()
+      } else if json.key(is: "extensions") {
+        extensions = try json.readOrSkip()
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(received: message, locations: locations, path: path, extensions: extensions)
+  }
+}
+
+extension JSONReader {
+  /// Reads a value, or passes it over where it does not fit.
+  fileprivate mutating func readOrSkip<Value: JSONDecodable>() throws(JSONError) -> Value? {
+    let result = try readResult(Value.self)
+    return try? result.get()
+  }
+}
+
+extension GraphQLError.Location: JSONDecodable {
+  /// Reads a place; both numbers must be there.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var line: Int?
+    var column: Int?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "line") {
+        line = try json.read()
+      } else if json.key(is: "column") {
+        column = try json.read()
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(line: try json.require(line, "line"), column: try json.require(column, "column"))
+  }
+}
+
+extension GraphQLError.PathElement: Decodable {
+  /// Reads a name or a number.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let index = try? container.decode(Int.self) {
+      self = .index(index)
+    } else {
+      self = .key(try container.decode(String.self).prefix(bytes: 128))
+    }
+  }
+}
+
+extension GraphQLError.PathElement: JSONDecodable {
+  /// Reads a name or a number.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    if try json.nextKind() == .number {
+      self = .index(try json.readInteger())
+    } else {
+      self = .key(try json.readString().prefix(bytes: 128))
+    }
+  }
+}
+
+extension [GraphQLError.PathElement] {
+  /// The first steps within a number of bytes, and 32 at most.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    return Array(
+      prefix(32).prefix { step in
+        if case .key(let key) = step { left -= key.utf8.count } else { left -= 8 }
+        return left >= 0
+      })
+  }
+}
+
+extension [String: JSONValue] {
+  /// The members within a number of bytes: `code` first, then the others by name.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    return sorted { ($0.key != "code", $0.key) < ($1.key != "code", $1.key) }.reduce(into: [:]) { kept, member in
+      let size = member.key.utf8.count + member.value.approximateSize
+      guard size <= left else { return }
+      left -= size
+      kept[member.key] = member.value
+    }
+  }
+}
+
+extension JSONValue {
+  /// About the bytes that the value takes as JSON.
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .null, .bool, .integer, .number: 8
+    case .string(let text): text.utf8.count + 2
+    case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize }
+    case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateSize }
+    }
+  }
+}
+
+// Tuples of a Bool and a text, compared in this order.
+private func < (left: (Bool, String), right: (Bool, String)) -> Bool {
+  left.0 == right.0 ? left.1 < right.1 : !left.0
+}

@@ -1,0 +1,3 @@
+public import JSON
+
+extension JSONCoder: BodyDecoder, BodyEncoder {}

@@ -1,0 +1,80 @@
+import JSON
+import Testing
+
+@Suite struct ErrorTests {
+  private struct Point: JSONDecodable {
+    var x = 0
+    var tags: [String] = []
+    var inner: [Point]?
+
+    init(from json: inout JSONReader) throws(JSONError) {
+      var x: Int?
+      try json.beginObject()
+      while try json.nextKey() {
+        if json.key(is: "x") {
+          x = try json.read()
+        } else if json.key(is: "tags") {
+          tags = try json.read()
+        } else if json.key(is: "inner") {
+          inner = try json.read()
+        } else {
+          try json.skipValue()
+        }
+      }
+      self.x = try json.require(x, "x")
+    }
+  }
+
+  private func error(_ text: String) throws -> JSONError {
+    try #require(throws: JSONError.self) { try Point(json: text) }
+  }
+
+  @Test(arguments: [
+    (#"{"x": 1.5}"#, "At x (byte 6): expected a whole number that fits Int"),
+    (#"{"x": 99999999999999999999}"#, "At x (byte 6): expected a whole number that fits Int"),
+    (#"{"x": "1"}"#, "At x (byte 6): expected a whole number, found a text"),
+    (#"{"x": null}"#, "At x (byte 10): a value is missing"),
+    (#"{"tags": []}"#, "At x (byte 11): a value is missing"),
+    (
+      #"{"x":0,"inner":[{"x":1},{"x":1,"tags":["a","b",3]}]}"#,
+      "At inner[1].tags[2] (byte 47): expected a text, found a number"
+    ),
+    (#"{"x":0,"inner":[{"x":1},{"y":1}]}"#, "At inner[1].x (byte 30): a value is missing"),
+    (#"{"x":0,"other":{"a":[1,{"b":tru}]}}"#, "At other.a[1].b (byte 28): expected true or false"),
+    (#"{"x":0,"a\nb\u0041":nul}"#, "At abA (byte 20): expected null"),
+    (#"{"x":0,}"#, "At byte 7: expected a key in quotes"),
+    (#"{"x":0"#, "At x (byte 6): expected ',' or '}'"),
+    ("[]", "At byte 0: expected an object, found an array"),
+    (#"{"x":0} 1"#, "At byte 8: expected nothing more"),
+    ("", "At byte 0: expected an object"),
+  ])
+  func `an error names the path, the byte and what was expected`(text: String, description: String) throws {
+    let found = try error(text).description
+    #expect(found == description)
+  }
+
+  @Test func `an error holds nothing of the values`() throws {
+    let error = try error(#"{"x": "hunter2", "tags": ["hunter2"]}"#)
+    #expect(!String(reflecting: error).contains("hunter2"))
+    #expect(!error.description.contains("hunter2"))
+  }
+
+  @Test func `a long key is cut in the path`() throws {
+    let key = String(repeating: "k", count: 5000)
+    let error = try error(#"{"\#(key)": nope}"#)
+    #expect(error.pathText == String(repeating: "k", count: 64) + "…")
+  }
+
+  @Test func `deep nesting is an error of its own kind`() throws {
+    let deep = String(repeating: "[", count: 127) + String(repeating: "]", count: 127)
+    _ = try Point(json: #"{"x":0,"y":\#(deep)}"#)
+    #expect(try error(#"{"x":0,"y":[\#(deep)]}"#).kind == .tooDeep)
+  }
+
+  @Test func `a member's error can be told from a missing one`() throws {
+    #expect(try error("{}").kind == .missing(key: "x"))
+    #expect(try error(#"{"x":[]}"#).kind == .mismatch(.array))
+    #expect(try error(#"{"x":1e30}"#).kind == .outOfRange)
+    #expect(try error(#"{"x":}"#).kind == .malformed)
+  }
+}

@@ -1,0 +1,177 @@
+import Foundation
+import JSON
+import Testing
+
+@Suite struct JSONCoderTests {
+  private let coder = JSONCoder()
+
+  @Test(arguments: [false, true])
+  func `values of any kind are read and written as by Foundation`(snakeCase: Bool) throws {
+    let coder = JSONCoder(keys: snakeCase ? .snakeCase : .asWritten)
+    let decoder = JSONCoder.foundationDecoder(snakeCase: snakeCase)
+    let encoder = JSONCoder.foundationEncoder(snakeCase: snakeCase)
+    var random = RandomJSON(seed: 21)
+    for _ in 0..<300 {
+      let sample = Sample.random(&random)
+      let theirs = try encoder.encode(sample)
+      let ours = try coder.encode(sample)
+      #expect(try coder.decode(Sample.self, from: theirs) == sample)
+      #expect(try decoder.decode(Sample.self, from: ours) == sample)
+      #expect(try coder.decode(Sample.self, from: ours) == sample)
+      #expect(try JSONValue(json: ours.bytes) == JSONValue(json: theirs.bytes))
+    }
+  }
+
+  @Test func `dates and data are read and written as the options say`() throws {
+    struct Event: Codable, Equatable {
+      var at: Date
+      var data: Data
+    }
+    let event = Event(at: Date(timeIntervalSince1970: 1_605_521_360.5), data: Data([0, 255]))
+    let texts: [(JSONCoder, String)] = [
+      (JSONCoder(), #"{"at":"2020-11-16T10:09:20.500000Z","data":"AP8="}"#),
+      (JSONCoder(dates: .secondsSince1970), #"{"at":1605521360.5,"data":"AP8="}"#),
+      (JSONCoder(dates: .millisecondsSince1970, data: .deferredToData), #"{"at":1605521360500,"data":[0,255]}"#),
+      (JSONCoder(dates: .deferredToDate), #"{"at":627214160.5,"data":"AP8="}"#),
+    ]
+    for (coder, text) in texts {
+      #expect(String(decoding: try coder.encode(event), as: UTF8.self) == text)
+      #expect(try coder.decode(Event.self, from: Data(text.utf8)) == event)
+    }
+  }
+
+  @Test func `keys are converted as by Foundation, and those of dictionaries are not`() throws {
+    struct Keys: Codable {
+      var names: [String]
+      init(names: [String]) { self.names = names }
+      init(from decoder: any Decoder) throws {
+        names = try decoder.container(keyedBy: AnyKey.self).allKeys.map(\.stringValue).sorted()
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyKey.self)
+        for name in names { try container.encode(0, forKey: AnyKey(stringValue: name)) }
+      }
+    }
+    let snake = JSONCoder(keys: .snakeCase)
+    var random = RandomJSON(seed: 22)
+    let pieces = ["a", "b", "Z", "U", "R", "_", "1", "é", "É", "url"]
+    for _ in 0..<3000 {
+      let name = (0..<random.int(1...7)).map { _ in pieces[random.int(0...(pieces.count - 1))] }.joined()
+      let keys = Keys(names: [name])
+      let theirs = try JSONCoder.foundationEncoder(snakeCase: true).encode(keys)
+      #expect(try snake.encode(keys) == theirs, "\(name)")
+      let text = Data(#"{"\#(name)":0}"#.utf8)
+      let read = try JSONCoder.foundationDecoder(snakeCase: true).decode(Keys.self, from: text).names
+      #expect(try snake.decode(Keys.self, from: text).names == read, "\(name)")
+    }
+    struct Map: Codable, Equatable { var someMap: [String: [String: Int]] }
+    let map = Map(someMap: ["a_b": ["c_d": 1], "eF": [:]])
+    #expect(String(decoding: try snake.encode(map), as: UTF8.self) == #"{"some_map":{"a_b":{"c_d":1},"eF":{}}}"#)
+    #expect(try snake.decode(Map.self, from: snake.encode(map)) == map)
+  }
+
+  @Test func `a type that reads and writes itself is asked to, wherever it stands`() throws {
+    struct Box<Value: Codable & Equatable>: Codable, Equatable { var value: Value }
+    let box = Box(value: [SelfMade(number: 7)])
+    let data = try coder.encode(box)
+    #expect(String(decoding: data, as: UTF8.self) == #"{"value":["self-made 7"]}"#)
+    #expect(try coder.decode(Box<[SelfMade]>.self, from: data) == box)
+    #expect(try coder.decode(SelfMade.self, from: Data(#""self-made 8""#.utf8)) == SelfMade(number: 8))
+    let error = try #require(throws: DecodingError.self) {
+      try coder.decode(Box<[SelfMade]>.self, from: Data(#"{"value":["self-made 1",2]}"#.utf8))
+    }
+    guard case .typeMismatch(_, let context) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(context.codingPath.map(\.stringValue) == ["value", "Index 1"])
+    #expect((context.underlyingError as? JSONError)?.offset == 24)
+  }
+
+  @Test func `what cannot be written leaves no trace where its error is caught`() throws {
+    struct Careful: Encodable {
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.container(keyedBy: AnyKey.self)
+        try container.encode(1, forKey: "a")
+        try? container.encode(Double.nan, forKey: "b")
+        try? container.encode(["x": [1, .infinity]], forKey: "c")
+        try? container.encode(Bad(), forKey: "d")
+        try container.encode([2], forKey: "e")
+      }
+    }
+    struct Bad: Encodable {
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.unkeyedContainer()
+        try container.encode(1)
+        var nested = container.nestedContainer(keyedBy: AnyKey.self)
+        try nested.encode("y", forKey: "z")
+        throw EncodingError.invalidValue(self, .init(codingPath: [], debugDescription: "bad"))
+      }
+    }
+    #expect(String(decoding: try coder.encode(Careful()), as: UTF8.self) == #"{"a":1,"e":[2]}"#)
+    let error = try #require(throws: EncodingError.self) { try coder.encode(["a": [1, Double.nan]]) }
+    guard case .invalidValue(_, let context) = error else { return }
+    #expect(!context.debugDescription.isEmpty)
+  }
+
+  @Test func `text that is no JSON is an error of the kind that decoders have`() throws {
+    for text in ["", "[1,]", "{\"a\":1", "[\"\u{1}\"]", String(repeating: "[", count: 129)] {
+      let error = try #require(throws: DecodingError.self) { try coder.decode(Sample.self, from: Data(text.utf8)) }
+      guard case .dataCorrupted(let context) = error else {
+        Issue.record("\(error)")
+        continue
+      }
+      #expect(context.underlyingError is JSONError)
+    }
+  }
+
+  @Test func `a decoder that somebody keeps still reads when the bytes are gone`() throws {
+    struct Later: Decodable {
+      var decoder: any Decoder
+      init(from decoder: any Decoder) throws { self.decoder = decoder }
+    }
+    let later = try coder.decode(Later.self, from: Data(#"{"a":["long enough not to be stored inline"]}"#.utf8))
+    #expect(try [String: [String]](from: later.decoder) == ["a": ["long enough not to be stored inline"]])
+  }
+
+  @Test func `what a Codable type finds in userInfo is what the coder was given`() throws {
+    struct Reader: Codable, Equatable {
+      var found: String?
+      init() {}
+      init(from decoder: any Decoder) throws {
+        found = CodingUserInfoKey(rawValue: "k").flatMap { decoder.userInfo[$0] as? String }
+      }
+      func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(CodingUserInfoKey(rawValue: "k").flatMap { encoder.userInfo[$0] as? String })
+      }
+    }
+    let key = try #require(CodingUserInfoKey(rawValue: "k"))
+    let coder = JSONCoder(userInfo: [key: "v"])
+    #expect(try coder.decode(Reader.self, from: Data("{}".utf8)).found == "v")
+    #expect(try coder.encode(Reader()) == Data(#""v""#.utf8))
+  }
+}
+
+struct SelfMade: Codable, Equatable, JSONDecodable, JSONEncodable {
+  var number: Int
+
+  init(number: Int) { self.number = number }
+
+  init(from json: inout JSONReader) throws(JSONError) {
+    let text = try json.readString()
+    guard let number = Int(text.dropFirst(10)) else { throw json.invalid("a self-made number") }
+    self.number = number
+  }
+
+  func encode(to json: inout JSONWriter) { json.writeString("self-made \(number)") }
+}
+
+struct AnyKey: CodingKey, ExpressibleByStringLiteral {
+  var stringValue: String
+  var intValue: Int? { nil }
+
+  init(stringValue: String) { self.stringValue = stringValue }
+  init?(intValue: Int) { nil }
+  init(stringLiteral: String) { stringValue = stringLiteral }
+}

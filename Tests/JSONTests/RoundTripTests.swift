@@ -1,0 +1,140 @@
+import Foundation
+import JSON
+import Testing
+
+@Suite struct RoundTripTests {
+  @Test func `random values come back as they were written`() throws {
+    var random = RandomJSON(seed: 7)
+    for _ in 0..<3000 {
+      let value = random.value()
+      let data = try value.json()
+      #expect(try JSONValue(json: data.bytes) == value)
+      // Foundation reads the same from it.
+      #expect(try JSONDecoder().decode(JSONValue.self, from: data) == value)
+    }
+  }
+
+  @Test func `what Foundation writes is read the same`() throws {
+    var random = RandomJSON(seed: 8)
+    for _ in 0..<1000 {
+      let value = random.value()
+      let data = try JSONEncoder().encode(value)
+      #expect(try JSONValue(json: data.bytes) == value)
+    }
+  }
+
+  @Test func `every double comes back, bit for bit`() throws {
+    var random = RandomJSON(seed: 9)
+    for _ in 0..<5000 {
+      let value = random.double()
+      let back = try Double(json: value.json().bytes)
+      #expect(back.bitPattern == value.bitPattern, "\(value)")
+      let text = String(value)
+      #expect(try Double(json: text).bitPattern == value.bitPattern, "\(text)")
+    }
+  }
+
+  @Test func `numbers of a few decimals are written with the digits that the standard library gives them`() throws {
+    var random = RandomJSON(seed: 12)
+    for digits in 0...9 {
+      for _ in 0..<2000 {
+        let number = Double(random.int(-10_000_000_000...10_000_000_000) >> random.int(0...30))
+        let value = number / [1, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9][digits]
+        let expected = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
+        #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
+      }
+    }
+    for value in [0.001, 0.0009999, 999_999_999.999_999, 999_999_999.999_999_9, 1e9, 0.1 + 0.2, -0.0, 0.5, 123_456.789] {
+      let expected = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
+      #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
+    }
+  }
+
+  @Test func `every float comes back`() throws {
+    var random = RandomJSON(seed: 10)
+    for _ in 0..<3000 {
+      let value = Float(bitPattern: UInt32(truncatingIfNeeded: random.generator.next()))
+      guard value.isFinite else { continue }
+      #expect(try Float(json: value.json().bytes).bitPattern == value.bitPattern, "\(value)")
+    }
+  }
+
+  private func integersComeBack<Value: FixedWidthInteger & JSONDecodable & JSONEncodable>(_: Value.Type) throws {
+    var random = RandomJSON(seed: 11)
+    let some = (0..<200).map { _ in Value(truncatingIfNeeded: random.generator.next()) >> random.int(0...Value.bitWidth)
+    }
+    for value in [.min, .max, 0, 1, 9, 10, 99, 100] + some {
+      #expect(String(decoding: try value.json(), as: UTF8.self) == String(value))
+      #expect(try Value(json: String(value)) == value)
+    }
+    #expect(throws: JSONError.self) { try Value(json: "\(Value.max)0") }
+    #expect(throws: JSONError.self) { try Value(json: String(Value.max / 2).dropLast() + "99999999999999999999") }
+  }
+
+  @Test func `integers of every width come back, and what does not fit is an error`() throws {
+    try integersComeBack(Int.self)
+    try integersComeBack(Int8.self)
+    try integersComeBack(Int16.self)
+    try integersComeBack(Int32.self)
+    try integersComeBack(Int64.self)
+    try integersComeBack(UInt.self)
+    try integersComeBack(UInt8.self)
+    try integersComeBack(UInt16.self)
+    try integersComeBack(UInt32.self)
+    try integersComeBack(UInt64.self)
+  }
+
+  @Test(arguments: [
+    ("18446744073709551615", UInt64.max), ("18446744073709551615.0", .max), ("184467440737095516150e-1", .max),
+    ("1844674407370955161500000000000000000000e-20", .max), ("0.00018446744073709551615e23", .max),
+    ("1.8446744073709551615e19", .max), ("18446744073709551616", nil), ("1.5", nil), ("-1", nil), ("-0", 0),
+    ("1e19", 10_000_000_000_000_000_000), ("1e20", nil), ("0e99999", 0), ("1e-1", nil), ("10e-1", 1),
+    ("1e99999999999", nil),
+  ])
+  func `a whole number is exact in whatever form it is written`(text: String, value: UInt64?) {
+    #expect((try? UInt64(json: text)) == value)
+  }
+
+  @Test func `types of Foundation come back`() throws {
+    let date = Date(timeIntervalSince1970: 1_605_521_360.5)
+    #expect(try Date(json: date.json().bytes) == date)
+    let url = try #require(URL(string: "https://example.com/a%20b?c=d#e"))
+    #expect(try URL(json: url.json().bytes) == url)
+    let id = UUID()
+    #expect(try UUID(json: id.json().bytes) == id)
+    let data = Data((0...255).map { UInt8($0) })
+    #expect(try Data(json: data.json().bytes) == data)
+    let decimal = try #require(Decimal(string: "1234567890.0987654321098765432109876543"))
+    #expect(try Decimal(json: decimal.json().bytes) == decimal)
+  }
+
+  @Test func `what has no form in JSON is an error that names its place`() throws {
+    let values: [String: [Double?]] = ["a": [1, nil, 2], "b": [0, .nan]]
+    let error = try #require(throws: JSONError.self) { try values.json() }
+    #expect(error.pathText == "b[1]")
+    #expect(throws: JSONError.self) { try [Double.infinity].json() }
+    #expect(throws: JSONError.self) { try Date(timeIntervalSince1970: 1e15).json() }
+    let deep = (0..<129).reduce(JSONValue.null) { value, _ in [value] }
+    #expect(throws: JSONError.self) { try deep.json() }
+  }
+
+  @Test func `objects are written sorted by their keys, and no comma is too many`() throws {
+    let value: JSONValue = ["b": [1, nil, "x"], "a": [:], "c": [], "é": ["y": 1.5]]
+    #expect(String(decoding: try value.json(), as: UTF8.self) == #"{"a":{},"b":[1,null,"x"],"c":[],"é":{"y":1.5}}"#)
+  }
+
+  @Test func `raw bytes are kept as they came, and written as they are`() throws {
+    let raw = try [RawJSON](json: #"[ {"a" : 1.0} , "\u0061" ]"#)
+    #expect(raw.map { String(decoding: $0.bytes, as: UTF8.self) } == [#"{"a" : 1.0}"#, #""\u0061""#])
+    #expect(String(decoding: try raw.json(), as: UTF8.self) == #"[{"a" : 1.0},"\u0061"]"#)
+  }
+
+  @Test func `what was written stays whole however long the texts are`() throws {
+    for length in [0, 1, 7, 8, 9, 15, 16, 17, 255, 256, 257, 5000] {
+      for piece in ["a", "\n", "\u{1}", "\"", "中", "😀"] {
+        let text = String(repeating: piece, count: length)
+        #expect(try [String](json: [text, text].json().bytes) == [text, text])
+      }
+    }
+  }
+}

@@ -1,0 +1,116 @@
+import Foundation
+
+#if canImport(JSON)
+  import JSON
+#endif
+
+/// What Foundation's decoder and this module's readers make of the same bytes.
+struct Comparison {
+  /// Why the two may differ; the table in the module's documentation says more.
+  enum Explanation: String, CaseIterable {
+    case otherEncoding = "Foundation reads UTF-16 and UTF-32 too"
+    case depth = "Foundation reads 512 levels"
+    case trailingComma = "Foundation reads a comma before a closing bracket"
+    case equalKeys = "Foundation keeps the first of equal keys"
+    case unreadText = "Foundation does not check the text of a value that it does not read"
+  }
+
+  let ours: JSONValue?
+  let theirs: JSONValue?
+
+  /// What the two ways of this module disagree about, or what cannot be explained; `nil` where all is well.
+  private(set) var problem: String?
+  private(set) var explanation: Explanation?
+
+  init(_ bytes: [UInt8]) {
+    let data = Data(bytes)
+    let ours = try? JSONValue(json: data.bytes)
+    let theirs = try? JSONDecoder().decode(JSONValue.self, from: data)
+    self.ours = ours
+    self.theirs = theirs
+    if (try? JSONCoder().decode(Tree.self, from: data)) != ours.map(Tree.init) {
+      problem = "The generic way differs from the direct one."
+    } else if let ours, (try? JSONValue(json: ours.json().bytes)) != ours {
+      problem = "What was read is not read again once it is written."
+    } else if ours != theirs {
+      explanation = Self.explain(bytes, ours, theirs)
+      if explanation == nil { problem = "Ours: \(ours as JSONValue?), theirs: \(theirs as JSONValue?)" }
+    }
+  }
+
+  private static func explain(_ bytes: [UInt8], _ ours: JSONValue?, _ theirs: JSONValue?) -> Explanation? {
+    guard let theirs else { return nil }
+    if ours == nil {
+      if bytes.contains(0) { return .otherEncoding }
+      guard let failure = failure(bytes) else { return nil }
+      if case .tooDeep = failure.kind { return .depth }
+      let mended = withoutTrailingCommas(bytes)
+      if mended != bytes { return readsAs(theirs, mended) ? .trailingComma : nil }
+      // With another letter in the place of what is wrong it is the same value: nobody has read that letter.
+      guard failure.offset < bytes.count else { return nil }
+      var letter = bytes
+      letter[failure.offset] = UInt8(ascii: "x")
+      return letter != bytes && readsAs(theirs, letter) ? .unreadText : nil
+    }
+    let first = try? FirstKeys(json: bytes.span.bytes).value
+    return first == theirs ? .equalKeys : nil
+  }
+
+  private static func readsAs(_ theirs: JSONValue, _ bytes: [UInt8]) -> Bool {
+    let ours = try? JSONValue(json: bytes.span.bytes)
+    return ours == theirs || explain(bytes, ours, theirs) != nil
+  }
+
+  private static func failure(_ bytes: [UInt8]) -> JSONError? {
+    do throws(JSONError) {
+      _ = try JSONValue(json: bytes.span.bytes)
+      return nil
+    } catch {
+      return error
+    }
+  }
+
+  /// The bytes without the commas that stand before a closing bracket, outside of texts.
+  private static func withoutTrailingCommas(_ bytes: [UInt8]) -> [UInt8] {
+    var result: [UInt8] = []
+    var comma: Int?
+    var isInText = false
+    var isEscaped = false
+    for byte in bytes {
+      if isInText {
+        (isInText, isEscaped) = (isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\"))
+      } else if byte == UInt8(ascii: ",") {
+        comma = result.count
+      } else if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") {
+        if let comma { result.remove(at: comma) }
+        comma = nil
+      } else if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) {
+        comma = nil
+        isInText = byte == UInt8(ascii: "\"")
+      }
+      result.append(byte)
+    }
+    return result
+  }
+}
+
+/// A value whose objects keep the first of equal keys, which their texts' canonical equivalence decides, as in a dictionary.
+private struct FirstKeys: JSONDecodable {
+  let value: JSONValue
+
+  init(from json: inout JSONReader) throws(JSONError) {
+    switch try json.nextKind() {
+    case .object:
+      var members: [String: JSONValue] = [:]
+      try json.beginObject()
+      while try json.nextKey() {
+        let key = json.key
+        let member = try json.read(FirstKeys.self).value
+        if members[key] == nil { members[key] = member }
+      }
+      value = .object(members)
+    case .array: value = .array(try json.read([FirstKeys].self).map(\.value))
+    default: value = try json.read()
+    }
+  }
+}

@@ -1,0 +1,45 @@
+#if canImport(JSON)
+  import JSON
+#endif
+
+/// Any JSON value, read by `Codable` alone: it does not read itself.
+enum Tree: Hashable, Decodable {
+  case null
+  case bool(Bool)
+  case integer(Int64)
+  case number(Double)
+  case string(String)
+  case array([Tree])
+  case object([String: Tree])
+
+  init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if container.decodeNil() {
+      self = .null
+    } else if let value = try? container.decode(Bool.self) {
+      self = .bool(value)
+    } else if let value = try? container.decode(Int64.self) {
+      self = .integer(value)
+    } else if let value = try? container.decode(Double.self) {
+      self = Int64(exactly: value).map(Tree.integer) ?? .number(value)
+    } else if let value = try? container.decode(String.self) {
+      self = .string(value)
+    } else if let value = try? container.decode([Tree].self) {
+      self = .array(value)
+    } else {
+      self = .object(try container.decode([String: Tree].self))
+    }
+  }
+
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .bool(let value): self = .bool(value)
+    case .integer(let value): self = .integer(value)
+    case .number(let value): self = .number(value)
+    case .string(let value): self = .string(value)
+    case .array(let elements): self = .array(elements.map(Tree.init))
+    case .object(let members): self = .object(members.mapValues(Tree.init))
+    }
+  }
+}
