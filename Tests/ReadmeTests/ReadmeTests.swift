@@ -38,6 +38,13 @@ struct ReadmeTests {
     }
   }
 
+  @Test func `the sample of a server's client runs on the real server`() async throws {
+    let tokens = InMemoryTokenProvider(AccessToken("valid-token")) { _ in .never() }
+    let client = try await Samples.resilientClient(endpoint: BFFServer.shared().graphqlURL, tokens: tokens)
+    #expect(client.observer is SlowRequests)
+    #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+  }
+
   @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {
     let transport = ScriptedTransport()
     transport.expect(

@@ -52,6 +52,18 @@ struct FixtureSession: GetMomentsByUserIDSessionType {
   }
 }
 
+struct SlowRequests: RequestObserver {
+  let limit: Duration
+
+  func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    let name = request.operationName ?? "unnamed"
+    return { event in
+      guard case .ended(let summary) = event, summary.duration >= limit else { return }
+      print(name, summary.outcome.label, "after", summary.duration, "and", summary.attemptCount, "attempts")
+    }
+  }
+}
+
 enum Samples {
   static func firstScreen(endpoint: URL, bag: DisposeBag) async throws -> MomentsDetails {
     let client = try APIClient(baseURL: endpoint)
@@ -78,7 +90,8 @@ enum Samples {
   }
 
   static func resilientClient(endpoint: URL, tokens: any TokenProvider) throws -> APIClient {
-    let client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
+    var client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
+    client.observer = SlowRequests(limit: .seconds(1))
     return client
   }
 

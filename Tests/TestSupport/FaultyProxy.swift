@@ -1,13 +1,16 @@
-import Foundation
-import HTTP
-import TestSupport
+package import Foundation
 
-/// The proxy of `proxy.py`, in a process of its own.
-final class FaultyProxy: Sendable {
-  let url: URL
+/// The proxy of `Tests/Soak/proxy.py`, in a process of its own: passes requests on to a server, and spoils some of them.
+///
+/// It ends when this object is released.
+package final class FaultyProxy: Sendable {
+  /// The GraphQL endpoint, by way of the proxy.
+  package let url: URL
+
   private let process: ChildProcess
 
-  init(before server: BFFServer, rate: Double, seed: Int) async throws {
+  /// Starts one before a server; it spoils this part of the requests, by a sequence of faults that the seed decides.
+  package init(before server: BFFServer, rate: Double, seed: Int) async throws {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/proxy.py").path
     process = try ChildProcess(
       RepositoryLayout.existingPython(),
@@ -16,12 +19,12 @@ final class FaultyProxy: Sendable {
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
     guard let port = try JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"],
       let url = URL(string: "http://127.0.0.1:\(port)/graphql")
-    else { throw RequestError(.unknown, "The proxy did not start: \(output)") }
+    else { throw EndedEarly(what: "the proxy's port", state: process.state.value, location: #fileID) }
     self.url = url
   }
 
-  /// Stops it, and gives how many requests it spoiled, by kind.
-  func stop() async throws -> [String: Int] {
+  /// Stops it, and gives how many requests it spoiled, by kind; `none` are those that it passed on.
+  package func stop() async throws -> [String: Int] {
     process.closeInput()
     let output = try await process.waitForEnd().outputText
     let line = output.split(separator: "\n").last ?? "{}"
