@@ -46,7 +46,9 @@ let package = Package(
       dependencies: ["HTTP", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
     .testTarget(
       name: "RepositoryTests",
-      dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
+      dependencies: [
+        "HTTP", "Models", "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+      ]),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
