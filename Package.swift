@@ -11,6 +11,7 @@ let package = Package(
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
+    .library(name: "StoreConformance", targets: ["StoreConformance"]),
     .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
     .library(name: "TransportConformance", targets: ["TransportConformance"]),
     .library(name: "MomentsSDK", targets: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
@@ -24,6 +25,7 @@ let package = Package(
     .target(name: "Models"),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
+    .target(name: "StoreConformance", dependencies: ["Repository"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
@@ -47,7 +49,7 @@ let package = Package(
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "HTTP", "Models", "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+        "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",

@@ -75,8 +75,9 @@ struct LRUCache<Key: Hashable, Value> {
 
   /// Changes a value where it is, without counting it as used.
   mutating func modify(_ key: Key, _ change: (inout Value) -> Void) {
-    guard let place = places[key], nodes[place] != nil else { return }
-    change(&nodes[place]!.value)
+    guard let place = places[key], var node = nodes[place] else { return }
+    change(&node.value)
+    nodes[place] = node
   }
 
   /// Takes a value out.

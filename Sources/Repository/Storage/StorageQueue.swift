@@ -29,7 +29,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private let truth: any SourceOfTruth<Key, Value>
-  private let writesBehind: Bool
+  let writesBehind: Bool
   private let onError: @Sendable (any Error) -> Void
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())

@@ -39,7 +39,8 @@ extension Store {
       let id = self.addLayer(key: layerKey, optimistic)
       let answer = send().take(1).subscribe(
         onNext: { value in
-          self.settle(id, isForOneKey: layerKey != nil, optimistic, value, for: keyOfAnswer(value)) {
+          self.settle(id, isForOneKey: layerKey != nil, optimistic, value, for: keyOfAnswer(value)) { error in
+            if let error { return observer.onError(error) }
             observer.onNext(value)
             observer.onCompleted()
           }
@@ -78,12 +79,12 @@ extension Store {
   /// Keeps the answer, and the change itself in all other values it concerns; then takes the layer away.
   func settle(
     _ id: UInt64, isForOneKey: Bool, _ apply: @Sendable (Key, Value?) -> Value?, _ answer: Value, for key: Key,
-    then completion: @escaping @Sendable () -> Void
+    then completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     let kept = makeKept(answer)
     if !isForOneKey { keepChange(id, apply, except: key) }
     perform { state in
-      state.settle(id, kept: kept, for: key) { _ in completion() }
+      state.settle(id, kept: kept, for: key, completion: completion)
       state.removeLayer(id)
     }
   }

@@ -2,9 +2,9 @@
 public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// When a value gets to the source of truth.
   public enum Writing: Sendable {
-    /// Before the one who asked is answered.
+    /// Before the one who asked is answered; a failure to write fails the request.
     case through
-    /// Later, on a queue of the store's own; ``Store/flush()`` tells when.
+    /// Later, on a queue of the store's own; ``Store/flush()`` tells when. A failure is reported, and nothing else.
     case behind
   }
 

@@ -113,20 +113,22 @@ extension StoreState {
     state.kept = answer
     state.errors = []
     let waiters = fetch.waiters.sorted { $0.key < $1.key }.map(\.value)
-    let answerAll: @Sendable ((any Error)?) -> Void = { [state] _ in
-      for waiter in waiters { waiter.answer(.success(state)) }
+    let answerAll: @Sendable ((any Error)?) -> Void = { [state] error in
+      for waiter in waiters { waiter.answer(error.map { .failure($0) } ?? .success(state)) }
     }
-    // Kept, told, given: in this order.
-    let waitsForStorage = isKept && !answer.isPartial
-    if waitsForStorage { store(.write(answer.stored, target), completion: answerAll) }
+    // Who watches is told before the answer is given.
     if isKept, target == key {
       publish(key, source: .network)
     } else {
       if isKept { publish(target, source: .network) }
       publish(key, passing: answer)
     }
+    if isKept, !answer.isPartial {
+      write(answer, for: target, completion: answerAll)
+    } else {
+      effects.append(.call { answerAll(nil) })
+    }
     if isKept, target != key { release(target) }
-    if !waitsForStorage { effects.append(.call { answerAll(nil) }) }
     if fetch.wasInvalidated { refetch(key) }
   }
 

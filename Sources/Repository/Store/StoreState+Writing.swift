@@ -7,8 +7,8 @@ extension StoreState {
     acquire(key)
     entries[key]?.fetch?.isSuperseded = true
     keep(kept, for: key)
-    store(.write(kept.stored, key), completion: completion)
     publish(key)
+    write(kept, for: key, completion: completion)
     release(key)
   }
 

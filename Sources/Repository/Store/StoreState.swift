@@ -124,6 +124,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     effects.append(.call { storage.run() })
   }
 
+  /// Puts a value in for the source of truth; the completion waits for it where that is written through.
+  mutating func write(
+    _ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    if let storage, !storage.writesBehind { return store(.write(kept.stored, key), completion: completion) }
+    store(.write(kept.stored, key))
+    effects.append(.call { completion(nil) })
+  }
+
   func keyState(
     _ key: Key, source: SnapshotSource, passing: Kept<Value>? = nil
   ) -> KeyState<Key, Value> {

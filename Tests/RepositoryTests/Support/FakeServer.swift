@@ -3,7 +3,9 @@ import Repository
 import Streams
 
 struct Failure: Error, Hashable, CustomStringConvertible {
-  var description = "failure"
+  var name = "failure"
+
+  var description: String { name }
 }
 
 /// A server that a test answers for, request by request.

@@ -1,7 +1,6 @@
 import Models
 import Networking
 import Streams
-import TestSupport
 
 extension MomentsDetails {
   /// A timeline that is told apart from others by its owner and its revision.
@@ -23,29 +22,10 @@ struct FixtureSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionTy
   }
 }
 
-struct Failure: Error, Equatable {
-  var name = "failed"
-}
-
-/// Keeps what a stream sends, in one line for each event.
-final class Recorder: Sendable {
-  private let lines = Monitor<[String]>([])
-  private let bag = DisposeBag()
-
-  init(_ stream: Observable<MomentsDetails>) {
-    let lines = lines
-    stream.subscribe(
-      onNext: { details in
-        lines.update { $0.append("\(details.userDetails.id) \(details.userDetails.name)") }
-      },
-      onError: { error in lines.update { $0.append("error \(error)") } },
-      onCompleted: { lines.update { $0.append("completed") } }
-    ).disposed(by: bag)
-  }
-
-  var events: [String] { lines.value }
-
-  func dispose() {
-    bag.dispose()
+extension Recorder<MomentsDetails> {
+  /// What came, in one line for each event.
+  var events: [String] {
+    elements.value.map { "\($0.userDetails.id) \($0.userDetails.name)" }
+      + (error.value.map { ["error \($0)"] } ?? []) + (isCompleted.value ? ["completed"] : [])
   }
 }

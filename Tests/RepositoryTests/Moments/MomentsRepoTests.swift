@@ -5,10 +5,8 @@ import TestSupport
 import Testing
 
 @Suite struct MomentsRepoTests {
-  private let store = InMemoryDataStore<String, MomentsDetails>()
-
   private func repo(_ sessions: FixtureSessions = FixtureSessions()) -> MomentsRepo {
-    MomentsRepo(dataStore: store, getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions)
+    MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions)
   }
 
   @Test func `fetching gives the timeline, and tells who watches its owner`() async throws {
