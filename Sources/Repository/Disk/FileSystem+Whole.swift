@@ -22,13 +22,30 @@ extension FileSystem {
     }
   }
 
+  /// Runs a closure with an open folder while no other thread and no other process does so: all ask for the lock of the
+  /// file `lock` in the folder, which the end of a process gives back.
+  package func withExclusiveAccess<Result>(to path: String, _ body: (_ folder: Int32) throws -> Result) throws -> Result
+  {
+    let lockFile = try open("\(path)/lock", .lock)
+    defer { try? close(lockFile) }
+    try lock(lockFile)
+    let folder = try open(path, .folder)
+    defer { try? close(folder) }
+    return try body(folder)
+  }
+
   /// Puts a file with these bytes in the place of another, whole or not at all (D1): written under another name in the
   /// same folder, brought to the device, renamed, and the name brought to the device.
-  package func replace(_ path: String, temporary: String, in folder: Int32, with bytes: [UInt8]) throws {
+  ///
+  /// The file's time of change is after `time`.
+  package func replace(
+    _ path: String, temporary: String, in folder: Int32, with bytes: [UInt8], after time: Int64 = 0
+  ) throws {
     let file = try open(temporary, .create)
     do {
       do {
         try writeAll(bytes, to: file)
+        _ = try touch(file, after: time)
         try sync(file)
       } catch {
         try? close(file)

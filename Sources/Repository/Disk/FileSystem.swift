@@ -22,7 +22,11 @@ package protocol FileSystem: Sendable {
   /// Size, and time of the last change, of a file that is open.
   func status(of file: Int32) throws -> FileStatus
 
-  /// The same by a path.
+  /// Sets the time of last change to now, or to a nanosecond after another time where now is not after it; gives what
+  /// the file system made of it. So changes can be told apart, and put in order, that are nearer than the clock's ticks.
+  func touch(_ file: Int32, after time: Int64) throws -> Int64
+
+  /// Size, and time of the last change, by a path.
   func status(at path: String) throws -> FileStatus
 
   func rename(_ path: String, to target: String) throws
@@ -42,8 +46,8 @@ package enum FileMode: Sendable {
   case read
   /// For writing, made by this very call; only its owner may use it.
   case create
-  /// For writing at the end, made where it is missing; only its owner may use it.
-  case append
+  /// For its lock, made where it is missing; only its owner may use it.
+  case lock
   /// A folder.
   case folder
 }

@@ -9,11 +9,11 @@ package struct SystemFileSystem: FileSystem {
       switch mode {
       case .read: O_RDONLY
       case .create: O_WRONLY | O_CREAT | O_EXCL
-      case .append: O_RDWR | O_CREAT | O_APPEND
+      case .lock: O_RDWR | O_CREAT
       case .folder: O_RDONLY | O_DIRECTORY
       }
     let file = try check("open") { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-    guard mode == .create || mode == .append else { return file }
+    guard mode == .create || mode == .lock else { return file }
     do {
       // The mask of the process may have taken bits from the mode.
       _ = try check("fchmod") { fchmod(file, 0o600) }
@@ -45,6 +45,16 @@ package struct SystemFileSystem: FileSystem {
     var status = stat()
     _ = try check("fstat") { fstat(file, &status) }
     return FileStatus(status)
+  }
+
+  package func touch(_ file: Int32, after time: Int64) throws -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    let nanoseconds = max(Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec), time &+ 1)
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let stamp = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+    _ = try check("futimens") { futimens(file, [stamp, stamp]) }
+    return try status(of: file).changedAt
   }
 
   package func status(at path: String) throws -> FileStatus {

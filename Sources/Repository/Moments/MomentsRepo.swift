@@ -33,12 +33,7 @@ public struct MomentsRepo: MomentsRepoType {
 
   /// The live stream of a user's timeline.
   public func momentsDetails(userID: String) -> Observable<MomentsDetails> {
-    .deferred {
-      store.stream(key(userID), .cacheOnly)
-        .filter { $0.value != nil && $0.stamp != SnapshotStamp() }
-        .distinctUntilChanged { $0.stamp == $1.stamp }
-        .compactMap(\.value)
-    }
+    .deferred { store.values(key(userID)) }
   }
 
   /// The live stream of what is known of a user's timeline.

@@ -1,3 +1,5 @@
+import Streams
+
 /// Brings the states of one key to those who watch it: in the order of the writes, one at a time, under no lock.
 ///
 /// A state is put in under the store's lock; the first thread that drains delivers what others put in meanwhile.
@@ -13,7 +15,7 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     var isDraining = false
   }
 
-  private let queue = Locked(Queue())
+  private let queue = Guarded(Queue())
   // Touched only by the thread that drains, hence `@unchecked Sendable`.
   private var watchers: [(id: UInt64, watcher: Watcher<Key, Value>)] = []
 

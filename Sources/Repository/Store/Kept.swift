@@ -5,10 +5,11 @@ struct Kept<Value: Sendable>: Sendable {
   var readAt: StoreTime
   /// What is missing from a partial answer; none for a complete one.
   var errors: [any Error] = []
-  /// A value that may stand only where there is no better one, and never on disk.
-  var isPartial = false
   var isInvalidated = false
   var cost = 1
+
+  /// A partial value stands only where there is no complete one, and never on disk.
+  var isPartial: Bool { !errors.isEmpty }
 
   init(_ value: Value, writtenAt: StoreTime, cost: Int = 1) {
     self.value = value

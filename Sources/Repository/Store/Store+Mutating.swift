@@ -81,6 +81,10 @@ extension Store {
     _ id: UInt64, isForOneKey: Bool, _ apply: @Sendable (Key, Value?) -> Value?, _ answer: Value, for key: Key,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
+    guard configuration.isCacheable(answer) else {
+      removeLayer(id)
+      return completion(nil)
+    }
     let kept = makeKept(answer)
     if !isForOneKey { keepChange(id, apply, except: key) }
     perform { state in

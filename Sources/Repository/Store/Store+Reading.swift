@@ -7,12 +7,21 @@ extension Store {
   /// Until the network has answered, `networkFirst`, `networkOnly` and `noCache` give a snapshot without a value.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
-      self.perform { $0.acquire(key) }
+      self.perform { $0.acquire(key, forReading: true) }
       let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
       let now = self.configuration.clock.now
       let id = self.perform { $0.watch(key, policy: policy, source: source, observer: observer, now: now) }
       return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
     }
+  }
+
+  /// The live stream of a key's values alone: what is kept, changes under way over it, then each new one. It asks no
+  /// server, never fails, and does not end by itself.
+  public func values(_ key: Key) -> Observable<Value> {
+    stream(key, .cacheOnly)
+      .filter { $0.stamp != SnapshotStamp() }
+      .distinctUntilChanged { $0.stamp == $1.stamp }
+      .compactMap(\.value)
   }
 
   /// A cold stream of one answer. It fails where the request does and nothing may stand in for the answer: what is kept
@@ -23,7 +32,7 @@ extension Store {
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       let configuration = self.configuration
-      self.perform { $0.acquire(key) }
+      self.perform { $0.acquire(key, forReading: true) }
       let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
       let waiter = Fetch<Key, Value>.Waiter(policy: policy) { result in
         do {

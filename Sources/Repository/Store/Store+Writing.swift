@@ -1,6 +1,6 @@
 extension Store {
-  /// Keeps a value, and tells who watches the key. It returns when that is done, and the value is in the source of
-  /// truth where the configuration writes through, unless another thread was at it: then soon after.
+  /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source of
+  /// truth when this returns, or ``StoreConfiguration/onStorageError`` was told why not.
   public func save(_ value: Value, for key: Key) {
     let kept = makeKept(value)
     perform { $0.save(kept, for: key) { _ in } }
@@ -50,18 +50,17 @@ extension Store {
   /// Removes what is kept for a key; those who watch it are shown that there is nothing.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
-  /// Removes everything; requests under way go on. Where the source of truth writes through it is empty when this
-  /// returns, unless another thread was writing: then soon after; see ``flush()``.
-  public func clear() { perform { $0.removeAll { _ in } } }
+  /// Removes everything, also from the source of truth, where nothing is left when this returns. Requests under way go
+  /// on.
+  public func clear() { perform { $0.removeAll() } }
 
-  /// Ends the store, as at a sign-out: everything it has kept is removed, its requests are cancelled, a late answer is
-  /// dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed`` from then on.
-  public func close() { perform { $0.close { _ in } } }
+  /// Ends the store, as at a sign-out: everything it has kept is removed, as by ``clear()``, its requests are cancelled,
+  /// a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed`` from then on.
+  public func close() { perform { $0.close() } }
 
   /// Returns when all that was written before is in the source of truth, or has failed to get there.
   public func flush() async {
-    await withCheckedContinuation { (continuation: CheckedContinuation<Void, Never>) in
-      perform { $0.store(.nothing) { _ in continuation.resume() } }
-    }
+    guard let storage else { return }
+    await withCheckedContinuation { continuation in storage.workLater { continuation.resume() } }
   }
 }

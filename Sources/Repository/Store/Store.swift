@@ -11,13 +11,14 @@ public import Streams
 /// account: see ``StoreGroup``.
 ///
 /// Any thread may call. Streams call back on the thread that writes: that of the request, of `save`, or their
-/// subscriber's. The source of truth is read on the subscriber's thread; `subscribe(on:)` moves that elsewhere.
+/// subscriber's. The source of truth is read on the subscriber's thread, and written to on the writer's, unless
+/// ``StoreConfiguration/writing`` says `behind`; `subscribe(on:)` moves that elsewhere.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
   let storage: StorageQueue<Key, Value>?
   private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
   private let keyOfAnswer: @Sendable (Key, Value) -> Key
-  private let state: Locked<StoreState<Key, Value>>
+  private let state: Guarded<StoreState<Key, Value>>
 
   /// Makes a store.
   /// - Parameters:
@@ -50,7 +51,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     fetch = partialFetch
     self.keyOfAnswer = keyOfAnswer
-    state = Locked(StoreState(configuration, storage: storage))
+    state = Guarded(StoreState(configuration, storage: storage))
   }
 
   /// What the cache in memory has done so far.
@@ -91,14 +92,14 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func succeed(_ key: Key, _ fetchID: UInt64, _ answer: Fetched<Value>) {
     var kept = makeKept(answer.value)
     kept.errors = answer.errors
-    kept.isPartial = !answer.errors.isEmpty || !configuration.isCacheable(answer.value)
+    let isCacheable = configuration.isCacheable(answer.value)
     let target = keyOfAnswer(key, answer.value)
     // A complete value on disk has precedence over a partial one.
     if kept.isPartial {
       perform { $0.acquire(target) }
       _ = load(target)
     }
-    perform { $0.succeed(key, fetchID: fetchID, answer: kept, target: target) }
+    perform { $0.succeed(key, fetchID: fetchID, answer: kept, isCacheable: isCacheable, target: target) }
     if kept.isPartial { perform { $0.release(target) } }
   }
 

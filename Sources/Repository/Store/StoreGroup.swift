@@ -1,10 +1,12 @@
+import Streams
+
 /// A store for each account, so that one process can serve many, and never shows one the other's data.
 ///
 /// What tells accounts apart, such as a user's id together with an endpoint, is the partition's name. Requests, values
 /// and records of two partitions never meet: each has a store of its own.
 public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let make: @Sendable (String) -> Store<Key, Value>
-  private let stores = Locked<[String: Store<Key, Value>]>([:])
+  private let stores = Guarded<[String: Store<Key, Value>]>([:])
 
   /// Makes a group, with a closure that makes the store of a partition, over the partition's own source of truth.
   public init(_ make: @escaping @Sendable (_ partition: String) -> Store<Key, Value>) {

@@ -90,24 +90,11 @@ extension StoreState {
   }
 
   /// Takes the answer of a request; one that was cancelled, or whose store was closed, is dropped.
-  mutating func succeed(_ key: Key, fetchID: UInt64, answer: Kept<Value>, target: Key) {
+  mutating func succeed(_ key: Key, fetchID: UInt64, answer: Kept<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
     var answer = answer
     answer.isInvalidated = fetch.wasInvalidated
-    let mayBeKept = fetch.keepsAnswer && !fetch.isSuperseded
-    let mayStand = !answer.isPartial || (entries[target]?.kept?.isPartial ?? true)
-    let isKept = mayBeKept && mayStand
-    if isKept {
-      if target != key { acquire(target) }
-      keep(answer, for: target)
-    }
-    if target == key, !answer.isPartial { entries[key]?.errors = [] }
-    if answer.isPartial, !(isKept && target == key) {
-      entries[key]?.errors = answer.errors
-      let number = nextNumber()
-      entries[key]?.failure = number
-    }
 
     var state = keyState(key, source: .network)
     state.kept = answer
@@ -116,19 +103,25 @@ extension StoreState {
     let answerAll: @Sendable ((any Error)?) -> Void = { [state] error in
       for waiter in waiters { waiter.answer(error.map { .failure($0) } ?? .success(state)) }
     }
+
     // Who watches is told before the answer is given.
-    if isKept, target == key {
-      publish(key, source: .network)
-    } else {
-      if isKept { publish(target, source: .network) }
+    acquire(target)
+    let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
+    let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && mayStand
+    if isKept {
+      keep(answer, for: target)
+      publish(target, source: .network)
+    }
+    if !isKept || target != key {
+      setErrors(answer.errors, for: key)
       publish(key, passing: answer)
     }
-    if isKept, !answer.isPartial {
+    if isKept {
       write(answer, for: target, completion: answerAll)
     } else {
       effects.append(.call { answerAll(nil) })
     }
-    if isKept, target != key { release(target) }
+    release(target)
     if fetch.wasInvalidated { refetch(key) }
   }
 
@@ -136,9 +129,7 @@ extension StoreState {
   mutating func fail(_ key: Key, fetchID: UInt64, error: any Error, source: SnapshotSource, now: StoreTime) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
-    entries[key]?.errors = [error]
-    let number = nextNumber()
-    entries[key]?.failure = number
+    setErrors([error], for: key)
     let kept = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
@@ -148,10 +139,18 @@ extension StoreState {
     }
   }
 
-  /// Asks anew for those who watch a key by a policy that asks the network.
-  mutating func refetch(_ key: Key) {
-    guard let entry = entries[key], entry.fetch == nil, !isClosed else { return }
+  private mutating func setErrors(_ errors: [any Error], for key: Key) {
+    entries[key]?.errors = errors
+    let number = nextNumber()
+    entries[key]?.failure = number
+  }
+
+  /// Asks anew for those who watch a key by a policy that asks the network; says whether there are any.
+  @discardableResult
+  mutating func refetch(_ key: Key) -> Bool {
+    guard let entry = entries[key], entry.fetch == nil, !isClosed else { return false }
     let watchers = entry.watchers.filter { $0.value.networkFetch != .never && $0.value.keepsAnswer }
     for (id, _) in watchers { claim(key, id: id, keepsAnswer: true) }
+    return !watchers.isEmpty
   }
 }

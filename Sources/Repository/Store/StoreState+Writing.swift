@@ -20,21 +20,23 @@ extension StoreState {
       kept.isInvalidated = true
       entries[key]?.kept?.isInvalidated = true
       memory.modify(key) { $0.isInvalidated = true }
-      if !kept.isPartial { store(.write(kept.stored, key)) }
+      write(kept, for: key)
     }
-    publish(key)
-    refetch(key)
+    if !refetch(key) { publish(key) }
   }
 
   mutating func remove(_ key: Key) {
+    guard !isClosed else { return }
     forget(key)
     publish(key)
   }
 
   /// Removes everything; requests under way go on.
-  mutating func removeAll(completion: @escaping @Sendable ((any Error)?) -> Void) {
+  mutating func removeAll() {
+    // What is there now may be another store's, which was opened after this one was closed.
+    guard !isClosed else { return }
     garbage += memory.removeAll() as [Any]
-    store(.removeAll, completion: completion)
+    store(.removeAll)
     for key in Array(entries.keys) {
       garbage.append(entries[key]?.kept as Any)
       entries[key]?.kept = nil
@@ -46,8 +48,8 @@ extension StoreState {
   }
 
   /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
-  mutating func close(completion: @escaping @Sendable ((any Error)?) -> Void) {
-    isClosed = true
+  mutating func close() {
+    guard !isClosed else { return }
     garbage.append(layers)
     layers = []
     for key in Array(entries.keys) {
@@ -58,7 +60,8 @@ extension StoreState {
         effects.append(.call { waiter.answer(.failure(StoreError.closed)) })
       }
     }
-    removeAll(completion: completion)
+    removeAll()
+    isClosed = true
   }
 
   mutating func add(_ layer: Layer<Key, Value>) {

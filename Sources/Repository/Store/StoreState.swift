@@ -1,3 +1,5 @@
+import Streams
+
 /// What a store knows, apart from locks and files: methods change it, and note what is to be done about it.
 ///
 /// Nothing of the user's runs in here but the `==` and `hash` of keys.
@@ -47,9 +49,10 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return lastNumber
   }
 
-  mutating func acquire(_ key: Key) {
+  /// Holds on to a key, and to what memory has for it, until it is released; a read counts as a use of the cache.
+  mutating func acquire(_ key: Key, forReading: Bool = false) {
+    let kept = forReading ? memory.read(key) : memory.peek(key)
     if entries[key] == nil {
-      let kept = memory.read(key)
       entries[key] = Entry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
@@ -115,22 +118,31 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     store(.remove(key))
   }
 
-  /// Puts work in for the source of truth. The completion runs under no lock; at once where there is no such source.
+  /// Puts work in for the source of truth; the completion runs under no lock, and waits for that where it is written
+  /// through. What removes everything is done at once in any case.
   mutating func store(
     _ work: StorageQueue<Key, Value>.Work, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     guard let storage else { return effects.append(.call { completion(nil) }) }
-    garbage += storage.enqueue(work, completion: completion)
-    effects.append(.call { storage.run() })
+    if case .removeAll = work {
+      garbage.append(storage.enqueue(work, completion: completion))
+      effects.append(.call { storage.work() })
+    } else if storage.writesBehind {
+      garbage.append(storage.enqueue(work) { _ in })
+      effects.append(.call { storage.workLater() })
+      effects.append(.call { completion(nil) })
+    } else {
+      garbage.append(storage.enqueue(work, completion: completion))
+      effects.append(.call { storage.work() })
+    }
   }
 
-  /// Puts a value in for the source of truth; the completion waits for it where that is written through.
+  /// Puts a value in for the source of truth, unless it is partial.
   mutating func write(
-    _ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+    _ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
-    if let storage, !storage.writesBehind { return store(.write(kept.stored, key), completion: completion) }
-    store(.write(kept.stored, key))
-    effects.append(.call { completion(nil) })
+    if kept.isPartial { return effects.append(.call { completion(nil) }) }
+    store(.write(kept.stored, key), completion: completion)
   }
 
   func keyState(

@@ -2,13 +2,15 @@ import Streams
 
 /// One who watches a key, and what may be shown to it.
 ///
-/// `@unchecked Sendable`: the two variables are touched by the channel alone, which delivers one at a time.
+/// `@unchecked Sendable`: the variables are touched by the channel alone, which delivers one at a time.
 final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
   let id: UInt64
   let policy: FetchPolicy
   private let observer: AnyObserver<Snapshot<Value>>
   /// What was written up to this number is not shown: the policy asks for the network's answer.
   private var hiddenThrough: UInt64?
+  /// An answer that was not kept, shown until something is written.
+  private var passing: (answer: Kept<Value>, version: UInt64)?
   private var last: Sign?
 
   /// What makes one snapshot differ from the next.
@@ -40,18 +42,21 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     if let hidden = hiddenThrough, state.version > hidden || standsIn(state, freshness: freshness, now: now) {
       hiddenThrough = nil
     }
-    var snapshot = state.empty
-    var isPassing = false
-    if hiddenThrough == nil, rendered.value != nil {
-      snapshot = state.snapshot(rendered, freshness: freshness, now: now)
-    } else if let passing = state.passing {
-      snapshot.value = passing.value
+    if let answer = state.passing {
+      passing = (answer, state.version)
+    } else if passing?.version != state.version {
+      passing = nil
+    }
+    let showsKept = hiddenThrough == nil && rendered.value != nil
+    var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
+    if !showsKept, let passing {
+      snapshot.value = passing.answer.value
       snapshot.source = .network
-      isPassing = true
+      snapshot.age = max(.zero, now - passing.answer.writtenAt)
     }
     let sign = Sign(
       stamp: snapshot.stamp, isFetching: snapshot.isFetching, failure: state.failure, isStale: snapshot.isStale,
-      isPassing: isPassing)
+      isPassing: !showsKept && passing != nil)
     guard sign != last else { return }
     last = sign
     observer.onNext(snapshot)

@@ -36,7 +36,7 @@ struct DiskCacheTests {
     try cache.write(stored("v"), for: "k")
     let calls = files.names
     let write = try #require(calls.firstIndex(of: "write"))
-    #expect(Array(calls[(write - 1)...(write + 4)]) == ["open", "write", "sync", "close", "rename", "sync"])
+    #expect(Array(calls[(write - 1)...(write + 5)]) == ["open", "write", "touch", "sync", "close", "rename", "sync"])
   }
 
   @Test(arguments: FaultyFileSystem.Fault.allCases, [false, true])
@@ -159,6 +159,27 @@ struct DiskCacheTests {
     let oldest = try #require(kept.min())
     try next.write(stored(String(repeating: "y", count: 1_000)), for: "large")
     #expect(try next.read("\(oldest)") == nil && next.read("98") != nil)
+  }
+
+  @Test func `a folder that somebody has removed is made anew`() throws {
+    let cache = try cache()
+    try cache.write(stored("v"), for: "k")
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(try cache.read("k") == nil)
+    try cache.write(stored("w"), for: "l")
+    #expect(try cache.read("l")?.value == "w" && cache.keys() == ["l"])
+    #expect(cache.statistics.count == 1)
+  }
+
+  @Test func `what another one writes or removes is counted at the next write`() throws {
+    let (first, second) = (try cache(limit: 1_000), try cache(limit: 1_000))
+    for index in 0..<40 {
+      try (index % 2 == 0 ? first : second).write(stored("\(index)"), for: "\(index)")
+      #expect(folder.size <= 1_000)
+    }
+    try first.removeAll()
+    try second.write(stored("last"), for: "k")
+    #expect(second.statistics.count == 1)
   }
 
   @Test func `D8: when clear returns, the files are gone, and no other partition's`() throws {

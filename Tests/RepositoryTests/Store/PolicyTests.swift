@@ -79,6 +79,30 @@ struct PolicyTests {
     #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
   }
 
+  @Test func `an answer that is not kept stays in view while the next request is under way`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .noCache))
+    server[0].answer(1)
+    let get = Recorder(store.get("a", .noCache))
+    server[1].answer(2)
+    #expect(stream.brief() == ["- …", "1 network", "1 network …", "2 network"])
+    #expect(get.brief() == ["2 network"])
+    store.close()
+    #expect(stream.brief() == ["-"])
+  }
+
+  @Test func `values are those that are kept, once for each write`() {
+    let store = store()
+    let values = Recorder(store.values("a"))
+    let passing = Recorder(store.get("a", .noCache))
+    server[0].answer(0)
+    let kept = Recorder(store.get("a", .networkOnly))
+    server[1].answer(1)
+    store.save(1, for: "a")
+    #expect(values.take() == [1, 1])
+    #expect(passing.isCompleted.value && kept.isCompleted.value && server.count == 2)
+  }
+
   @Test func `a failure is a value in a stream, which lives on`() {
     let store = store()
     let stream = Recorder(store.stream("a", .cacheFirst))
@@ -128,11 +152,17 @@ struct PolicyTests {
     var configuration = StoreConfiguration<Int>()
     configuration.isCacheable = { $0 >= 0 }
     let store = Store<String, Int>(configuration: configuration, partialFetch: server.fetch)
+    let first = Recorder(store.get("a", .networkOnly))
+    server[0].answer(-1)
+    #expect(first.brief() == ["-1 network"])
+    #expect(store.peek("a") == nil)
     store.save(1, for: "a")
     let get = Recorder(store.get("a", .networkOnly))
-    server[0].answer(-1)
+    server[1].answer(-1)
     #expect(get.brief() == ["-1 network"])
     #expect(store.peek("a")?.value == 1)
+    let change = Recorder(store.mutate("a", optimistic: { _ in 2 }, send: { .just(-2) }))
+    #expect(change.take() == [-2] && store.peek("a")?.value == 1)
   }
 
   @Test func `an answer is kept under its own key`() {

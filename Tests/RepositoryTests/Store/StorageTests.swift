@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import Repository
 import Streams
@@ -71,6 +72,48 @@ struct StorageTests {
     #expect(get.brief() == ["half network !"])
     #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "whole")
     #expect(Recorder(try store().get("k", .cacheOnly)).brief() == ["whole disk"])
+  }
+
+  @Test func `a partial answer that is changed here is not written either`() throws {
+    let store = try store()
+    let get = Recorder(store.get("k", .networkOnly))
+    server[0].answer("half", errors: [Failure()])
+    store.update("k") { $0 += " changed" }
+    store.invalidate("k")
+    #expect(store.peek("k")?.value == "half changed" && get.isCompleted.value)
+    #expect(folder.records == [])
+  }
+
+  @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() throws {
+    let store = try store { $0.writing = .behind }
+    for end in [store.clear, store.close] {
+      for index in 0..<100 { store.save("v", for: "\(index)") }
+      end()
+      #expect(folder.records == [])
+    }
+    // What is on disk now is the next session's, and the old one does not touch it.
+    try self.store().save("next", for: "k")
+    store.clear()
+    store.remove("k")
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
+    let store = try store()
+    let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let subscription = store.get("k", .networkOnly).subscribe(onNext: { _ in
+      // As if another thread held a lock that this callback takes, and wrote meanwhile.
+      inside.signal()
+      #expect(outside.wait(timeout: .now() + 30) == .success)
+    })
+    Thread.detachNewThread {
+      inside.wait()
+      store.save("other", for: "l")
+      outside.signal()
+    }
+    server[0].answer("v")
+    #expect(folder.records.count == 2)
+    subscription.dispose()
   }
 
   @Test func `written through, a value is on disk before the one who asked is answered`() throws {

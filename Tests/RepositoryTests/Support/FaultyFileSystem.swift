@@ -86,6 +86,11 @@ final class FaultyFileSystem: FileSystem {
     return try real.status(of: file)
   }
 
+  func touch(_ file: Int32, after time: Int64) throws -> Int64 {
+    try check("touch")
+    return try real.touch(file, after: time)
+  }
+
   func status(at path: String) throws -> FileStatus {
     try check("status")
     return try real.status(at: path)

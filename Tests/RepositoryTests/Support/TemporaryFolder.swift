@@ -22,5 +22,10 @@ final class TemporaryFolder: Sendable {
 
   var records: [String] { files.filter { $0.hasSuffix(".r1") } }
 
+  /// The sum of the records' sizes.
+  var size: Int {
+    records.map { (try? FileManager.default.attributesOfItem(atPath: path($0))[.size] as? Int) ?? 0 }.reduce(0, +)
+  }
+
   func path(_ name: String) -> String { url.appendingPathComponent(name).path }
 }
