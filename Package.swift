@@ -46,10 +46,12 @@ let package = Package(
     .testTarget(
       name: "NetworkingTests",
       dependencies: ["HTTP", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
+    .executableTarget(name: "DiskWriter", dependencies: ["Repository"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
+        "DiskWriter", "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams", "StreamsTesting",
+        "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",
