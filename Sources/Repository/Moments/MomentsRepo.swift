@@ -23,7 +23,9 @@ public struct MomentsRepo: MomentsRepoType {
     store = Store(
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) },
-      fetch: { getMomentsByUserIDSession.getMoments(userID: $0.userID) })
+      partialFetch: { key in
+        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
+      })
     self.updateMomentLikeSession = updateMomentLikeSession
     self.withLikes = withLikes
   }

@@ -12,6 +12,8 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   var version: UInt64
   /// The number of the latest failure.
   var failure: UInt64
+  /// Whether the latest request gave no answer at all.
+  var hasFailed: Bool
 
   /// What is kept with the layers over it. Runs the user's closures: not to be called under a lock.
   func rendered() -> (value: Value?, layers: [UInt64]) {

@@ -55,8 +55,13 @@ extension Store {
   /// One value: what is kept and fresh, else the network's. Short for ``get(_:_:)`` by `cacheFirst`.
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
-  /// One value, the network's. Short for ``get(_:_:)`` by `networkOnly`.
-  public func fresh(_ key: Key) -> Observable<Value> { get(key, .networkOnly).map { try $0.requireValue() } }
+  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its errors.
+  public func fresh(_ key: Key) -> Observable<Value> {
+    get(key, .networkOnly).map { snapshot in
+      if let error = snapshot.errors.first { throw error }
+      return try snapshot.requireValue()
+    }
+  }
 
   /// What memory has for a key, without asking anybody, or counting as a read; `nil` where there is nothing.
   public func peek(_ key: Key) -> Snapshot<Value>? {

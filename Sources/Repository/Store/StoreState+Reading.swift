@@ -114,6 +114,7 @@ extension StoreState {
     }
     if !isKept || target != key {
       setErrors(answer.errors, for: key)
+      entries[key]?.hasFailed = false
       publish(key, passing: answer)
     }
     if isKept {
@@ -130,6 +131,7 @@ extension StoreState {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
     setErrors([error], for: key)
+    entries[key]?.hasFailed = true
     let kept = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)

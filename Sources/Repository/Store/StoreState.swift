@@ -20,8 +20,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     /// The number of the latest write.
     var version: UInt64
     var fetch: Fetch<Key, Value>?
+    /// What is wrong with the latest request, and the number of that.
     var errors: [any Error] = []
     var failure: UInt64 = 0
+    /// Whether the latest request gave no answer at all.
+    var hasFailed = false
     var watchers: [UInt64: FetchPolicy] = [:]
     var uses = 0
   }
@@ -88,6 +91,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     entries[key]?.errors = []
+    entries[key]?.hasFailed = false
     install(kept, for: key)
   }
 
@@ -152,7 +156,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return KeyState(
       key: key, kept: entry?.kept, passing: passing, layers: layers.filter { $0.concerns(key) }, source: source,
       errors: entry?.errors ?? [], isFetching: entry?.fetch != nil, version: entry?.version ?? 0,
-      failure: entry?.failure ?? 0)
+      failure: entry?.failure ?? 0, hasFailed: entry?.hasFailed ?? false)
   }
 
   /// Tells all who watch a key.

@@ -63,7 +63,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   }
 
   private func standsIn(_ state: KeyState<Key, Value>, freshness: Freshness, now: StoreTime) -> Bool {
-    guard policy.cacheRead == .onNetworkFailure, !state.isFetching, !state.errors.isEmpty else { return false }
+    guard policy.cacheRead == .onNetworkFailure, !state.isFetching, state.hasFailed else { return false }
     return state.kept.map { freshness.mayStandIn($0, now: now) } ?? true
   }
 }

@@ -1,6 +1,5 @@
 import Foundation
 import Glibc
-import StoreConformance
 import TestSupport
 import Testing
 
@@ -17,17 +16,6 @@ struct DiskCacheTests {
   }
 
   func stored(_ value: String) -> StoredValue<String> { StoredValue(value, writtenAt: StoreTime(microseconds: 1)) }
-
-  @Test func `it conforms`() {
-    let url = folder.url
-    let conformance = StoreConformance { try DiskCache<String, String>(folder: url, partition: $0) }
-    #expect(conformance.failures() == [])
-    #expect(StoreConformance.names.count > 8)
-  }
-
-  @Test func `the conformance suite finds what is wrong`() {
-    #expect(StoreConformance { _ in Forgetful() }.failures().count > 8)
-  }
 
   @Test func `D1: a write is made under another name, synced, renamed, and the folder synced`() throws {
     let files = FaultyFileSystem()
@@ -202,13 +190,4 @@ struct DiskCacheTests {
     for index in 0..<100 { #expect(try cache.read("\(index)") == nil) }
     #expect(files.calls == 0)
   }
-}
-
-/// A source of truth that keeps nothing.
-private struct Forgetful: SourceOfTruth {
-  func read(_ key: String) -> StoredValue<String>? { nil }
-  func write(_ stored: StoredValue<String>, for key: String) {}
-  func remove(_ key: String) {}
-  func removeAll() {}
-  func keys() -> [String] { [] }
 }
