@@ -21,11 +21,11 @@ public struct MomentsRepo: MomentsRepoType {
     withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
     store = Store(
-      configuration: configuration, sourceOfTruth: sourceOfTruth,
-      keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) },
       partialFetch: { key in
         getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
-      })
+      },
+      configuration: configuration, sourceOfTruth: sourceOfTruth,
+      keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.updateMomentLikeSession = updateMomentLikeSession
     self.withLikes = withLikes
   }

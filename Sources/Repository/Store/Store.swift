@@ -34,16 +34,16 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     fetch: @escaping @Sendable (Key) -> Observable<Value>
   ) {
     self.init(
-      configuration: configuration, sourceOfTruth: sourceOfTruth, keyOfAnswer: keyOfAnswer,
-      partialFetch: { fetch($0).map { Fetched($0) } })
+      partialFetch: { fetch($0).map { Fetched($0) } }, configuration: configuration, sourceOfTruth: sourceOfTruth,
+      keyOfAnswer: keyOfAnswer)
   }
 
   /// Makes a store whose server may give a part of what was asked, with errors that tell what is missing.
   public init(
+    partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
-    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
-    partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>
+    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
   ) {
     self.configuration = configuration
     storage = sourceOfTruth.map {

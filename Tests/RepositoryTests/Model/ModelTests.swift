@@ -58,7 +58,7 @@ private struct ModelRun {
     configuration.isCacheable = { $0 % 10 != 7 }
     configuration.freshness = Freshness(
       staleTime: .seconds(StoreModel.staleTime), staleIfError: .seconds(StoreModel.staleIfError))
-    return Store(configuration: configuration, sourceOfTruth: truth, partialFetch: server.fetch)
+    return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
   }
 
   /// Does one thing to both; says what.

@@ -12,7 +12,7 @@ struct FreshnessTests {
     var configuration = StoreConfiguration<Int>()
     configuration.freshness = freshness
     configuration.clock = .scheduler(scheduler)
-    return Store(configuration: configuration, partialFetch: server.fetch)
+    return Store(partialFetch: server.fetch, configuration: configuration)
   }
 
   @Test func `a stale value is shown, and asked for anew`() {
@@ -75,7 +75,7 @@ struct FreshnessTests {
     let time = Mutable(StoreTime(microseconds: 10_000_000))
     var configuration = StoreConfiguration<Int>()
     configuration.clock = StoreClock { time.value }
-    let store = Store<String, Int>(configuration: configuration, partialFetch: server.fetch)
+    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
     store.save(1, for: "a")
     time.update { $0 = StoreTime(microseconds: 5_000_000) }
     let snapshot = store.peek("a")

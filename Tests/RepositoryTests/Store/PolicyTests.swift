@@ -12,7 +12,7 @@ struct PolicyTests {
     var configuration = StoreConfiguration<Int>()
     configuration.freshness = freshness
     configuration.clock = .scheduler(scheduler)
-    return Store(configuration: configuration, partialFetch: server.fetch)
+    return Store(partialFetch: server.fetch, configuration: configuration)
   }
 
   @Test func `cacheFirst asks the network only where nothing is kept`() {
@@ -151,7 +151,7 @@ struct PolicyTests {
   @Test func `what may not be cached is given to those who asked, and not kept`() {
     var configuration = StoreConfiguration<Int>()
     configuration.isCacheable = { $0 >= 0 }
-    let store = Store<String, Int>(configuration: configuration, partialFetch: server.fetch)
+    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
     let first = Recorder(store.get("a", .networkOnly))
     server[0].answer(-1)
     #expect(first.brief() == ["-1 network"])
@@ -166,7 +166,7 @@ struct PolicyTests {
   }
 
   @Test func `an answer is kept under its own key`() {
-    let store = Store<String, Int>(keyOfAnswer: { _, value in "\(value)" }, partialFetch: server.fetch)
+    let store = Store<String, Int>(partialFetch: server.fetch, keyOfAnswer: { _, value in "\(value)" })
     let own = Recorder(store.stream("7", .cacheOnly))
     let asked = Recorder(store.get("x", .networkOnly))
     server[0].answer(7)

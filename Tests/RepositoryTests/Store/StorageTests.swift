@@ -14,7 +14,7 @@ struct StorageTests {
     var configuration = StoreConfiguration<String>()
     change(&configuration)
     return Store(
-      configuration: configuration, sourceOfTruth: try DiskCache(folder: folder.url), partialFetch: server.fetch)
+      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: try DiskCache(folder: folder.url))
   }
 
   @Test func `what one process kept, the next one reads from disk, and then from memory`() throws {
@@ -128,7 +128,7 @@ struct StorageTests {
   }
 
   @Test func `written through, what cannot be written fails the request; the live streams show it`() {
-    let store = Store<String, String>(sourceOfTruth: Broken(), partialFetch: server.fetch)
+    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: Broken())
     let watch = Recorder(store.stream("k", .cacheOnly))
     let get = Recorder(store.get("k", .networkOnly))
     server[0].answer("v")
@@ -156,7 +156,7 @@ struct StorageTests {
     configuration.writing = .behind
     configuration.onStorageError = { error in errors.update { $0.append("\(error)") } }
     let store = Store<String, String>(
-      configuration: configuration, sourceOfTruth: Broken(), partialFetch: server.fetch)
+      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: Broken())
     let get = Recorder(store.get("k", .cacheFirst))
     server[0].answer("v")
     #expect(get.brief() == ["v network"])
@@ -168,7 +168,7 @@ struct StorageTests {
   @Test func `S1: a sign-out removes the partition, drops the late answer, and lets nobody else see anything`() throws {
     let group = StoreGroup<String, String> { [server, folder] partition in
       let cache = try? DiskCache<String, String>(folder: folder.url, partition: partition)
-      return Store(sourceOfTruth: cache, partialFetch: server.fetch)
+      return Store(partialFetch: server.fetch, sourceOfTruth: cache)
     }
     let mei = group["mei"]
     mei.save("mei's", for: "k")
