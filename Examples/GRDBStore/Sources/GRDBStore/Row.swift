@@ -16,7 +16,7 @@ struct Row: Codable, FetchableRecord, PersistableRecord, Sendable {
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("storedValue") { database in
-      try database.create(table: databaseTableName, options: .withoutRowID) { table in
+      try database.create(table: databaseTableName) { table in
         table.column("partition", .blob).notNull()
         table.column("key", .blob).notNull()
         table.column("value", .blob).notNull()
