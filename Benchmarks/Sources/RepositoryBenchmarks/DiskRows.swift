@@ -14,10 +14,9 @@ final class Disks {
       encodeKey: { Data("\($0)".utf8) }, decodeKey: { Int(String(decoding: $0, as: UTF8.self)) ?? 0 },
       encode: { $0 }, decode: { $0 })
     cache = try DiskCache(folder: folder.appendingPathComponent("cache"), limit: 4 << 30, coder: coder)
-    var configuration = Configuration()
-    // As safe as the cache: what is written outlives a loss of power.
-    configuration.prepareDatabase { try $0.execute(sql: "PRAGMA synchronous = FULL") }
-    database = try DatabasePool(path: folder.path + "/database.sqlite", configuration: configuration)
+    database = try DatabasePool(path: folder.path + "/database.sqlite")
+    // As safe as the cache: what is written outlives a loss of power. GRDB's own setting is NORMAL.
+    try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try database.write { try $0.execute(sql: "CREATE TABLE record (key INTEGER PRIMARY KEY, value BLOB NOT NULL)") }
   }
 
