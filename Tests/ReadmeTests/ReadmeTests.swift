@@ -36,6 +36,23 @@ struct ReadmeTests {
     #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
   }
 
+  @Test func `the samples of what is kept run on the real server, and without one`() async throws {
+    let caches = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: caches) }
+    let client = try await Samples.configuredClient(endpoint: BFFServer.shared().graphqlURL)
+    let bag = DisposeBag()
+    let repo = try Samples.keptTimelines(client: client, caches: caches, bag: bag)
+    _ = try await repo.getMoments(userID: "0").value
+    #expect(try await Samples.keptUsers(client: client, caches: caches).0.source == .network)
+
+    let refusing = try RefusingPort()
+    let unreachable = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1:\(refusing.port)/graphql")))
+    let (user, _) = try await Samples.keptUsers(client: unreachable, caches: caches)
+    #expect(user.value?.name == "Lin Wei" && user.source == .disk && user.errors.count == 1)
+    let later = try Samples.keptTimelines(client: unreachable, caches: caches, bag: bag)
+    #expect(try await later.getMoments(userID: "0", policy: .cacheOnly).value.value?.moments.count == 60)
+  }
+
   @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {
     let transport = ScriptedTransport()
     transport.expect(

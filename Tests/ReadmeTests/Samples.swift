@@ -113,6 +113,37 @@ enum Samples {
     ).disposed(by: bag)
   }
 
+  static func keptTimelines(client: APIClient, caches: URL, bag: DisposeBag) throws -> MomentsRepo {
+    let repo = MomentsRepo(
+      sourceOfTruth: try DiskCache(folder: caches, partition: "3@bff.example.com"),
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+
+    repo.snapshots(userID: "0", policy: .cacheAndNetwork)  // what is kept at once, then the network's, then each change
+      .subscribe(onNext: { snapshot in
+        print(snapshot.value?.moments.count ?? 0, snapshot.source ?? "nothing yet", snapshot.age, snapshot.isFetching)
+        for error in snapshot.errors { print(error) }  // a failure is a value: the stream lives on
+      })
+      .disposed(by: bag)
+    return repo
+  }
+
+  static func keptUsers(client: APIClient, caches: URL) async throws -> (Snapshot<User>, Observable<User>) {
+    var configuration = StoreConfiguration<User>()
+    configuration.freshness.staleTime = .seconds(60)
+    configuration.freshness.staleIfError = .seconds(3600)
+    configuration.writing = .behind
+    let users = Store<String, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
+      GetUser(variables: .init(id: id)).post(on: client).compactMap { $0.data?.node }
+    }
+    let user = try await users.get("0", .networkFirst).value  // what is kept stands in where the network fails
+    let rename = users.mutate("0", optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
+      RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: client)
+    }
+    await users.flush()
+    return (user, rename)
+  }
+
   static func handled(fixture: MomentsDetails) -> GetMomentsByUserIDSession {
     let session = GetMomentsByUserIDSession(sessionHandler: { session in
       session.variables.userID == "0"

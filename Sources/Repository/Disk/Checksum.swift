@@ -1,5 +1,5 @@
-/// A 64-bit checksum that notices every change within one 8-byte word, so every flipped bit. It is no protection against
-/// somebody who means to deceive.
+/// A 64-bit checksum that notices every change within one 8-byte word, so every flipped bit. It is no protection
+/// against somebody who means to deceive.
 ///
 /// Each step maps the state one to one, and so does each word: two inputs of one length that differ in a single word
 /// have different states from there to the end.

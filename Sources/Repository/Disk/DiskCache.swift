@@ -18,8 +18,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   /// - Parameters:
   ///   - folder: Where the partitions are; nothing else should be.
   ///   - partition: What tells accounts apart.
-  ///   - limit: The greatest sum of the sizes of a partition's files, in bytes; while one is written there may be one more.
-  ///     The oldest go first.
+  ///   - limit: The greatest sum of the sizes of a partition's files, in bytes; while one is written there may be one
+  ///     more. The oldest go first.
   ///   - coder: Turns keys and values into bytes; JSON unless given.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
   public convenience init(

@@ -23,7 +23,8 @@ package protocol FileSystem: Sendable {
   func status(of file: Int32) throws -> FileStatus
 
   /// Sets the time of last change to now, or to a nanosecond after another time where now is not after it; gives what
-  /// the file system made of it. So changes can be told apart, and put in order, that are nearer than the clock's ticks.
+  /// the file system made of it. So changes can be told apart, and put in order, that are nearer than the clock's
+  /// ticks.
   func touch(_ file: Int32, after time: Int64) throws -> Int64
 
   /// Size, and time of the last change, by a path.

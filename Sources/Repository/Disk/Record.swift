@@ -1,16 +1,4 @@
-/// One value in a file, in format 1. All numbers are little-endian.
-///
-/// | offset | bytes | what |
-/// |---|---|---|
-/// | 0 | 4 | `53 54 52 43`, "STRC" |
-/// | 4 | 2 | the version, 1 |
-/// | 6 | 2 | its complement, which tells another version from a damaged one |
-/// | 8 | 4 | flags: bit 0 is set where the value was invalidated |
-/// | 12 | 4 | length of the key |
-/// | 16 | 8 | length of the value |
-/// | 24 | 8 | when the value was written, in microseconds since 1970 |
-/// | 32 | 8 | ``Checksum`` of the bytes 0 to 31, then of all from 40 on |
-/// | 40 | | the key, then the value; the file ends there |
+/// One value in a file, as the article <doc:DiskFormat> has it.
 struct Record {
   static let version: UInt16 = 1
   static let headerLength = 40

@@ -96,8 +96,8 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Runs a closure while nobody else changes the folder, with an index that is up to date, and with the time the folder
-  /// was changed before. A folder that somebody has removed is made anew.
+  /// Runs a closure while nobody else changes the folder, with an index that is up to date, and with the time the
+  /// folder was changed before. A folder that somebody has removed is made anew.
   private func changing(_ body: (_ folder: Int32, _ before: Int64) throws -> Void) throws {
     func change() throws {
       try fileSystem.withExclusiveAccess(to: path) { folder in

@@ -1,5 +1,5 @@
-/// The name of a record's file: 128 bits of its key, as 32 hexadecimal digits, and the format's version. Whatever stands
-/// in a key, its file is in the folder; the key itself is in the record.
+/// The name of a record's file: 128 bits of its key, as 32 hexadecimal digits, and the format's version. Whatever
+/// stands in a key, its file is in the folder; the key itself is in the record.
 struct RecordName: Hashable, Comparable, CustomStringConvertible {
   private static let suffix = ".r\(Record.version)"
 

@@ -1,4 +1,5 @@
-/// A dictionary with bounds: what was not used for longest goes first. Reading, writing and evicting take constant time.
+/// A dictionary with bounds: what was not used for longest goes first. Reading, writing and evicting take constant
+/// time.
 ///
 /// What goes is given back to the caller, who may have to let go of it outside of a lock.
 struct LRUCache<Key: Hashable, Value> {

@@ -12,6 +12,8 @@ public struct MomentsRepo: MomentsRepoType {
   /// - Parameters:
   ///   - configuration: How timelines are kept.
   ///   - sourceOfTruth: What keeps them beyond the life of the process, such as a ``DiskCache``; nothing unless given.
+  ///   - getMomentsByUserIDSession: Gives timelines.
+  ///   - updateMomentLikeSession: Sets likes.
   ///   - withLikes: What the sessions are asked with; answers with likes and without are kept apart.
   public init(
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),

@@ -19,7 +19,7 @@ public protocol MomentsRepoType: Sendable {
   func getMoments(userID: String) -> Observable<MomentsDetails>
 
   /// A cold stream of one timeline, the one that holds the moment: sets whether a user likes it, then keeps, tells and
-  /// gives the answer as ``getMoments(userID:)`` does. Who watches a timeline with the moment sees the like at once, and
-  /// sees it go where the request fails.
+  /// gives the answer as ``getMoments(userID:)`` does. Who watches a timeline with the moment sees the like at once,
+  /// and sees it go where the request fails.
   func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
 }

@@ -3,11 +3,13 @@ public import Streams
 extension Store {
   /// A cold stream that changes a value on the server, and shows the change at once.
   ///
-  /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place of
-  /// both in one step; a failure takes the layer away, and fails the stream. Layers of several changes under way are
+  /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
+  /// of both in one step; a failure takes the layer away, and fails the stream. Layers of several changes under way are
   /// independent: each is laid over what is kept and the layers before it, and may end in any order. Disposing takes
-  /// the layer away; the server may have made the change nonetheless.
+  /// the layer away; the server may have made the change nonetheless. A `send` that ends late, such as one that waits
+  /// for a network, keeps the layer until then.
   /// - Parameters:
+  ///   - key: Whose value it is.
   ///   - optimistic: What the value becomes; `nil` leaves it as it is. Called for each new value below, on any thread.
   ///   - send: Asks the server; the stream's first element is the new value.
   public func mutate(

@@ -1,8 +1,8 @@
 public import Streams
 
 extension Store {
-  /// The live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by itself;
-  /// what goes wrong stands in the snapshots.
+  /// The live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by
+  /// itself; what goes wrong stands in the snapshots.
   ///
   /// Until the network has answered, `networkFirst`, `networkOnly` and `noCache` give a snapshot without a value.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
@@ -32,9 +32,7 @@ extension Store {
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       let configuration = self.configuration
-      self.perform { $0.acquire(key, forReading: true) }
-      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
-      let waiter = Fetch<Key, Value>.Waiter(policy: policy) { result in
+      let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void = { result in
         do {
           let state = try result.get()
           let snapshot = state.snapshot(
@@ -46,6 +44,14 @@ extension Store {
           observer.onError(error)
         }
       }
+      let start = configuration.clock.now
+      if let state = self.perform({ $0.recall(key, policy: policy, now: start) }) {
+        answer(.success(state))
+        return Disposables.create()
+      }
+      self.perform { $0.acquire(key, forReading: true) }
+      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
+      let waiter = Fetch<Key, Value>.Waiter(policy: policy, answer: answer)
       let now = configuration.clock.now
       let id = self.perform { $0.read(key, source: source, waiter: waiter, now: now) }
       return Disposables.create { self.perform { $0.endRead(key, id: id) } }
@@ -55,7 +61,8 @@ extension Store {
   /// One value: what is kept and fresh, else the network's. Short for ``get(_:_:)`` by `cacheFirst`.
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
-  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its errors.
+  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its
+  /// errors.
   public func fresh(_ key: Key) -> Observable<Value> {
     get(key, .networkOnly).map { snapshot in
       if let error = snapshot.errors.first { throw error }
@@ -66,14 +73,7 @@ extension Store {
   /// What memory has for a key, without asking anybody, or counting as a read; `nil` where there is nothing.
   public func peek(_ key: Key) -> Snapshot<Value>? {
     let now = configuration.clock.now
-    let freshness = configuration.freshness
-    let state = perform { state -> KeyState<Key, Value>? in
-      guard let kept = state.entries[key]?.kept ?? state.memory.peek(key) else { return nil }
-      if freshness.isExpired(kept, now: now) { return nil }
-      var keyState = state.keyState(key, source: .memory)
-      keyState.kept = kept
-      return keyState
-    }
-    return state.map { $0.snapshot($0.rendered(), freshness: freshness, now: now) }
+    let state = perform { $0.recalled(key, now: now) }
+    return state.map { $0.snapshot($0.rendered(), freshness: configuration.freshness, now: now) }
   }
 }

@@ -1,6 +1,6 @@
 extension Store {
-  /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source of
-  /// truth when this returns, or ``StoreConfiguration/onStorageError`` was told why not.
+  /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source
+  /// of truth when this returns, or ``StoreConfiguration/onStorageError`` was told why not.
   public func save(_ value: Value, for key: Key) {
     let kept = makeKept(value)
     perform { $0.save(kept, for: key) { _ in } }
@@ -36,8 +36,8 @@ extension Store {
     return changed
   }
 
-  /// Says that what is kept for a key is out of date: it is stale from now on, also after a restart, and those who watch
-  /// it by a policy that asks the network get a new answer.
+  /// Says that what is kept for a key is out of date: it is stale from now on, also after a restart, and those who
+  /// watch it by a policy that asks the network get a new answer.
   public func invalidate(_ key: Key) {
     perform { $0.acquire(key) }
     _ = load(key)
@@ -54,8 +54,9 @@ extension Store {
   /// on.
   public func clear() { perform { $0.removeAll() } }
 
-  /// Ends the store, as at a sign-out: everything it has kept is removed, as by ``clear()``, its requests are cancelled,
-  /// a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed`` from then on.
+  /// Ends the store, as at a sign-out: everything it has kept is removed, as by ``clear()``, its requests are
+  /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed``
+  /// from then on.
   public func close() { perform { $0.close() } }
 
   /// Returns when all that was written before is in the source of truth, or has failed to get there.

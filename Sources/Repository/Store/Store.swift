@@ -59,12 +59,14 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// Changes the state, then does what that asks for, under no lock.
   func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {
-    let (result, effects, garbage) = state.withLock { state in
-      let result = change(&state)
-      let done = (result, state.effects, state.garbage)
-      state.effects = []
-      state.garbage = []
-      return done
+    var effects: [StoreState<Key, Value>.Effect] = []
+    var garbage: [Any] = []
+    let result = state.withLock { state in
+      defer {
+        swap(&effects, &state.effects)
+        swap(&garbage, &state.garbage)
+      }
+      return change(&state)
     }
     for effect in effects {
       switch effect {

@@ -20,8 +20,8 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// What a value costs, in a unit of one's own, such as bytes; 1 unless set. Called once for each write.
   public var cost: @Sendable (Value) -> Int = { _ in 1 }
 
-  /// Whether an answer may be kept at all, in memory or beyond: a server's "sorry" with status 200 should not. It is given
-  /// to those who asked, and shown to those who watch where there is nothing better.
+  /// Whether an answer may be kept at all, in memory or beyond: a server's "sorry" with status 200 should not. It is
+  /// given to those who asked, and shown to those who watch where there is nothing better.
   public var isCacheable: @Sendable (Value) -> Bool = { _ in true }
 
   /// When a value gets to the source of truth; `through` unless set.

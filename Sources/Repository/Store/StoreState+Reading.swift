@@ -1,6 +1,24 @@
 import Streams
 
 extension StoreState {
+  /// What memory has for a key, and may show; `nil` where there is nothing.
+  func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
+    guard let kept = entries[key]?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
+    var state = keyState(key, source: .memory)
+    state.kept = kept
+    return state
+  }
+
+  /// The same as the answer to a read, where that needs nothing else.
+  mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
+    guard !isClosed, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
+      !needsNetwork(policy, kept: state.kept, now: now)
+    else { return nil }
+    _ = memory.read(key)
+    noteRead(key, now: now)
+    return state
+  }
+
   /// Lets somebody watch a key that was acquired; gives the watcher's number.
   mutating func watch(
     _ key: Key, policy: FetchPolicy, source: SnapshotSource, observer: AnyObserver<Snapshot<Value>>, now: StoreTime

@@ -78,11 +78,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
       forget(key)
       return nil
     }
-    if freshness.expireAfterAccess != nil {
-      entries[key]?.kept?.readAt = now
-      memory.modify(key) { $0.readAt = now }
-    }
+    noteRead(key, now: now)
     return kept
+  }
+
+  mutating func noteRead(_ key: Key, now: StoreTime) {
+    guard freshness.expireAfterAccess != nil else { return }
+    entries[key]?.kept?.readAt = now
+    memory.modify(key) { $0.readAt = now }
   }
 
   /// Puts a value in the place of the one before.
@@ -153,8 +156,9 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     _ key: Key, source: SnapshotSource, passing: Kept<Value>? = nil
   ) -> KeyState<Key, Value> {
     let entry = entries[key]
+    let layers = layers.isEmpty ? [] : layers.filter { $0.concerns(key) }
     return KeyState(
-      key: key, kept: entry?.kept, passing: passing, layers: layers.filter { $0.concerns(key) }, source: source,
+      key: key, kept: entry?.kept, passing: passing, layers: layers, source: source,
       errors: entry?.errors ?? [], isFetching: entry?.fetch != nil, version: entry?.version ?? 0,
       failure: entry?.failure ?? 0, hasFailed: entry?.hasFailed ?? false)
   }

@@ -30,6 +30,7 @@ public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable 
     }
   }
 
+  /// Puts a row in the place of the one before.
   public func write(_ stored: StoredValue<Value>, for key: Key) throws {
     let row = Row(
       partition: partition, key: try Self.data(of: key), value: try Self.data(of: stored.value),
@@ -37,15 +38,18 @@ public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable 
     try database.write { try row.upsert($0) }
   }
 
+  /// Deletes a row.
   public func remove(_ key: Key) throws {
     let id = try id(of: key)
     _ = try database.write { try Row.deleteOne($0, key: id) }
   }
 
+  /// Deletes all rows of the partition.
   public func removeAll() throws {
     _ = try database.write { try rows.deleteAll($0) }
   }
 
+  /// The keys of the partition.
   public func keys() throws -> [Key] {
     try database.read { try rows.select(Column("key"), as: Data.self).fetchAll($0) }
       .compactMap { try? JSONDecoder().decode(Key.self, from: $0) }
