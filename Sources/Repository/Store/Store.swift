@@ -6,6 +6,9 @@ public import Streams
 ///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as somebody subscribes
 ///     users.get("7", .cacheFirst)             // one answer
 ///
+/// What a request depends on stands in the key: an app's version, say, where answers differ by it. What it does not
+/// depend on is left out, or out of the key's `==`.
+///
 /// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
 /// requests under way are one. What is written is seen by all who watch the key, in one order. One store serves one
 /// account: see ``StoreGroup``.

@@ -37,6 +37,30 @@ struct SharingTests {
     #expect(server.requests.value.allSatisfy { $0.isCancelled.value })
   }
 
+  @Test func `a parameter that a key leaves out does not tell requests apart, and one that it has does`() {
+    /// What is asked for, as one version of an app and for one trace, which does not matter.
+    struct Key: Hashable {
+      let id: String
+      let version: String
+      let trace: Int
+
+      static func == (left: Key, right: Key) -> Bool { left.id == right.id && left.version == right.version }
+
+      func hash(into hasher: inout Hasher) {
+        hasher.combine(id)
+        hasher.combine(version)
+      }
+    }
+    let server = FakeServer<Key, Int>()
+    let store = Store(partialFetch: server.fetch)
+    let reads = ["1.0", "1.0", "2.0"].enumerated().map { trace, version in
+      Recorder(store.get(Key(id: "a", version: version, trace: trace), .networkOnly))
+    }
+    #expect(server.count == 2 && server[0].key.trace == 0)
+    server[0].answer(1)
+    #expect(reads.map { $0.isCompleted.value } == [true, true, false])
+  }
+
   @Test func `S2: equal keys of two accounts are two requests`() {
     let other = FakeServer<String, Int>()
     let group = StoreGroup<String, Int> { partition in
@@ -107,6 +131,19 @@ struct SharingTests {
     server[0].answer(1)
     #expect(get.brief() == ["1 network"])
     #expect(store.peek("a")?.value == 2)
+  }
+
+  @Test func `reads are counted, and writes are not`() {
+    let store = Store<String, Int>(partialFetch: server.fetch)
+    for value in 0..<5 { store.save(value, for: "a") }
+    store.update("a") { $0 += 1 }
+    store.invalidate("a")
+    #expect(store.statistics.hits == 0 && store.statistics.misses == 0)
+    let watcher = Recorder(store.stream("a", .cacheOnly))
+    for _ in 0..<3 { Recorder(store.get("a", .cacheOnly)).dispose() }
+    Recorder(store.get("b", .cacheOnly)).dispose()
+    #expect(store.statistics.hits == 4 && store.statistics.misses == 1)
+    watcher.dispose()
   }
 
   @Test func `what nobody watches or asks leaves nothing but the cache`() {

@@ -150,6 +150,41 @@ struct StorageTests {
     #expect(Recorder(try self.store().get("7", .cacheOnly)).brief() == ["97 disk"])
   }
 
+  @Test(arguments: [StoreConfiguration<Int>.Writing.through, .behind])
+  func `after a race of reads and writes, memory, watchers and the source of truth agree`(
+    writing: StoreConfiguration<Int>.Writing
+  ) async {
+    for round in 0..<TestScale.count(20, long: 500) {
+      let truth = MemoryTruth<Int, Int>()
+      var configuration = StoreConfiguration<Int>()
+      configuration.writing = writing
+      configuration.memoryCount = 2
+      let store = Store(configuration: configuration, sourceOfTruth: truth) { key in .just(key * 1_000) }
+      let watchers = (0..<4).map { Recorder(store.stream($0, .cacheOnly)) }
+      race(6) { thread in
+        var random = SplitMix(seed: UInt64(round * 6 + thread))
+        for value in 0..<50 {
+          let key = Int.random(in: 0..<4, using: &random)
+          switch Int.random(in: 0..<10, using: &random) {
+          case 0: store.remove(key)
+          case 1: store.clear()
+          case 2: store.invalidate(key)
+          case 3: store.update(key) { $0 += 1 }
+          case 4: Recorder(store.get(key, .networkOnly)).dispose()
+          case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()
+          case 6, 7: Recorder(store.get(key, .cacheFirst)).dispose()
+          default: store.save(thread * 100 + value, for: key)
+          }
+        }
+      }
+      await store.flush()
+      for (key, watcher) in watchers.enumerated() {
+        let kept = Recorder(store.get(key, .cacheOnly)).take().first?.value
+        #expect(truth.read(key)?.value == kept && watcher.take().last?.value == kept, "round \(round), key \(key)")
+      }
+    }
+  }
+
   @Test func `a disk that fails is told of, and reads go on`() async throws {
     let errors = Mutable<[String]>([])
     var configuration = StoreConfiguration<String>()
