@@ -35,6 +35,15 @@ let package = Package(
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
+      name: "ObserverBenchmarks",
+      dependencies: [
+        "CAllocations",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "RepositoryBenchmarks",
       dependencies: [
         .product(name: "GRDB", package: "GRDB.swift"),

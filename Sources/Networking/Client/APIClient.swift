@@ -98,21 +98,25 @@ extension APIClient {
     to session: Session, _ method: HTTPMethod, noting sent: SentFields
   ) -> Observable<Session.ResponseType> {
     .deferred {
-      var request = try request(of: session, method)
-      let parser = session.responseParser
-      let sight = observer.map {
-        RequestSight($0, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
+      let request = try request(of: session, method)
+      guard let observer else { return answer(to: request, by: session.responseParser, noting: sent) }
+      var observed = request
+      let sight = RequestSight(observer, &observed, secrets: session.secrets, scheduler: ConcurrentScheduler())
+      return sight.watch(answer(to: observed, by: session.responseParser, noting: sent), isSingle: true)
+    }
+  }
+
+  private func answer<Value: Sendable>(
+    to request: HTTPRequest, by parser: ResponseParser<Value>, noting sent: SentFields
+  ) -> Observable<Value> {
+    // A middleware may fail before it sends anything, too.
+    let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
+    return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+      do throws(RequestError) {
+        return try parser.parse(response, by: decoder)
+      } catch {
+        throw error.about(response, redactedBy: sent.redactor)
       }
-      // A middleware may fail before it sends anything, too.
-      let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
-      let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
-        do throws(RequestError) {
-          return try parser.parse(response, by: decoder)
-        } catch {
-          throw error.about(response, redactedBy: sent.redactor)
-        }
-      }
-      return sight.map { $0.watch(answer, isSingle: true) } ?? answer
     }
   }
 

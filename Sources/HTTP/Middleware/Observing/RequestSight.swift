@@ -75,7 +75,10 @@ package final class RequestSight: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.onConnected = { [scheduler] isReused in attempt.noteConnection(isReused, at: scheduler.now) }
+      request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
+        attempt.noteConnection(isReused, at: scheduler.now)
+        onConnected?(isReused)
+      }
       tell(.attemptStarted(attempt.number))
       let end: @Sendable (RequestOutcome) -> Void = { [self] in self.end(attempt, $0) }
       return send(request).do(
