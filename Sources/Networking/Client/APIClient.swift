@@ -63,7 +63,7 @@ public struct APIClient: Sendable {
   }
 
   private func checkCleartext(_ target: HTTPTarget) throws(RequestError) {
-    guard target.isSecure || target.isLoopback || allowsCleartext else {
+    guard allowsCleartext || target.isSecure || target.isLoopback else {
       throw RequestError(
         .invalidRequest, "'\(target.url.shownSafely)' would send everything in clear text: use https, or allow it.")
     }
