@@ -69,6 +69,13 @@ struct ConnectionSightTests {
     }
   }
 
+  @Test func `a fast answer does not come before what is told of its connection`() async throws {
+    let server = try ScriptedServer(.answering { _ in Self.answer })
+    let client = try client(server)
+    for _ in 0..<1000 { _ = try await Ping().post(on: client).value }
+    #expect(summaries.map(\.isConnectionReused) == [false] + Array(repeating: true, count: 999))
+  }
+
   @Test func `each attempt tells of its own connection`() async throws {
     let refusal = RawResponse(503, headers: [("Retry-After", "0"), ("Connection", "close")])
     let server = try ScriptedServer(
