@@ -97,6 +97,7 @@ final class SocketExchange: @unchecked Sendable {
   /// Takes note of the connection that the request goes out on.
   func didConnect(isReused: Bool) {
     noteSign()
+    request.noteConnection?(isReused)
     // Not here, for this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
   }

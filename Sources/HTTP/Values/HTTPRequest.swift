@@ -30,6 +30,10 @@ public struct HTTPRequest: Sendable {
   /// unless somebody measures. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// The same for who measures in this module: called at once, on the transport's own thread, so that it comes before
+  /// the answer in any case.
+  var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
+
   /// Who watches it; `nil` for nobody.
   var sight: RequestSight?
 

@@ -17,26 +17,51 @@ private final class Attempts: RequestObserver {
   }
 }
 
+/// Opens one latch after the other, as connections are told of: a server that waits for them answers after that.
+private struct ConnectionLatches: HTTPMiddleware {
+  let latches = [Latch(), Latch()]
+  private let count = Locked(0)
+
+  func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    var request = request
+    request.onConnected = { _ in
+      let number = count.withLock { count in
+        defer { count += 1 }
+        return count
+      }
+      if number < latches.count { latches[number].open() }
+    }
+    return next(request)
+  }
+}
+
 @Suite("Sight of real connections")
 struct ConnectionSightTests {
   private static let answer = RawResponse(body: #"{"data":{"getMomentsDetailsByUserID":{"moments":[]}}}"#)
 
   private let attempts = Attempts()
+  private let connections = ConnectionLatches()
 
   private func client(_ server: ScriptedServer) throws -> APIClient {
-    var client = try APIClient(baseURL: server.url, transport: SocketTransport(), middlewares: .standard())
+    var client = try APIClient(
+      baseURL: server.url, transport: SocketTransport(), middlewares: .standard() + [connections])
     client.observer = attempts
     return client
   }
 
   private var summaries: [AttemptSummary] { attempts.summaries.withLock { $0 } }
 
-  @Test func `the first request opens a connection, and the next ones have it again`() async throws {
-    let server = try ScriptedServer(.answering { _ in Self.answer })
+  @Test func `the first request opens a connection, and the next one has it again`() async throws {
+    let server = try ScriptedServer([
+      .readRequest, .wait(for: connections.latches[0]), .send(Self.answer),
+      .readRequest, .wait(for: connections.latches[1]), .send(Self.answer), .waitForClientToClose,
+    ])
     let client = try client(server)
-    for _ in 0..<10 { _ = try await Ping().post(on: client).value }
+    for _ in 0..<2 { _ = try await Ping().post(on: client).value }
     #expect(server.log.value.connections.count == 1)
-    #expect(summaries.map(\.isConnectionReused) == [false] + Array(repeating: true, count: 9))
+    #expect(summaries.map(\.isConnectionReused) == [false, true])
     for summary in summaries {
       let connectTime = try #require(summary.connectTime)
       let firstByteTime = try #require(summary.firstByteTime)
@@ -44,10 +69,18 @@ struct ConnectionSightTests {
     }
   }
 
+  @Test func `a fast answer does not come before what is told of its connection`() async throws {
+    let server = try ScriptedServer(.answering { _ in Self.answer })
+    let client = try client(server)
+    for _ in 0..<1000 { _ = try await Ping().post(on: client).value }
+    #expect(summaries.map(\.isConnectionReused) == [false] + Array(repeating: true, count: 999))
+  }
+
   @Test func `each attempt tells of its own connection`() async throws {
+    let refusal = RawResponse(503, headers: [("Retry-After", "0"), ("Connection", "close")])
     let server = try ScriptedServer(
-      [.readRequest, .send(RawResponse(503, headers: [("Retry-After", "0"), ("Connection", "close")]))],
-      .answering { _ in Self.answer })
+      [.readRequest, .wait(for: connections.latches[0]), .send(refusal)],
+      [.readRequest, .wait(for: connections.latches[1]), .send(Self.answer), .waitForClientToClose])
     _ = try await Ping().post(on: client(server)).value
     #expect(summaries.map(\.status) == [503, 200])
     #expect(summaries.map(\.isConnectionReused) == [false, false])

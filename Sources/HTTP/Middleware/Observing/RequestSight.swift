@@ -75,8 +75,11 @@ package final class RequestSight: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
-        attempt.noteConnection(isReused, at: scheduler.now)
+      let note: @Sendable (Bool) -> Void = { [scheduler] in attempt.noteConnection($0, at: scheduler.now) }
+      request.noteConnection = note
+      // A transport of another module calls this one alone.
+      request.onConnected = { [onConnected = request.onConnected] isReused in
+        note(isReused)
         onConnected?(isReused)
       }
       tell(.attemptStarted(attempt.number))
