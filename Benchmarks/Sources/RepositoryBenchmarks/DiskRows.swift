@@ -54,7 +54,7 @@ final class Disks {
       works: [
         { try self.cache.read(key($0))?.value.count ?? 0 }, nil, nil,
         { try Data(contentsOf: self.file(key($0))).count }, { try self.fetch(key($0))?.count ?? 0 },
-      ])
+      ], ceilings: ["GRDB": 1.5])
   }
 
   func miss(_ name: String, operations: Int) -> Row {
@@ -64,7 +64,7 @@ final class Disks {
         { try self.cache.read(-1 - $0)?.value.count ?? 0 }, nil, nil,
         { FileManager.default.contents(atPath: self.file(-1 - $0).path)?.count ?? 0 },
         { try self.fetch(-1 - $0)?.count ?? 0 },
-      ])
+      ], ceilings: ["plain file": 0.5])
   }
 
   func write(_ name: String, _ value: Data, entries: Int, operations: Int) -> Row {

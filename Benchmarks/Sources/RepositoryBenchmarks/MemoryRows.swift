@@ -43,7 +43,9 @@ func memoryRows(entries count: Int) -> [Row] {
     { dictionary[key($0)] ?? 0 }, { cache.object(forKey: NSNumber(value: key($0)))?.intValue ?? 0 },
   ]
   return [
-    Row(name: "peek, \(count) entries", count: 100_000, works: [{ store.peek(key($0))?.value ?? 0 }] + reads),
+    Row(
+      name: "peek, \(count) entries", count: 100_000, works: [{ store.peek(key($0))?.value ?? 0 }] + reads,
+      isInMemory: true),
     Row(
       name: "warm read, \(count) entries", count: 100_000,
       works: [
@@ -51,7 +53,7 @@ func memoryRows(entries count: Int) -> [Row] {
           store.get(key(index), .cacheFirst).subscribe(onNext: { box.value = $0.value ?? 0 }).dispose()
           return box.value
         }
-      ] + reads),
+      ] + reads, isInMemory: true),
     Row(
       name: "write, \(count) entries", count: 100_000,
       works: [
@@ -67,7 +69,7 @@ func memoryRows(entries count: Int) -> [Row] {
           cache.setObject(NSNumber(value: index), forKey: NSNumber(value: key(index)))
           return index
         },
-      ]),
+      ], isInMemory: true),
   ]
 }
 
@@ -85,5 +87,5 @@ func watcherRow(_ count: Int, bag: DisposeBag) -> Row {
         store.save(index, for: index % count)
         return box.value
       }
-    ])
+    ], isInMemory: true)
 }

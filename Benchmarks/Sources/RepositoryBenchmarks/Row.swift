@@ -8,6 +8,8 @@ struct Row {
   let count: Int
   /// In the order of ``Row/libraries``; nil where a library has nothing like it.
   let works: [Work?]
+  /// Whether the processor's time counts, in which nothing shows of what else runs on the machine; else the clock's.
+  var isInMemory = false
   /// How many times the first library's time may be that of another one, by its name.
   var ceilings: [String: Double] = [:]
 

@@ -20,9 +20,10 @@ struct Table {
       for (index, work) in row.works.enumerated() {
         guard let work else { continue }
         var checksum = 0
-        let start = DispatchTime.now().uptimeNanoseconds
+        let start = row.isInMemory ? processorTime() : DispatchTime.now().uptimeNanoseconds
         for operation in 0..<row.count { checksum &+= try work(operation) }
-        let time = Double(DispatchTime.now().uptimeNanoseconds - start) / Double(row.count)
+        let end = row.isInMemory ? processorTime() : DispatchTime.now().uptimeNanoseconds
+        let time = Double(end - start) / Double(row.count)
         checksums.insert(checksum)
         // The first round warms up.
         if round > 0 { times[index].append(time) }
@@ -38,7 +39,8 @@ struct Table {
       check("\(row.name), in terms of \(library)", own / other, ceiling)
     }
     let ceilings = row.ceilings.map { "\(format($0.value))x \($0.key)" }.joined(separator: ", ")
-    let cells = [row.name] + medians.map { $0.map { duration($0) } ?? "" } + [ceilings]
+    let empty = Array(repeating: "", count: Row.libraries.count - medians.count)
+    let cells = [row.name] + medians.map { $0.map { duration($0) } ?? "" } + empty + [ceilings]
     print("| " + cells.joined(separator: " | ") + " |")
   }
 
@@ -51,6 +53,12 @@ struct Table {
 
   private mutating func check(_ what: String, _ ratio: Double, _ ceiling: Double) {
     if ratio > ceiling { misses.append("\(what): \(format(ratio)), at most \(format(ceiling))") }
+  }
+
+  private func processorTime() -> UInt64 {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   private func duration(_ nanoseconds: Double) -> String {

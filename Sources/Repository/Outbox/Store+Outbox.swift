@@ -6,6 +6,7 @@ extension Store {
   ///
   /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``.
   /// - Parameters:
+  ///   - outbox: What waits.
   ///   - change: What a mutation makes of the value of a key; `nil` where it does not concern it.
   ///   - keyOfAnswer: The key of the value that the server answers with.
   /// - Returns: Ends the showing when it is disposed. Dropping it does not.

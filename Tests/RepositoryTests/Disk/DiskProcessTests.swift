@@ -69,7 +69,10 @@ struct DiskProcessTests {
         var status = stat()
         #expect(lstat("\(path)/\(name)", &status) == 0)
         let isFolder = status.st_mode & S_IFMT == S_IFDIR
-        #expect(status.st_mode & 0o7777 == (isFolder ? 0o700 : 0o600), "\(mask) \(name)")
+        let (mode, wanted): (mode_t, mode_t) = (status.st_mode & 0o7777, isFolder ? 0o700 : 0o600)
+        // A file that was just made when its writer was killed may still lack what the mask took from it.
+        let isBegun = name.contains("temporary") && mode & ~wanted == 0
+        #expect(mode == wanted || isBegun, "\(mask) \(name)")
       }
     }
   }
