@@ -11,6 +11,9 @@ package struct Load: Hashable, Sendable {
   /// Requests that are made in the place of a time, to see what memory they leave behind.
   package var count: Int?
 
+  /// Further requests each second, which are cancelled after a random time of up to 2 ms.
+  package var cancellations = 0
+
   package init(url: String, certificate: String = "", size: Int, width: Int, seconds: Double, count: Int? = nil) {
     self.url = url
     self.certificate = certificate
@@ -47,8 +50,21 @@ extension LoadResult {
   {
     for _ in 0..<3 { _ = try await lap(load, seconds: 0.15, count: nil, send) }
     let (start, begin) = (ContinuousClock.now, processorTime())
+    let disturbance = Task { try await cancelSome(load.cancellations, send) }
+    defer { disturbance.cancel() }
     let latencies = try await lap(load, seconds: load.seconds, count: load.count, send).sorted()
     return LoadResult(latencies, time: .now - start, processor: processorTime() - begin)
+  }
+
+  private static func cancelSome(_ perSecond: Int, _ send: @escaping @Sendable () async throws -> Void) async throws {
+    while perSecond > 0 {
+      let request = Task { try await send() }
+      Task {
+        try await Task.sleep(for: .microseconds(Int.random(in: 0..<2_000)))
+        request.cancel()
+      }
+      try await Task.sleep(for: .seconds(1) / perSecond)
+    }
   }
 
   package init(_ latencies: [Duration], time: Duration, processor: Double) {

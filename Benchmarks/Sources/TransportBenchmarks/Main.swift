@@ -22,9 +22,10 @@ enum Main {
     guard let client = Client(rawValue: arguments[1]), let size = Int(arguments[4]), let width = Int(arguments[5]),
       let seconds = Double(arguments[6])
     else { exit(64) }
-    let load = Load(
+    var load = Load(
       url: arguments[2], certificate: arguments[3], size: size, width: width, seconds: seconds,
       count: arguments.count > 7 ? Int(arguments[7]) : nil)
+    load.cancellations = arguments.count > 8 ? Int(arguments[8]) ?? 0 : 0
     let measurement =
       if client == .blocking {
         try Blocking.measure(load)

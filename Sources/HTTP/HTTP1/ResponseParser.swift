@@ -56,7 +56,7 @@ struct ResponseParser {
         position += try consumeHead(rest, into: &parts)
       case .length(let remaining):
         let count = min(remaining, rest.count)
-        parts.append(.body(Data(rest[..<count])))
+        parts.append(.body(Data(UnsafeRawBufferPointer(rebasing: rest[..<count]))))
         state = count == remaining ? .end : .length(remaining - count)
         position += count
       case .chunked(var decoder):

@@ -42,7 +42,8 @@ final class SocketExchange: @unchecked Sendable {
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
     var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
-    if isJoined { head += body }
+    // Not `+=`, which takes a Data byte by byte.
+    if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0) } }
     self.head = head
     rest = isJoined ? Data() : body
   }

@@ -4,8 +4,11 @@ public import Streams
 /// Sends requests over sockets of its own: HTTP/1.1 with kept connections, on one thread that waits for all of them.
 ///
 /// - Deadlines are kept to the millisecond, some milliseconds late at most.
-/// - Calls come on Dispatch's global queue, one at a time for each subscriber. What a slow observer has not taken stays
-///   with the server: memory is bounded.
+/// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on Dispatch's global
+///   queue. One that blocks holds up the others for 2 ms at most. What a slow observer has not taken stays with the
+///   server: memory is bounded.
+/// - One thread reads for all connections and does TLS's work: a full handshake takes it for some 2 ms.
+/// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have.
 /// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been
 ///   processed. One that may have been is sent again only where `isReplayable` says so.
 /// - Answers that could be read in two ways are refused (RFC 9112, section 11.2), and heads over 64 KiB.
