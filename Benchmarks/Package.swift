@@ -32,9 +32,32 @@ let package = Package(
         .product(name: "Models", package: "MomentsSDK"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
+    .target(
+      name: "BenchmarkSupport",
+      dependencies: [
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOSSL", package: "swift-nio-ssl"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "ClientBenchmarks",
+      dependencies: [
+        "BenchmarkSupport",
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
       name: "TransportBenchmarks",
       dependencies: [
+        "BenchmarkSupport",
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "NIOCore", package: "swift-nio"),

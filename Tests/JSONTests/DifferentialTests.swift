@@ -51,9 +51,11 @@ import Testing
       let bytes = Array(#"{"a":1,"a":""#.utf8) + text + Array(#""}"#.utf8)
       let comparison = Comparison(bytes)
       #expect(comparison.problem == nil)
-      #expect([nil, .unreadText].contains(comparison.explanation))
+      #expect([nil, .unread].contains(comparison.explanation))
     }
-    #expect(Comparison(Array(#"{"a":1,"a":"\#u{1}"}"#.utf8)).explanation == .unreadText)
+    for text in [#"{"a":1,"a":"\#u{1}"}"#, #"{"a":1,"a":000}"#, #"{"a":1,"a":1.e5,"b":[2]}"#] {
+      #expect(Comparison(Array(text.utf8)).explanation == .unread)
+    }
   }
 
   @Test func `Foundation reads other encodings`() throws {

@@ -44,7 +44,8 @@ import Testing
         #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
       }
     }
-    for value in [0.001, 0.0009999, 999_999_999.999_999, 999_999_999.999_999_9, 1e9, 0.1 + 0.2, -0.0, 0.5, 123_456.789] {
+    for value in [0.001, 0.0009999, 999_999_999.999_999, 999_999_999.999_999_9, 1e9, 0.1 + 0.2, -0.0, 0.5, 123_456.789]
+    {
       let expected = value.description.hasSuffix(".0") ? String(value.description.dropLast(2)) : value.description
       #expect(String(decoding: try value.json(), as: UTF8.self) == expected)
     }

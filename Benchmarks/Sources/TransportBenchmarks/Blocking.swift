@@ -1,8 +1,9 @@
+import BenchmarkSupport
 import Foundation
 
 /// The least that a client can do: threads that write to a socket and read from it, and look at nothing.
 enum Blocking {
-  static func measure(_ load: Load) throws -> Measurement {
+  static func measure(_ load: Load) throws -> LoadResult {
     guard let url = URLComponents(string: load.url), let port = url.port else { throw URLError(.badURL) }
     let head = "POST \(url.path) HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: \(load.size)\r\n\r\n"
     let request = Array(head.utf8) + [UInt8](repeating: 0, count: load.size)
@@ -13,7 +14,7 @@ enum Blocking {
       let own = exchange(request, port: UInt16(port), load)
       lock.withLock { latencies += own }
     }
-    return Measurement(latencies.sorted(), time: .now - start, processor: processorTime() - begin)
+    return LoadResult(latencies.sorted(), time: .now - start, processor: processorTime() - begin)
   }
 
   private static func exchange(_ request: [UInt8], port: UInt16, _ load: Load) -> [Duration] {

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Runs the clients in turn, several times, and compares their medians.
@@ -30,7 +31,7 @@ struct Comparison {
     defer { try? FileManager.default.removeItem(at: folder) }
     let (certificate, key) = (folder.appending(path: "cert.pem").path(), folder.appending(path: "key.pem").path())
     try makeCertificate(certificate, key)
-    let (server, ports) = try startServer(certificate, key)
+    let (server, ports) = try OwnProcess.server(["server", certificate, key])
     defer { server.process.terminate() }
 
     print("| load | client | requests/s | p50 µs | p99 µs | CPU µs | MiB |\n|---|---|---:|---:|---:|---:|---:|")
@@ -38,7 +39,7 @@ struct Comparison {
     for row in Self.rows {
       let url = "\(row.isSecure ? "https" : "http")://127.0.0.1:\(row.isSecure ? ports[1] : ports[0])/\(row.size)"
       let clients = Client.allCases.filter { !row.isSecure || ($0 != .urlSession && $0 != .blocking) }
-      var results: [Client: [Measurement]] = [:]
+      var results: [Client: [LoadResult]] = [:]
       for _ in 0..<rounds {
         for client in clients {
           results[client, default: []].append(
@@ -55,12 +56,8 @@ struct Comparison {
     if !isReached { exit(1) }
   }
 
-  private func report(_ row: Row, _ clients: [Client], _ results: [Client: [Measurement]]) -> Bool {
-    let medians = results.mapValues { measurements in
-      Measurement(
-        rate: measurements.median(\.rate), p50: measurements.median(\.p50), p99: measurements.median(\.p99),
-        processor: measurements.median(\.processor), memory: measurements.median(\.memory))
-    }
+  private func report(_ row: Row, _ clients: [Client], _ results: [Client: [LoadResult]]) -> Bool {
+    let medians = results.mapValues(\.medians)
     for client in clients {
       guard let median = medians[client] else { continue }
       print(
@@ -77,36 +74,8 @@ struct Comparison {
     return isReached
   }
 
-  private func measure(_ client: Client, _ arguments: [String]) throws -> Measurement {
-    let process = try start(["client", client.rawValue] + arguments)
-    let output = process.output.readDataToEndOfFile()
-    process.waitUntilExit()
-    return try JSONDecoder().decode(Measurement.self, from: output)
-  }
-
-  private func startServer(_ certificate: String, _ key: String) throws -> (RunningProcess, ports: [Int]) {
-    let process = try start(["server", certificate, key])
-    let line = String(decoding: process.output.availableData, as: UTF8.self)
-    return (process, line.split { " \n".contains($0) }.compactMap { Int($0) })
-  }
-
-  private func start(_ arguments: [String]) throws -> RunningProcess {
-    let process = Process()
-    process.executableURL = URL(filePath: "/proc/self/exe").resolvingSymlinksInPath()
-    process.arguments = arguments
-    let (output, input) = (Pipe(), Pipe())
-    process.standardOutput = output
-    process.standardInput = input
-    try process.run()
-    return RunningProcess(process: process, output: output.fileHandleForReading, input: input)
-  }
-
-  private struct RunningProcess {
-    let process: Process
-    let output: FileHandle
-    let input: Pipe
-
-    func waitUntilExit() { process.waitUntilExit() }
+  private func measure(_ client: Client, _ arguments: [String]) throws -> LoadResult {
+    try OwnProcess.measure(["client", client.rawValue] + arguments)
   }
 
   private func makeCertificate(_ certificate: String, _ key: String) throws {
@@ -119,14 +88,4 @@ struct Comparison {
     try process.run()
     process.waitUntilExit()
   }
-}
-
-extension [Measurement] {
-  fileprivate func median(_ value: KeyPath<Measurement, Double>) -> Double {
-    map { $0[keyPath: value] }.sorted()[count / 2]
-  }
-}
-
-extension Double {
-  fileprivate func formatted(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }

@@ -1,3 +1,4 @@
+import BenchmarkSupport
 import Foundation
 
 /// Measures transports against a server in another process, in one run, interleaved.
@@ -10,7 +11,8 @@ enum Main {
   static func main() async throws {
     let arguments = CommandLine.arguments.dropFirst().map { $0 }
     switch arguments.first {
-    case "server": try Server.run(certificate: arguments[1], key: arguments[2])
+    case "server":
+      try Server.run(certificate: arguments[1], key: arguments[2]) { [UInt8](repeating: 0x20, count: $0) }
     case "client": try await client(arguments)
     default: try Comparison(rounds: Int(arguments.first ?? "") ?? 5).run()
     }
@@ -27,7 +29,7 @@ enum Main {
       if client == .blocking {
         try Blocking.measure(load)
       } else {
-        try await Measurement.measure(load, client.makeSender(load))
+        try await LoadResult.measure(load, client.makeSender(load))
       }
     print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
   }

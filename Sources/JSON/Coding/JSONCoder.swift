@@ -15,7 +15,7 @@ public struct JSONCoder: Sendable {
 
   /// How dates are written.
   public enum DateStrategy: Sendable {
-    /// As text, as ``Foundation/Date/init(iso8601:)`` has it.
+    /// As text, as `Date(iso8601:)` has it.
     case iso8601
     /// As a number of seconds since 1970.
     case secondsSince1970

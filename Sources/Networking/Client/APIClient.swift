@@ -60,11 +60,11 @@ public struct APIClient: Sendable {
     self.timeouts = timeouts
     self.allowsCleartext = allowsCleartext
     try baseURL.checkForHTTP()
-    try checkCleartext(baseURL)
+    try Self.checkCleartext(baseURL, isAllowed: allowsCleartext)
   }
 
-  private func checkCleartext(_ url: URL) throws(RequestError) {
-    guard url.scheme?.lowercased() == "https" || url.isLoopback || allowsCleartext else {
+  private static func checkCleartext(_ url: URL, isAllowed: Bool) throws(RequestError) {
+    guard isAllowed || url.scheme?.lowercased() == "https" || url.isLoopback else {
       throw RequestError(
         .invalidRequest, "'\(url.shownSafely)' would send everything in clear text: use https, or allow it.")
     }
@@ -121,7 +121,8 @@ extension APIClient {
     do {
       var request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
-      try checkCleartext(request.url)
+      // The base URL itself was checked when the client was made.
+      if request.url != baseURL { try Self.checkCleartext(request.url, isAllowed: allowsCleartext) }
       return request
     } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")

@@ -82,12 +82,19 @@ extension GraphQLSession {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
     }
     var headers = headers
-    if !headers.contains("Accept") { try headers.set("Accept", to: responseParser.accept) }
+    if !headers.contains("Accept") {
+      if responseParser.accept == GraphQLHeaders.accept.first?.value {
+        headers = headers.merging(missingFrom: GraphQLHeaders.accept)
+      } else {
+        try headers.set("Accept", to: responseParser.accept)
+      }
+    }
     var url = try client.url(forPath: path)
     var body: Data?
     if method == .post {
       body = try client.encoder.encode(parameters)
-      try headers.set("Content-Type", to: BodyFormat.json.contentType)
+      headers.remove("Content-Type")
+      headers = headers.merging(missingFrom: GraphQLHeaders.contentType)
     } else {
       url = try url.adding(query: parameters.pairs(by: client.encoder))
     }
@@ -95,4 +102,10 @@ extension GraphQLSession {
       method: method, url: url, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
       isReplayable: isReplayable(with: method))
   }
+}
+
+/// The fields of all requests, which are checked once.
+private enum GraphQLHeaders {
+  static let accept: HTTPHeaders = ["Accept": "application/graphql-response+json, application/json;q=0.9"]
+  static let contentType: HTTPHeaders = ["Content-Type": "application/json"]
 }

@@ -7,10 +7,10 @@ extension ResponseParser {
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
     ResponseParser(accept: "application/graphql-response+json, application/json;q=0.9") { response, decoder in
-      let isGraphQL = response.head.mediaType == "application/graphql-response+json"
-      if !isGraphQL { try response.requireSuccess() }
+      let mediaType = response.head.mediaType
+      if mediaType != "application/graphql-response+json" { try response.requireSuccess() }
       do {
-        try response.requireJSON()
+        try response.requireJSON(mediaType: mediaType)
         let envelope = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: response.body)
         return try envelope.response().applying(policy)
       } catch let error as RequestError where error.kind == .graphQL {

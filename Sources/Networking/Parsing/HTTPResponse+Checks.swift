@@ -26,7 +26,12 @@ extension HTTPResponse {
 
   /// Throws `undecodable` where the answer says that it is no JSON, or has no body.
   public func requireJSON() throws(RequestError) {
-    if let type = head.mediaType, type != "application/json", type != "text/json", !type.hasSuffix("+json") {
+    try requireJSON(mediaType: head.mediaType)
+  }
+
+  /// The same for a media type that was looked up before.
+  func requireJSON(mediaType: String?) throws(RequestError) {
+    if let type = mediaType, type != "application/json", type != "text/json", !type.hasSuffix("+json") {
       throw RequestError(
         .undecodable, "Expected JSON, and the server sent \(type): is the address right?", status: head.status)
     }

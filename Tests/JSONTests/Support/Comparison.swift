@@ -12,7 +12,7 @@ struct Comparison {
     case depth = "Foundation reads 512 levels"
     case trailingComma = "Foundation reads a comma before a closing bracket"
     case equalKeys = "Foundation keeps the first of equal keys"
-    case unreadText = "Foundation does not check the text of a value that it does not read"
+    case unread = "Foundation does not check the texts and numbers that it does not read"
   }
 
   let ours: JSONValue?
@@ -46,11 +46,13 @@ struct Comparison {
       if case .tooDeep = failure.kind { return .depth }
       let mended = withoutTrailingCommas(bytes)
       if mended != bytes { return readsAs(theirs, mended) ? .trailingComma : nil }
-      // With another letter in the place of what is wrong it is the same value: nobody has read that letter.
+      // With something else in the place of what is wrong it is the same value: nobody has read that.
       guard failure.offset < bytes.count else { return nil }
       var letter = bytes
       letter[failure.offset] = UInt8(ascii: "x")
-      return letter != bytes && readsAs(theirs, letter) ? .unreadText : nil
+      if letter != bytes, readsAs(theirs, letter) { return .unread }
+      let number = withAnotherNumber(bytes, at: failure.offset)
+      return number.count < bytes.count && readsAs(theirs, number) ? .unread : nil
     }
     let first = try? FirstKeys(json: bytes.span.bytes).value
     return first == theirs ? .equalKeys : nil
@@ -68,6 +70,14 @@ struct Comparison {
     } catch {
       return error
     }
+  }
+
+  /// The bytes with a digit in the place of the number that is there or ends there.
+  private static func withAnotherNumber(_ bytes: [UInt8], at offset: Int) -> [UInt8] {
+    let signs = Set("0123456789+-.eE".utf8)
+    let first = bytes[..<offset].lastIndex { !signs.contains($0) }.map { $0 + 1 } ?? 0
+    let end = bytes[offset...].firstIndex { !signs.contains($0) } ?? bytes.count
+    return bytes[..<first] + [UInt8(ascii: "7")] + bytes[end...]
   }
 
   /// The bytes without the commas that stand before a closing bracket, outside of texts.

@@ -1,38 +1,57 @@
 import Foundation
 
 /// What a client is to do.
-struct Load: Hashable, Sendable {
-  var url: String
-  var certificate: String
-  var size: Int
-  var width: Int
-  var seconds: Double
+package struct Load: Hashable, Sendable {
+  package var url: String
+  package var certificate: String
+  package var size: Int
+  package var width: Int
+  package var seconds: Double
 
   /// Requests that are made in the place of a time, to see what memory they leave behind.
-  var count: Int?
+  package var count: Int?
+
+  package init(url: String, certificate: String = "", size: Int, width: Int, seconds: Double, count: Int? = nil) {
+    self.url = url
+    self.certificate = certificate
+    self.size = size
+    self.width = width
+    self.seconds = seconds
+    self.count = count
+  }
 }
 
 /// What came of it.
-struct Measurement: Codable, Sendable {
-  var rate: Double
-  var p50: Double
-  var p99: Double
+package struct LoadResult: Codable, Sendable {
+  package var rate: Double
+  package var p50: Double
+  package var p99: Double
   /// Microseconds of processor time for each request.
-  var processor: Double
+  package var processor: Double
   /// Resident MiB at the end.
-  var memory: Double
+  package var memory: Double
+
+  package init(rate: Double, p50: Double, p99: Double, processor: Double, memory: Double) {
+    self.rate = rate
+    self.p50 = p50
+    self.p99 = p99
+    self.processor = processor
+    self.memory = memory
+  }
 }
 
-extension Measurement {
+extension LoadResult {
   /// Sends requests over and over on `width` tasks, after a short warm-up.
-  static func measure(_ load: Load, _ send: @escaping @Sendable () async throws -> Void) async throws -> Measurement {
+  package static func measure(_ load: Load, _ send: @escaping @Sendable () async throws -> Void) async throws
+    -> LoadResult
+  {
     for _ in 0..<3 { _ = try await lap(load, seconds: 0.15, count: nil, send) }
     let (start, begin) = (ContinuousClock.now, processorTime())
     let latencies = try await lap(load, seconds: load.seconds, count: load.count, send).sorted()
-    return Measurement(latencies, time: .now - start, processor: processorTime() - begin)
+    return LoadResult(latencies, time: .now - start, processor: processorTime() - begin)
   }
 
-  init(_ latencies: [Duration], time: Duration, processor: Double) {
+  package init(_ latencies: [Duration], time: Duration, processor: Double) {
     rate = Double(latencies.count) / (time / .seconds(1))
     p50 = latencies[latencies.count / 2] / .microseconds(1)
     p99 = latencies[latencies.count * 99 / 100] / .microseconds(1)
@@ -65,7 +84,7 @@ extension Measurement {
 }
 
 /// The seconds of processor time that this process has used.
-func processorTime() -> Double {
+package func processorTime() -> Double {
   var usage = rusage()
   getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
   func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
@@ -73,7 +92,25 @@ func processorTime() -> Double {
 }
 
 /// The resident memory of this process in MiB.
-func residentMemory() -> Double {
+package func residentMemory() -> Double {
   let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ")
   return Double(fields?[1] ?? "").map { $0 * 4096 / 1_048_576 } ?? 0
+}
+
+extension [LoadResult] {
+  /// The median of each of the figures.
+  package var medians: LoadResult {
+    LoadResult(
+      rate: median(\.rate), p50: median(\.p50), p99: median(\.p99), processor: median(\.processor),
+      memory: median(\.memory))
+  }
+
+  private func median(_ value: KeyPath<LoadResult, Double>) -> Double {
+    map { $0[keyPath: value] }.sorted()[count / 2]
+  }
+}
+
+extension Double {
+  /// The number with as many decimals.
+  package func formatted(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }

@@ -3,19 +3,24 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A server that answers every POST with as many bytes as it asked for in its path (`/300`), as fast as swift-nio goes.
+/// A server that answers every POST with a body of the size that it asked for in its path (`/300`), as fast as swift-nio
+/// goes.
 ///
 /// It looks no closer at requests than their framing needs, so that it is not what is measured.
-enum Server {
-  static func run(certificate: String, key: String) throws {
+package enum Server {
+  /// Serves until the standard input ends, and prints the ports for `http` and, with a certificate, for `https`.
+  package static func run(
+    certificate: String? = nil, key: String = "", body: @escaping @Sendable (_ size: Int) -> [UInt8]
+  ) throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let bootstrap = ServerBootstrap(group: group)
       .serverChannelOption(.backlog, value: 512)
       .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
       .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
     let plain = try bootstrap.childChannelInitializer { channel in
-      channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Answering()) }
+      channel.eventLoop.makeCompletedFuture { try channel.pipeline.syncOperations.addHandler(Answering(body: body)) }
     }.bind(host: "127.0.0.1", port: 0).wait()
+    guard let certificate else { return wait(plain.localAddress?.port ?? 0, 0) }
     let context = try NIOSSLContext(
       configuration: .makeServerConfiguration(
         certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
@@ -23,10 +28,14 @@ enum Server {
     let secure = try bootstrap.childChannelInitializer { channel in
       channel.eventLoop.makeCompletedFuture {
         try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: context))
-        try channel.pipeline.syncOperations.addHandler(Answering())
+        try channel.pipeline.syncOperations.addHandler(Answering(body: body))
       }
     }.bind(host: "127.0.0.1", port: 0).wait()
-    print("\(plain.localAddress?.port ?? 0) \(secure.localAddress?.port ?? 0)")
+    wait(plain.localAddress?.port ?? 0, secure.localAddress?.port ?? 0)
+  }
+
+  private static func wait(_ ports: Int...) {
+    print(ports.map(String.init).joined(separator: " "))
     fflush(nil)
     // Ends with the process that started it.
     while readLine() != nil {}
@@ -37,8 +46,13 @@ private final class Answering: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer
 
+  private let body: @Sendable (Int) -> [UInt8]
   private var received = ByteBuffer()
   private var answers: [Int: ByteBuffer] = [:]
+
+  init(body: @escaping @Sendable (Int) -> [UInt8]) {
+    self.body = body
+  }
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var piece = unwrapInboundIn(data)
@@ -68,9 +82,11 @@ private final class Answering: ChannelInboundHandler {
 
   private func answer(of size: Int) -> ByteBuffer {
     if let answer = answers[size] { return answer }
+    let body = body(size)
     var answer = ByteBuffer(
-      string: "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: bench\r\nContent-Length: \(size)\r\n\r\n")
-    answer.writeRepeatingByte(0x20, count: size)
+      string:
+        "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nServer: bench\r\nContent-Length: \(body.count)\r\n\r\n")
+    answer.writeBytes(body)
     answers[size] = answer
     return answer
   }
