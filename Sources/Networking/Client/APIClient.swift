@@ -89,32 +89,35 @@ extension APIClient {
     let name = session.operationName
     return .deferred {
       let sent = SentFields(secrets: session.secrets)
-      return answer(to: session, method, noting: sent).catch { error in
-        .error(RequestError(wrapping: error).named(name).redacted(by: sent.redactor))
+      let named: @Sendable (any Error) -> RequestError = { error in
+        RequestError(wrapping: error).named(name).redacted(by: sent.redactor)
+      }
+      do {
+        return try answer(to: session, method, noting: sent).catch { .error(named($0)) }
+      } catch {
+        throw named(error)
       }
     }
   }
 
   private func answer<Session: APISession>(
     to session: Session, _ method: HTTPMethod, noting sent: SentFields
-  ) -> Observable<Session.ResponseType> {
-    .deferred {
-      var request = try request(of: session, method)
-      let parser = session.responseParser
-      let sight = observer.map {
-        RequestSight($0, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
-      }
-      // A middleware may fail before it sends anything, too.
-      let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
-      let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
-        do throws(RequestError) {
-          return try parser.parse(response, by: decoder)
-        } catch {
-          throw error.about(response, redactedBy: sent.redactor)
-        }
-      }
-      return sight.map { $0.watch(answer, isSingle: true) } ?? answer
+  ) throws -> Observable<Session.ResponseType> {
+    var request = try request(of: session, method)
+    let parser = session.responseParser
+    let sight = observer.map {
+      RequestSight($0, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
     }
+    // A middleware may fail before it sends anything, too.
+    let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
+    let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+      do throws(RequestError) {
+        return try parser.parse(response, by: decoder)
+      } catch {
+        throw error.about(response, redactedBy: sent.redactor)
+      }
+    }
+    return sight.map { $0.watch(answer, isSingle: true) } ?? answer
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
