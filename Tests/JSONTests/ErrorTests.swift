@@ -65,7 +65,7 @@ import Testing
     #expect(error.pathText == String(repeating: "k", count: 64) + "…")
   }
 
-  @Test func `deep nesting is an error of its own kind`() throws {
+  @Test func `T4: nesting deeper than 128 is an error of its own kind`() throws {
     let deep = String(repeating: "[", count: 127) + String(repeating: "]", count: 127)
     _ = try Point(json: #"{"x":0,"y":\#(deep)}"#)
     #expect(try error(#"{"x":0,"y":[\#(deep)]}"#).kind == .tooDeep)

@@ -35,9 +35,12 @@ struct Comparison {
           + "| \(median.processor.formatted(1)) | \(median.memory.formatted(1)) |")
     }
     guard let ours = medians[.ours], let theirs = medians[.asyncHTTPClient] else { return false }
-    let ratio = ours.rate / theirs.rate
+    // The throughput of a processor, so that what else runs on the machine does not show.
+    let (rate, ratio) = (ours.rate / theirs.rate, theirs.processor / ours.processor)
     let isReached = ratio >= floor
-    print("| \(title) | ratio | \(ratio.formatted(2)) of \(floor.formatted(1)) | | | | \(isReached ? "" : "MISSED") |")
+    print(
+      "| \(title) | ratio | \(rate.formatted(2)) | | | \(ratio.formatted(2)) of \(floor.formatted(1)) "
+        + "| \(isReached ? "" : "MISSED") |")
     fflush(nil)
     return isReached
   }

@@ -88,30 +88,33 @@ extension APIClient {
     let name = session.operationName
     return .deferred {
       let sent = SentFields(secrets: session.secrets)
-      return answer(to: session, method, noting: sent).catch { error in
-        .error(RequestError(wrapping: error).named(name).redacted(by: sent.redactor))
+      let named: @Sendable (any Error) -> RequestError = { error in
+        RequestError(wrapping: error).named(name).redacted(by: sent.redactor)
+      }
+      do {
+        return try answer(to: session, method, noting: sent).catch { .error(named($0)) }
+      } catch {
+        throw named(error)
       }
     }
   }
 
   private func answer<Session: APISession>(
     to session: Session, _ method: HTTPMethod, noting sent: SentFields
-  ) -> Observable<Session.ResponseType> {
-    .deferred {
-      let request = try request(of: session, method)
-      guard let observer else { return answer(to: request, by: session.responseParser, noting: sent) }
-      var observed = request
-      let sight = RequestSight(observer, &observed, secrets: session.secrets, scheduler: ConcurrentScheduler())
-      return sight.watch(answer(to: observed, by: session.responseParser, noting: sent), isSingle: true)
-    }
+  ) throws -> Observable<Session.ResponseType> {
+    var request = try request(of: session, method)
+    request.headers = request.headers.merging(missingFrom: defaultHeaders)
+    guard let observer else { return answer(to: request, by: session.responseParser, noting: sent) }
+    let sight = RequestSight(observer, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
+    return sight.watch(answer(to: request, by: session.responseParser, noting: sent), isSingle: true)
   }
 
   private func answer<Value: Sendable>(
     to request: HTTPRequest, by parser: ResponseParser<Value>, noting sent: SentFields
   ) -> Observable<Value> {
-    // A middleware may fail before it sends anything, too.
-    let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
-    return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+    // A middleware may fail before it sends anything, so what is sent is noted before them, too.
+    let all = middlewares.isEmpty ? [sent] : [sent] + middlewares + [sent]
+    return transport.send(request, through: all).collect(upTo: responseBodyLimit).map { response in
       do throws(RequestError) {
         return try parser.parse(response, by: decoder)
       } catch {
