@@ -133,7 +133,8 @@ extension StoreState {
     if !isKept || target != key {
       setErrors(answer.errors, for: key)
       entries[key]?.hasFailed = false
-      publish(key, passing: answer)
+      // What was overtaken by a write is old news, also where that was removed since.
+      publish(key, passing: fetch.isSuperseded ? nil : answer)
     }
     if isKept {
       write(answer, for: target, completion: answerAll)

@@ -14,6 +14,9 @@ struct RecordTests {
       0, 0, 0,
     ]
     #expect(Array(record.bytes.prefix(32)) == header)
+    // By another program, from the description of the format.
+    let checksum: UInt64 = 0x2BE34C333E1FE730
+    #expect(Array(record.bytes[32..<40]) == withUnsafeBytes(of: checksum.littleEndian) { Array($0) })
     #expect(Array(record.bytes.dropFirst(40)) == Array("keya value of some bytes".utf8))
   }
 

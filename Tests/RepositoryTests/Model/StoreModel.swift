@@ -107,7 +107,7 @@ struct StoreModel {
       write(
         key,
         Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated))
-    } else {
+    } else if !request.isSuperseded {
       for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
     }
     if request.wasInvalidated { refetch(key) }

@@ -133,6 +133,16 @@ struct SharingTests {
     #expect(store.peek("a")?.value == 2)
   }
 
+  @Test func `a late answer that a write has overtaken is not shown either, when that was removed`() {
+    let store = Store<String, Int>(partialFetch: server.fetch)
+    let watcher = Recorder(store.stream("a", .cacheOnly))
+    let get = Recorder(store.get("a", .networkOnly))
+    store.save(2, for: "a")
+    store.remove("a")
+    server[0].answer(1)
+    #expect(watcher.take().last?.value == nil && get.take().last?.value == 1)
+  }
+
   @Test func `reads are counted, and writes are not`() {
     let store = Store<String, Int>(partialFetch: server.fetch)
     for value in 0..<5 { store.save(value, for: "a") }
