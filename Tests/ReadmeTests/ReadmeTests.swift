@@ -68,6 +68,50 @@ struct ReadmeTests {
     #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
   }
 
+  /// The home screen's three requests on the real server; the ids say which of them the server refuses.
+  private func home(owner: String = "0", gallery: String = "0") async throws -> Home {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: GetMomentsByUserIDSession { session in
+        GetMomentsByUserIDSession.Session(userID: owner, withLikes: session.variables.withLikes).post(on: client)
+      },
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+    return try await Samples.home(
+      in: repo, friend: GetUser(variables: .init(id: "3")).post(on: client),
+      gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
+    ).value
+  }
+
+  @Test func `the sample of a home screen joins three answers`() async throws {
+    let home = try await home()
+    #expect(home.timeline.moments.count == 60 && home.friend?.name == "Émile O'Neill")
+    #expect(try home.gallery.get().datas.count == 20)
+  }
+
+  @Test func `a part of the home screen that fails shows its error, or is missing, as it was chosen`() async throws {
+    let home = try await home(gallery: "404")
+    #expect(home.timeline.moments.count == 60)
+    #expect(throws: RequestError.self) { try home.gallery.get() }
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: FixtureSession(details: fixture),
+      updateMomentLikeSession: UpdateMomentLikeSession { _ in .never() })
+    let late = RequestError(.timedOut, "Late.")
+    let missing = try await Samples.home(in: repo, friend: .error(late), gallery: .error(late)).value
+    #expect(missing.friend == nil && missing.timeline == fixture)
+  }
+
+  @Test func `the part of the home screen that has to be there fails the whole`() async throws {
+    let error = await #expect(throws: RequestError.self) { try await home(owner: "404") }
+    #expect(error?.graphQLErrors.first?.code == "NOT_FOUND")
+  }
+
+  @Test func `the sample of a pager loads page by page`() async throws {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let bag = DisposeBag()
+    let pager = Samples.pages(of: GetMomentsPageSession(client: client), bag: bag)
+    #expect(try await pager.states.filter { $0.items.count == 20 }.value.items.first?.id == "m0-0")
+  }
+
   private static func unindented(_ text: String) -> String {
     text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
   }

@@ -52,6 +52,12 @@ struct FixtureSession: GetMomentsByUserIDSessionType {
   }
 }
 
+struct Home: Sendable {
+  let timeline: MomentsDetails
+  let friend: User?
+  let gallery: Result<MomentsPage, any Error>
+}
+
 enum Samples {
   static func firstScreen(endpoint: URL, bag: DisposeBag) async throws -> MomentsDetails {
     let client = try APIClient(baseURL: endpoint)
@@ -159,5 +165,25 @@ enum Samples {
     let client = try APIClient(baseURL: endpoint, transport: transport)
     #expect(try await user(on: client).data?.node?.name == "Wei")
     #expect(transport.failures.isEmpty)
+  }
+
+  static func home(
+    in repo: MomentsRepo, friend: Observable<GraphQLResponse<GetUser.ResponseData>>, gallery: Observable<MomentsPage>
+  ) -> Observable<Home> {
+    let home = Observable.zip(
+      repo.getMoments(userID: "0"),  // has to be there: its failure fails the whole
+      friend.map { $0.data?.node }.catchAndReturn(nil),  // may be missing
+      gallery.map { Result<MomentsPage, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
+    ).map { Home(timeline: $0, friend: $1, gallery: $2) }
+    return home
+  }
+
+  static func pages(of session: GetMomentsPageSession, bag: DisposeBag) -> Pager<MomentsDetails.Moment, Int> {
+    let pager = Pager(first: 1) { number in
+      session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
+    }
+    pager.states.subscribe(onNext: { print($0.items.count, $0.phase) }).disposed(by: bag)
+    pager.refresh()  // the first page, in the place of all that was there
+    return pager
   }
 }
