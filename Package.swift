@@ -24,7 +24,7 @@ let package = Package(
     .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
     .target(name: "Models"),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "Models"]),
-    .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
+    .target(name: "Repository", dependencies: ["Streams", "HTTP", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),

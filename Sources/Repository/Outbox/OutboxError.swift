@@ -1,0 +1,24 @@
+public import HTTP
+
+/// What an outbox has to say to those who have submitted a mutation.
+public enum OutboxError: Error, Sendable {
+  /// The mutation is on disk, and will be sent later; the reason is why it was not now.
+  case queued(because: RequestError)
+
+  /// Another process has sent the mutation: what the server made of it is not known here.
+  case sentElsewhere
+
+  /// The outbox was closed, as at a sign-out.
+  case closed
+}
+
+extension OutboxError: CustomStringConvertible {
+  /// One line for people.
+  public var description: String {
+    switch self {
+    case .queued(let error): "The change is kept, and will be sent later: \(error)"
+    case .sentElsewhere: "Another process has sent the change."
+    case .closed: "The outbox is closed."
+    }
+  }
+}
