@@ -1,6 +1,11 @@
 import Models
 
 extension MomentsDetails {
+  /// The timeline with a like set or taken back; `nil` where that changes nothing.
+  func applying(_ like: MomentLike) -> MomentsDetails? {
+    settingLike(like.isLiked, momentID: like.momentID, userID: like.userID)
+  }
+
   /// The timeline as the server will have it when a user likes one of its moments, or no longer does; `nil` where that
   /// changes nothing: the moment is not on it, its likes were not asked for, or they are so already.
   func settingLike(_ isLiked: Bool, momentID: String, userID: String) -> MomentsDetails? {

@@ -6,7 +6,9 @@ public import Streams
 public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
+  private let outbox: Outbox<MomentLike, MomentsDetails>?
   private let withLikes: @Sendable () -> Bool
+  private let onStorageError: @Sendable (any Error) -> Void
 
   /// Makes a repository for one account at one endpoint.
   /// - Parameters:
@@ -14,12 +16,14 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - sourceOfTruth: What keeps them beyond the life of the process, such as a ``DiskCache``; nothing unless given.
   ///   - getMomentsByUserIDSession: Gives timelines.
   ///   - updateMomentLikeSession: Sets likes.
+  ///   - outbox: Keeps likes that could not be sent, and sends them later; without it, they fail.
   ///   - withLikes: What the sessions are asked with; answers with likes and without are kept apart.
   public init(
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
     getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
     updateMomentLikeSession: some UpdateMomentLikeSessionType,
+    outbox: Outbox<MomentLike, MomentsDetails>? = nil,
     withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
     store = Store(
@@ -29,7 +33,13 @@ public struct MomentsRepo: MomentsRepoType {
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.updateMomentLikeSession = updateMomentLikeSession
+    self.outbox = outbox
     self.withLikes = withLikes
+    onStorageError = configuration.onStorageError
+    guard let outbox else { return }
+    store.show(
+      outbox, change: { like, _, details in details.applying(like) },
+      keyOfAnswer: { MomentsKey(userID: $0.userDetails.id, withLikes: withLikes()) })
   }
 
   /// What the cache in memory has done so far.
@@ -55,16 +65,21 @@ public struct MomentsRepo: MomentsRepoType {
     .deferred { store.fresh(key(userID)) }
   }
 
-  /// Sets a like: shown at once in every timeline that holds the moment, then as the server has it.
+  /// Sets a like: shown at once in every timeline that holds the moment, then as the server has it. With an outbox it
+  /// fails with ``OutboxError/queued(because:)`` where the like is to be sent later; it is shown all the same.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
-    store.mutateAll(
-      optimistic: { _, details in details.settingLike(isLiked, momentID: momentID, userID: fromUserID) },
+    let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
+    if let outbox { return outbox.submit(like) }
+    return store.mutateAll(
+      optimistic: { _, details in details.applying(like) },
       send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
       keyOfAnswer: { key($0.userDetails.id) })
   }
 
-  /// Ends the repository, as at a sign-out: what it has kept is removed, and late answers are dropped.
+  /// Ends the repository, as at a sign-out: what it has kept, and what waits in its outbox, is removed, and late answers are
+  /// dropped.
   public func close() {
+    do { try outbox?.close() } catch { onStorageError(error) }
     store.close()
   }
 
