@@ -60,7 +60,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MomentsCommandTests",
-      dependencies: ["moments", "HTTP", "Models", "Networking", "Streams", "TestSupport"]),
+      dependencies: ["moments", "HTTP", "Models", "Networking", "Repository", "Streams", "TestSupport"]),
   ]
 )
 

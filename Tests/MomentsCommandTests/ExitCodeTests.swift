@@ -1,5 +1,6 @@
 import HTTP
 import Networking
+import Repository
 import Streams
 import Testing
 
@@ -41,6 +42,7 @@ struct ExitCodeTests {
     #expect(ExitCode(OutputError(code: 28)) == .outputFailed)
     #expect(ExitCode(CancellationError()) == .cancelled)
     #expect(ExitCode(StreamError.noElements) == .unusableAnswer)
+    #expect(ExitCode(StoreError.notCached) == .unusableAnswer)
     #expect(ExitCode(Unforeseen()) == .unusableAnswer)
   }
 

@@ -105,6 +105,22 @@ struct ReadmeTests {
     #expect(error?.graphQLErrors.first?.code == "NOT_FOUND")
   }
 
+  @Test func `the sample without a network keeps a like, and sends it when another request succeeds`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let nowhere = try RefusingPort()
+    let offline = try #require(URL(string: "http://127.0.0.1:\(nowhere.port)/graphql"))
+    try await Samples.likeOffline(in: Samples.offlineRepo(endpoint: offline, folder: folder, account: "me").0)
+    let server = try await BFFServer.start()
+    let (repo, outbox) = try Samples.offlineRepo(endpoint: server.graphqlURL, folder: folder, account: "me")
+    let sent = outbox.changes.compactMap { if case .sent(_, let details) = $0 { details } else { nil } }
+    async let delivered = sent.value
+    _ = try await repo.getMoments(userID: "0").value
+    #expect(try await delivered.moments[1].isLiked == true)
+    #expect(try await server.stats().operations["updateMomentLike"] == 1)
+    try await server.stop()
+  }
+
   @Test func `the sample of a pager loads page by page`() async throws {
     let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
     let bag = DisposeBag()

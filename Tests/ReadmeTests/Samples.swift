@@ -186,4 +186,27 @@ enum Samples {
     pager.refresh()  // the first page, in the place of all that was there
     return pager
   }
+
+  static func offlineRepo(endpoint: URL, folder: URL, account: String) throws -> (MomentsRepo, outbox: Likes) {
+    let client = try APIClient(baseURL: endpoint)
+    let likes = UpdateMomentLikeSession(client: client)
+    let outbox = try Outbox(folder: folder.appending(path: "outbox"), scope: account, session: likes)
+    var flushing = client
+    flushing.interceptors.append(OutboxInterceptor(outbox))  // sends what waits when another request succeeds
+    let repo = MomentsRepo(
+      sourceOfTruth: try DiskCache(folder: folder.appending(path: "timelines"), partition: account),
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: flushing),
+      updateMomentLikeSession: likes, outbox: outbox)
+    return (repo, outbox)
+  }
+
+  typealias Likes = Outbox<MomentLike, MomentsDetails>
+
+  static func likeOffline(in repo: MomentsRepo) async throws {
+    do {
+      _ = try await repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "0").value
+    } catch OutboxError.queued(let reason) {
+      print("The heart is filled, and the like will be sent later:", reason.message)
+    }
+  }
 }

@@ -76,6 +76,11 @@ public struct MomentsRepo: MomentsRepoType {
       keyOfAnswer: { key($0.userDetails.id) })
   }
 
+  /// Returns when what was kept before is in the source of truth, or has failed to get there.
+  public func flush() async {
+    await store.flush()
+  }
+
   /// Ends the repository, as at a sign-out: what it has kept, and what waits in its outbox, is removed, and late answers are
   /// dropped.
   public func close() {
