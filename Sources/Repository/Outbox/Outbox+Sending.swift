@@ -54,8 +54,10 @@ extension Outbox {
     let gone = Set(known.keys).subtracting(names)
     for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
     var oldest: Entry?
-    for name in names {
-      guard let entry = try known[name] ?? folder.read(name) else { continue }
+    for name in names where known[name]?.refusal == nil {
+      // Another process may have changed what is known: what is sent is what is on disk now.
+      if oldest != nil, known[name] != nil { continue }
+      guard let entry = try folder.read(name) else { continue }
       note(entry)
       if oldest == nil, entry.refusal == nil { oldest = entry }
     }
@@ -74,23 +76,23 @@ extension Outbox {
       // Should the process end before the attempt does, the next one finds that it was made.
       entry = try await change(entry) { $0.attempts = 1 }
     }
+    let answer: Answer
     do {
-      let answer = try await send(entry.mutation, entry.id).take(until: isClosed.asObservable().filter { $0 }).value
-      let removal = await onQueue { [entry] in Result { try self.folder.remove(entry.name) } }
-      report.sent.append(entry)
-      let waiter = takeWaiter(entry.id)
-      forget(entry, .sent(entry, answer)) {
-        waiter?.onNext(answer)
-        waiter?.onCompleted()
-      }
-      try removal.get()
-      return nil
-    } catch let error as FileError {
-      throw error
+      answer = try await send(entry.mutation, entry.id).take(until: isClosed.asObservable().filter { $0 }).value
     } catch {
       if isClosed.value { throw OutboxError.closed }
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
     }
+    let removal = await onQueue { [entry] in Result { try self.folder.remove(entry.name) } }
+    report.sent.append(entry)
+    let waiter = takeWaiter(entry.id)
+    forget(entry, .sent(entry, answer)) {
+      waiter?.onNext(answer)
+      waiter?.onCompleted()
+    }
+    // Where it could not be removed it would be sent again and again.
+    try removal.get()
+    return nil
   }
 
   private func judge(
@@ -150,14 +152,12 @@ extension Outbox {
     return changed
   }
 
-  /// Notes an entry that is on disk, and tells of it where it is new here.
+  /// Notes an entry as it is on disk, and tells of it where it is new here, or waits no more.
   func note(_ entry: Entry) {
-    let isNew = state.withLock { state in
-      if state.known[entry.name] != nil { return false }
-      state.known[entry.name] = entry
-      return true
-    }
-    if isNew, entry.refusal == nil { notices.onNext(.change(.added(entry)) {}) }
+    let old = state.withLock { $0.known.updateValue(entry, forKey: entry.name) }
+    let (waited, waits) = (old.map { $0.refusal == nil } ?? false, entry.refusal == nil)
+    if waits, old == nil { notices.onNext(.change(.added(entry)) {}) }
+    if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 
   /// Forgets an entry that is no longer on disk, and tells what has become of it.
