@@ -46,7 +46,7 @@ let package = Package(
     .testTarget(
       name: "NetworkingTests",
       dependencies: ["HTTP", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
-    .executableTarget(name: "DiskWriter", dependencies: ["Repository"], path: "Tests/DiskWriter"),
+    .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
