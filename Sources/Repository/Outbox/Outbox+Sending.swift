@@ -33,7 +33,12 @@ extension Outbox {
     do {
       let letOthersSend = try await onQueue { try self.folder.waitToSend() }
       defer { letOthersSend() }
-      while let entry = try await onQueue({ try self.look() }) {
+      // What comes later has a turn of its own, in the process where somebody may wait for it.
+      let last = try await onQueue {
+        _ = try self.look()
+        return try self.folder.names().last
+      }
+      while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
         if isClosed.value { throw OutboxError.closed }
         if let error = try await attempt(entry, &report) {
           report.error = error
@@ -124,14 +129,20 @@ extension Outbox {
     return nil
   }
 
-  /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn.
-  func conclude(_ entry: Entry, _ error: (any Error)?) {
+  /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
+  /// process was at it.
+  func conclude(_ entry: Entry, _ error: (any Error)?) async {
     guard let waiter = takeWaiter(entry.id) else { return }
-    guard let error else { return waiter.onError(OutboxError.sentElsewhere) }
+    guard let error else {
+      let left = try? await onQueue { try self.folder.read(entry.name) }
+      guard let refusal = left?.refusal else { return waiter.onError(OutboxError.sentElsewhere) }
+      try? await withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
+      return
+    }
     let reason = RequestError(wrapping: error)
     switch OutboxVerdict(reason) {
     case .notSent, .mayHaveBeenSent: waiter.onError(OutboxError.queued(because: reason))
-    case .blocked, .refused: Task { try? await withdraw(entry) { waiter.onError(error) } }
+    case .blocked, .refused: try? await withdraw(entry) { waiter.onError(error) }
     }
   }
 

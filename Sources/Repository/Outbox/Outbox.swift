@@ -106,7 +106,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
         let turn = self.takeTurn()
-        Task { self.conclude(entry, await turn.value.error) }
+        Task { await self.conclude(entry, turn.value.error) }
       } catch {
         observer.onError(error)
       }
@@ -127,9 +127,9 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
   public func close() throws {
+    let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
     isClosed.onNext(true)
     defer {
-      let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
       for waiter in waiters.values { waiter.onError(OutboxError.closed) }
       notices.onCompleted()
     }

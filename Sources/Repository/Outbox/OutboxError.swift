@@ -8,6 +8,9 @@ public enum OutboxError: Error, Sendable {
   /// Another process has sent the mutation: what the server made of it is not known here.
   case sentElsewhere
 
+  /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
+  case refusedElsewhere(String)
+
   /// The outbox was closed, as at a sign-out.
   case closed
 }
@@ -18,6 +21,7 @@ extension OutboxError: CustomStringConvertible {
     switch self {
     case .queued(let error): "The change is kept, and will be sent later: \(error)"
     case .sentElsewhere: "Another process has sent the change."
+    case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
     case .closed: "The outbox is closed."
     }
   }

@@ -189,6 +189,26 @@ import Testing
     #expect(server.received == ["a", "a"])
   }
 
+  @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    for (refusal, outcome) in [
+      (nil, "Another process has sent the change."),
+      ("No.", "Another process has sent the change, and it was refused: No."),
+    ] {
+      let letOthersSend = try otherProcess.waitToSend()
+      let submission = Recorder(outbox.submit("a"))
+      var entry = try #require(try outbox.entries().first)
+      entry.refusal = refusal
+      if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.update(entry) }
+      letOthersSend()
+      while submission.error.value == nil { await Task.yield() }
+      #expect(submission.error.value.map { "\($0)" } == outcome)
+      #expect(try outbox.contents() == [])
+    }
+    #expect(server.received == [])
+  }
+
   @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
     server.set(.isAway)
     let (mine, yours) = (try folder.outbox(server, scope: "me"), try folder.outbox(server, scope: "you"))
