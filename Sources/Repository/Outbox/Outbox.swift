@@ -13,19 +13,19 @@ public import Streams
 /// it comes, loses none. What waits is sent oldest first, one at a time, also by several processes on one folder. Each
 /// entry has an idempotency key, which goes along with all its attempts.
 ///
-/// | an attempt ends with | the entry |
-/// |---|---|
-/// | an answer | goes |
-/// | no connection, for certain | waits |
-/// | a lost connection, a deadline, a status of 408, 429 or 5xx | waits where the mutation is idempotent, for at most 8 such attempts; else it is set aside, since a second attempt might carry it out twice |
-/// | status 401 or `UNAUTHENTICATED`, a redirect, a failure of TLS | waits |
-/// | anything else, such as GraphQL errors | is set aside |
+/// What becomes of an entry depends on how its attempt ends:
+///
+/// - With an answer: it goes.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
+/// - With a lost connection, a deadline, or a status of 408, 429 or 5xx: it waits where the mutation is idempotent, for at
+///   most 8 such attempts. Else it is set aside, since a second attempt might carry it out twice.
+/// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
 /// still subscribes is told the error instead, and the entry goes; only what is to be sent later stays.
 ///
-/// Any thread may call. Answers and changes come on the threads of requests; a scope is an account at an endpoint, say.
-/// Mutations are written in plain, in files of the owner's alone.
+/// A scope is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread may
+/// call; answers and changes come on threads of the outbox's own, or of those who call.
 public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
@@ -77,15 +77,17 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     _ = try look()
   }
 
-  /// What waits, oldest first, and then each change.
+  deinit { notices.onCompleted() }
+
+  /// What waits, oldest first, and then each change. It completes when the outbox is closed, or goes away.
   public var changes: Observable<OutboxChange<Mutation, Answer>> {
-    .create { observer in
-      let id = self.state.withLock { state in
+    .create { [state, notices] observer in
+      let id = state.withLock { state in
         state.lastNumber += 1
         return state.lastNumber
       }
-      self.notices.onNext(.arrival(id, observer))
-      return Disposables.create { self.notices.onNext(.departure(id)) }
+      notices.onNext(.arrival(id, observer))
+      return Disposables.create { notices.onNext(.departure(id)) }
     }
   }
 
@@ -96,8 +98,8 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
-  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, and with the server's error
-  /// where it is not. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
+  /// it is not, and with ``FileError`` where it cannot be written: then it is not sent either. Disposing takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString

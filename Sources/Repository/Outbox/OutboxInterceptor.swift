@@ -9,9 +9,9 @@ public import Streams
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 
-  /// Flushes an outbox.
+  /// Flushes an outbox, which it does not keep alive.
   public init<Mutation, Answer>(_ outbox: Outbox<Mutation, Answer>) {
-    flush = { outbox.flushSoon() }
+    flush = { [weak outbox] in outbox?.flushSoon() }
   }
 
   /// Begins to flush with each answer, and passes it on.

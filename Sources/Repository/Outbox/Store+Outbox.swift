@@ -2,7 +2,7 @@ public import Streams
 
 extension Store {
   /// Shows what waits in an outbox over what is kept, whatever is read: from now on, until each entry is sent, refused or
-  /// withdrawn. What has been put in by an earlier process is shown, too.
+  /// withdrawn, or the outbox is closed. What has been put in by an earlier process is shown, too.
   ///
   /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``.
   /// - Parameters:
@@ -15,20 +15,21 @@ extension Store {
     keyOfAnswer: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
     let layers = OutboxLayers<Value>()
-    let watching = outbox.changes.subscribe(onNext: { [weak self] event in
-      guard let self else { return }
-      switch event {
-      case .added(let entry):
-        let answer = PublishSubject<Value>()
-        let layer = self.mutateAll(
-          optimistic: { key, value in change(entry.mutation, key, value) }, send: { answer.asObservable() },
-          keyOfAnswer: keyOfAnswer
-        ).subscribe(onError: { _ in })
-        layers.add(entry.id, answer, layer)
-      case .sent(let entry, let value): layers.remove(entry.id)?.onNext(value)
-      case .refused(let entry, _), .withdrawn(let entry): layers.remove(entry.id)?.onCompleted()
-      }
-    })
+    let watching = outbox.changes.subscribe(
+      onNext: { [weak self] event in
+        guard let self else { return }
+        switch event {
+        case .added(let entry):
+          let answer = PublishSubject<Value>()
+          let layer = self.mutateAll(
+            optimistic: { key, value in change(entry.mutation, key, value) }, send: { answer.asObservable() },
+            keyOfAnswer: keyOfAnswer
+          ).subscribe(onError: { _ in })
+          layers.add(entry.id, answer, layer)
+        case .sent(let entry, let value): layers.remove(entry.id)?.onNext(value)
+        case .refused(let entry, _), .withdrawn(let entry): layers.remove(entry.id)?.onCompleted()
+        }
+      }, onCompleted: { layers.dispose() })
     return Disposables.create(layers, watching)
   }
 }

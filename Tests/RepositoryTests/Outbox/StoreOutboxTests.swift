@@ -121,4 +121,34 @@ private struct World {
     _ = await outbox.outcome("2")
     #expect(watcher.brief() == ["A1 optimistic", "A memory"])
   }
+
+  @Test func `closing the outbox ends the showing, too`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a1")
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    try world.outbox.close()
+    #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
+  }
+
+  @Test func `an outbox and a store that nobody needs go away, also while something waits`() async throws {
+    server.set(.isAway)
+    weak var store: Store<String, String>?
+    weak var outbox: Outbox<String, String>?
+    let watcher: Recorder<OutboxChange<String, String>>
+    do {
+      let world = try World(folder, server)
+      (store, outbox) = (world.store, world.outbox)
+      world.store.save("A", for: "a")
+      watcher = Recorder(world.outbox.changes)
+      _ = await world.outbox.outcome("a1")
+      try await world.outbox.flushed()
+    }
+    let deadline = ContinuousClock.now + .seconds(10)
+    while outbox != nil || store != nil, .now < deadline { await Task.yield() }
+    #expect(outbox == nil)
+    #expect(store == nil)
+    #expect(watcher.isCompleted.value)
+  }
 }
