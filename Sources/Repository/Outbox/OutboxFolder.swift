@@ -49,11 +49,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try changing { _ in try remove(file: "\(name)") }
   }
 
-  /// Removes all entries, and lets no other in any more.
+  /// Removes all entries, also those of other versions, and lets no other in any more.
   func close() throws {
     isClosed.withLock { $0 = true }
     try fileSystem.withExclusiveAccess(to: path) { _ in
-      for name in try fileSystem.names(in: path) where OutboxFileName(name) != nil { try remove(file: name) }
+      for name in try fileSystem.names(in: path) where name != "lock" && name != "sending" { try remove(file: name) }
     }
   }
 

@@ -88,6 +88,15 @@ import Testing
     #expect(FileManager.default.fileExists(atPath: newer))
   }
 
+  @Test func `S1: signing out leaves nothing of the scope, whatever its files are called`() async throws {
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    let file = folder.path(try #require(entryFiles.first))
+    try FileManager.default.copyItem(atPath: file, toPath: file.replacing(".e1", with: ".e2"))
+    try outbox.close()
+    #expect(folder.files.map { $0.split(separator: "/").last } == ["lock", "sending"])
+  }
+
   @Test func `D5: files and folders are the owner's alone, whatever the scope is called`() async throws {
     let old = umask(0)
     defer { umask(old) }
