@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
+    .library(name: "StoreConformance", targets: ["StoreConformance"]),
     .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
     .library(name: "TransportConformance", targets: ["TransportConformance"]),
     .library(name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "Models", "Networking", "Repository"]),
@@ -25,7 +26,8 @@ let package = Package(
     .target(name: "JSON"),
     .target(name: "Models", dependencies: ["JSON"]),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "JSON", "Models"]),
-    .target(name: "Repository", dependencies: ["Streams", "Models", "Networking"]),
+    .target(name: "Repository", dependencies: ["Streams", "HTTP", "Models", "Networking"]),
+    .target(name: "StoreConformance", dependencies: ["Repository"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
@@ -47,9 +49,13 @@ let package = Package(
     .testTarget(
       name: "NetworkingTests",
       dependencies: ["HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
+    .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
-      dependencies: ["Models", "Networking", "Repository", "Streams", "TestSupport"]),
+      dependencies: [
+        "DiskWriter", "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams", "StreamsTesting",
+        "TestSupport",
+      ]),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
@@ -57,7 +63,7 @@ let package = Package(
       ]),
     .testTarget(
       name: "MomentsCommandTests",
-      dependencies: ["moments", "HTTP", "JSON", "Models", "Networking", "Streams", "TestSupport"]),
+      dependencies: ["moments", "HTTP", "JSON", "Models", "Networking", "Repository", "Streams", "TestSupport"]),
   ]
 )
 

@@ -1,6 +1,6 @@
 extension MomentsDetails {
   /// One entry of a timeline: a link or photos, with an author.
-  public struct Moment: Codable, Hashable, Sendable {
+  public struct Moment: Codable, Hashable, Identifiable, Sendable {
     /// Identifies the moment; a number in the server's answer is read as its text.
     public let id: String
 

@@ -1,4 +1,5 @@
 import HTTP
+import Repository
 
 /// What the command says of an error: `moments: KIND: message`, in one line that can do a terminal no harm.
 struct ErrorLine: CustomStringConvertible {
@@ -14,6 +15,10 @@ struct ErrorLine: CustomStringConvertible {
     switch error {
     case let error as UsageError: return ("wrong usage", error.message)
     case let error as OutputError: return ("cannot write", error.message)
+    case StoreError.notCached:
+      return ("not cached", "the cache has no such timeline; ask the server with another --policy, or none")
+    case let error as OutboxError: return ("outbox", error.description)
+    case let error as FileError: return ("cannot write", "the cache folder cannot be used: \(error)")
     case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
     case let error as RequestError:
       let excerpt = error.excerpt.map { " (the answer begins: \($0))" } ?? ""

@@ -1,5 +1,6 @@
 import HTTP
 import Networking
+import Repository
 
 /// How the command ends, for whoever started it: the numbers of BSD's sysexits.h, and a shell's 130.
 enum ExitCode: Int32, Sendable {
@@ -8,13 +9,14 @@ enum ExitCode: Int32, Sendable {
   /// The command line, or a variable of the environment, is not right.
   case usage = 64
 
-  /// The answer cannot be used: GraphQL errors, not decodable, too large, or a status that is not named below.
+  /// The answer cannot be used: GraphQL errors, not decodable, too large, or a status that is not named below. Or there is
+  /// none: nothing is cached, and nobody else was to be asked.
   case unusableAnswer = 65
 
   /// The server was not reached, or not to the end: refused, reset, timed out, redirected, status 429 or 5xx.
   case unreachable = 69
 
-  /// The results could not be written.
+  /// The results could not be written, or the cache folder cannot be used.
   case outputFailed = 74
 
   /// The server does not allow it: status 401 or 403, or a GraphQL error with the code `UNAUTHENTICATED`.
@@ -28,7 +30,7 @@ enum ExitCode: Int32, Sendable {
     self =
       switch error {
       case is UsageError: .usage
-      case is OutputError: .outputFailed
+      case is OutputError, is FileError: .outputFailed
       case is CancellationError: .cancelled
       case let error as RequestError: ExitCode(error)
       default: .unusableAnswer

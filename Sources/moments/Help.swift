@@ -12,6 +12,8 @@ enum Help {
       moments [timeline] [options]
       moments like MOMENT_ID [options]
       moments unlike MOMENT_ID [options]
+      moments cache stats|clear --cache-dir DIR [options]
+      moments outbox list|flush --cache-dir DIR [options]
       moments --help | --version
 
     Options:
@@ -22,17 +24,30 @@ enum Help {
       --ca FILE               trust these certificates (PEM) beside the system's
       --cert FILE --key FILE  show this certificate to a server that asks for one
       --transport NAME        socket (unless given) or urlsession
+      --cache-dir DIR         keep timelines there, and likes that could not be
+                              sent, for each user and endpoint
+      --policy NAME           what is asked; answers are kept, but with noCache:
+                                networkOnly, cacheAndNetwork, noCache: the server
+                                networkFirst: the server, and the cache where that
+                                fails (so with --cache-dir, else networkOnly)
+                                cacheFirst: the server, where nothing is cached
+                                cacheOnly: nobody
       --json                  print the answer as one JSON object
       --no-likes              leave the likes out
       --timeout SECONDS       give up after that time, 0.001 to 86400 (else 60)
       --retries N             ask again for a timeline up to N times, 0 to 10, where
-                              that failed in passing (else 2); likes are sent once
+                              that failed in passing (else 2); likes, too, with
+                              --cache-dir, else they are sent once
       --header 'Name: value'  send a header with each request; repeatable
       --verbose               tell on standard error what is sent and answered,
                               and how long it took
       --help, --version       print this text, or the version
 
     A value may also follow '=', as in --user=ID. After -- nothing is an option.
+
+    With --cache-dir, a like without a server is queued: it is shown in timelines,
+    and sent, once, before the next timeline or by 'moments outbox flush'. One that
+    the server refuses is set aside; 'moments outbox list' shows it.
 
     Environment:
       MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
@@ -45,13 +60,13 @@ enum Help {
       COLUMNS           the width, where the output is no terminal
 
     Exit codes:
-      0    done
+      0    done; or a like is queued, or a cached timeline shown
       64   the command line or the environment is not right
       65   the answer cannot be used: GraphQL errors, not decodable, too large,
-           or a status not named below
+           or a status not named below; or nothing is cached
       69   the server was not reached: refused, cut off, timed out, redirected,
            status 429 or 5xx
-      74   the output could not be written
+      74   the output could not be written, or the cache folder not be used
       77   not allowed: status 401 or 403, or the GraphQL error UNAUTHENTICATED
       130  interrupted by Ctrl-C
 

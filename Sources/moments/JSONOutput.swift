@@ -1,16 +1,15 @@
 import Foundation
-import Models
 
-/// A timeline as one JSON object on one line, for other programs.
+/// Results as one JSON object on one line, for other programs.
 enum JSONOutput {
-  /// The server's keys, sorted, with the values as they came; what is `nil` is left out.
+  /// The keys sorted, those of the server with the values as they came; what is `nil` is left out.
   ///
   /// What could drive a terminal or reorder the text (control characters, line and paragraph separators, invisible
   /// formatting) is escaped as `\uXXXX`, which a JSON reader turns back (RFC 8259, section 7).
-  static func text(_ details: MomentsDetails) throws -> String {
+  static func text(_ value: some Encodable) throws -> String {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
-    let json = String(decoding: try encoder.encode(details), as: UTF8.self)
+    let json = String(decoding: try encoder.encode(value), as: UTF8.self)
     var result = ""
     result.reserveCapacity(json.utf8.count + 1)
     // Nothing but the content of strings can be escaped here: all else in JSON is printable ASCII.

@@ -41,67 +41,37 @@ struct MomentsCommand {
     switch arguments.action {
     case .help: try Output.standardOutput.write(Help.text)
     case .version: try Output.standardOutput.write(Help.version)
-    case .timeline:
-      let details = try await answer(repository().getMoments(userID: arguments.userID))
-      try show(details) { $0.timeline(details) }
-    case .updateLike(let isLiked, let momentID):
-      let update = try repository().updateLike(isLiked: isLiked, momentID: momentID, fromUserID: arguments.userID)
-      let details = try await answer(update)
-      guard let moment = details.moments.first(where: { $0.id == momentID }) else {
-        throw RequestError(.undecodable, "The answer does not hold the moment '\(momentID)'.")
-      }
-      try show(details) { $0.moment(moment) }
+    case .timeline: try await showTimeline()
+    case .updateLike(let isLiked, let momentID): try await updateLike(isLiked, momentID)
+    case .cacheStatistics: try showCacheStatistics()
+    case .clearCache: try clearCache()
+    case .listOutbox: try listOutbox()
+    case .flushOutbox: try await flushOutbox()
     }
   }
 
   /// The one element of a stream, unless Ctrl-C comes first.
-  private func answer(_ stream: Observable<MomentsDetails>) async throws -> MomentsDetails {
+  func answer<Value>(_ stream: Observable<Value>) async throws -> Value {
     try await interrupt.value(of: Task { try await stream.value })
   }
 
-  private func show(_ details: MomentsDetails, _ draw: (TimelineRenderer) -> String) throws {
-    guard !arguments.showsJSON else { return try Output.standardOutput.write(JSONOutput.text(details)) }
+  func show(_ result: some Encodable, _ draw: (TimelineRenderer) throws -> String) throws {
+    guard !arguments.showsJSON else { return try Output.standardOutput.write(JSONOutput.text(result)) }
     let terminal = Terminal(descriptor: Output.standardOutput.descriptor, environment: environment)
     try Output.standardOutput.write(draw(TimelineRenderer(columns: terminal.columns, style: terminal.style, now: now)))
   }
 
-  private func repository() throws(RequestError) -> MomentsRepo {
-    let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
-    guard let endpoint = arguments.endpoint else {
-      let backend = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
-      return MomentsRepo(getMomentsByUserIDSession: backend, updateMomentLikeSession: backend)
-    }
-    let client = try client(for: endpoint)
-    return MomentsRepo(
-      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client, withLikes: withLikes),
-      updateMomentLikeSession: UpdateMomentLikeSession(client: client, withLikes: withLikes))
+  /// Opens what the command talks to, and tells what becomes of what is queued.
+  func service() throws -> Service {
+    let start = StoreTime.now()
+    let service = try Service(arguments, now: now, say: { Output.standardError.say($0) })
+    _ = service.outbox?.changes.subscribe(onNext: { change in
+      if let line = Self.line(for: change, since: start) { Output.standardError.say(line.harmless(upTo: 2_000)) }
+    })
+    return service
   }
 
-  private func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
-    var client = try APIClient(
-      baseURL: endpoint.url, transport: arguments.transport.transport(), defaultHeaders: .platform(name: "moments"),
-      allowsCleartext: arguments.allowsCleartext)
-    let given = GivenHeadersMiddleware(fields: arguments.headers)
-    var logging: [any HTTPMiddleware] = []
-    if arguments.isVerbose {
-      let log: @Sendable (String) -> Void = { try? Output.standardError.write($0.harmless() + "\n") }
-      logging = [LoggingMiddleware(detail: .headers, log: log)]
-      client.observer = AttemptLog(log: log)
-    }
-    if let timeout = arguments.timeout {
-      // The other deadlines must not come before the one that was asked for.
-      client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
-    }
-    var tokens: RefreshedTokens?
-    if let refreshToken = arguments.refreshToken {
-      client.middlewares = [given] + logging
-      tokens = RefreshedTokens(arguments.token, refreshToken: refreshToken, client: client)
-    } else if let token = arguments.token {
-      try client.defaultHeaders.set("Authorization", to: token.authorization)
-    }
-    client.middlewares = [given] + .standard(tokens: tokens, retries: arguments.retries) + logging
-    return client
-  }
+  func say(_ line: String) { Output.standardError.say(line.harmless(upTo: 4_000)) }
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }

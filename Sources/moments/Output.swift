@@ -18,6 +18,9 @@ struct Output: Sendable {
     }
   }
 
+  /// Writes a line for people; where nobody can read it, that is all right.
+  func say(_ line: String) { try? write(line + "\n") }
+
   /// Writes all of the text. A reader that went away, as `head` does, has what it wants: that is no error.
   func write(_ text: String) throws(OutputError) {
     var text = text

@@ -1,5 +1,6 @@
 import HTTP
 import Networking
+import Repository
 import Testing
 
 @testable import moments
@@ -10,6 +11,7 @@ struct ErrorLineTests {
     #expect("\(ErrorLine(RequestError(.timedOut, "After 2 s.")))" == "moments: timed out: After 2 s.")
     #expect("\(ErrorLine(CancellationError()))".hasPrefix("moments: cancelled: "))
     #expect("\(ErrorLine(OutputError(code: 28)))".contains("No space left"))
+    #expect("\(ErrorLine(StoreError.notCached))".hasPrefix("moments: not cached: "))
   }
 
   @Test func `the start of an answer is shown where it is known`() {

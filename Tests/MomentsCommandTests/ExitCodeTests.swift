@@ -1,6 +1,7 @@
 import HTTP
 import JSON
 import Networking
+import Repository
 import Streams
 import Testing
 
@@ -42,6 +43,7 @@ struct ExitCodeTests {
     #expect(ExitCode(OutputError(code: 28)) == .outputFailed)
     #expect(ExitCode(CancellationError()) == .cancelled)
     #expect(ExitCode(StreamError.noElements) == .unusableAnswer)
+    #expect(ExitCode(StoreError.notCached) == .unusableAnswer)
     #expect(ExitCode(Unforeseen()) == .unusableAnswer)
   }
 

@@ -38,6 +38,30 @@ struct ReadmeTests {
     }
   }
 
+  @Test func `the sample of a server's client runs on the real server`() async throws {
+    let tokens = InMemoryTokenProvider(AccessToken("valid-token")) { _ in .never() }
+    let client = try await Samples.resilientClient(endpoint: BFFServer.shared().graphqlURL, tokens: tokens)
+    #expect(client.observer is SlowRequests)
+    #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+  }
+
+  @Test func `the samples of what is kept run on the real server, and without one`() async throws {
+    let caches = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: caches) }
+    let client = try await Samples.configuredClient(endpoint: BFFServer.shared().graphqlURL)
+    let bag = DisposeBag()
+    let repo = try Samples.keptTimelines(client: client, caches: caches, bag: bag)
+    _ = try await repo.getMoments(userID: "0").value
+    #expect(try await Samples.keptUsers(client: client, caches: caches).0.source == .network)
+
+    let refusing = try RefusingPort()
+    let unreachable = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1:\(refusing.port)/graphql")))
+    let (user, _) = try await Samples.keptUsers(client: unreachable, caches: caches)
+    #expect(user.value?.name == "Lin Wei" && user.source == .disk && user.errors.count == 1)
+    let later = try Samples.keptTimelines(client: unreachable, caches: caches, bag: bag)
+    #expect(try await later.getMoments(userID: "0", policy: .cacheOnly).value.value?.moments.count == 60)
+  }
+
   @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {
     let transport = ScriptedTransport()
     transport.expect(
@@ -51,6 +75,66 @@ struct ReadmeTests {
     try await Samples.scripted(endpoint: #require(URL(string: "https://example.com/graphql")))
     #expect(try await Samples.handled(fixture: fixture).getMoments(userID: "0").value == fixture)
     #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
+  }
+
+  /// The home screen's three requests on the real server; the ids say which of them the server refuses.
+  private func home(owner: String = "0", gallery: String = "0") async throws -> Home {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: GetMomentsByUserIDSession { session in
+        GetMomentsByUserIDSession.Session(userID: owner, withLikes: session.variables.withLikes).post(on: client)
+      },
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+    return try await Samples.home(
+      in: repo, friend: GetUser(variables: .init(id: "3")).post(on: client),
+      gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
+    ).value
+  }
+
+  @Test func `the sample of a home screen joins three answers`() async throws {
+    let home = try await home()
+    #expect(home.timeline.moments.count == 60 && home.friend?.name == "Émile O'Neill")
+    #expect(try home.gallery.get().datas.count == 20)
+  }
+
+  @Test func `a part of the home screen that fails shows its error, or is missing, as it was chosen`() async throws {
+    let home = try await home(gallery: "404")
+    #expect(home.timeline.moments.count == 60)
+    #expect(throws: RequestError.self) { try home.gallery.get() }
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: FixtureSession(details: fixture),
+      updateMomentLikeSession: UpdateMomentLikeSession { _ in .never() })
+    let late = RequestError(.timedOut, "Late.")
+    let missing = try await Samples.home(in: repo, friend: .error(late), gallery: .error(late)).value
+    #expect(missing.friend == nil && missing.timeline == fixture)
+  }
+
+  @Test func `the part of the home screen that has to be there fails the whole`() async throws {
+    let error = await #expect(throws: RequestError.self) { try await home(owner: "404") }
+    #expect(error?.graphQLErrors.first?.code == "NOT_FOUND")
+  }
+
+  @Test func `the sample without a network keeps a like, and sends it when another request succeeds`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let nowhere = try RefusingPort()
+    let offline = try #require(URL(string: "http://127.0.0.1:\(nowhere.port)/graphql"))
+    try await Samples.likeOffline(in: Samples.offlineRepo(endpoint: offline, folder: folder, account: "me").0)
+    let server = try await BFFServer.start()
+    let (repo, outbox) = try Samples.offlineRepo(endpoint: server.graphqlURL, folder: folder, account: "me")
+    let sent = outbox.changes.compactMap { if case .sent(_, let details) = $0 { details } else { nil } }
+    async let delivered = sent.value
+    _ = try await repo.getMoments(userID: "0").value
+    #expect(try await delivered.moments[1].isLiked == true)
+    #expect(try await server.stats().operations["updateMomentLike"] == 1)
+    try await server.stop()
+  }
+
+  @Test func `the sample of a pager loads page by page`() async throws {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let bag = DisposeBag()
+    let pager = Samples.pages(of: GetMomentsPageSession(client: client), bag: bag)
+    #expect(try await pager.states.filter { $0.items.count == 20 }.value.items.first?.id == "m0-0")
   }
 
   private static func unindented(_ text: String) -> String {

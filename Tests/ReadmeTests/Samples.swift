@@ -52,6 +52,24 @@ struct FixtureSession: GetMomentsByUserIDSessionType {
   }
 }
 
+struct SlowRequests: RequestObserver {
+  let limit: Duration
+
+  func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    let name = request.operationName ?? "unnamed"
+    return { event in
+      guard case .ended(let summary) = event, summary.duration >= limit else { return }
+      print(name, summary.outcome.label, "after", summary.duration, "and", summary.attemptCount, "attempts")
+    }
+  }
+}
+
+struct Home: Sendable {
+  let timeline: MomentsDetails
+  let friend: User?
+  let gallery: Result<MomentsPage, any Error>
+}
+
 enum Samples {
   static func firstScreen(endpoint: URL, bag: DisposeBag) async throws -> MomentsDetails {
     let client = try APIClient(baseURL: endpoint)
@@ -78,7 +96,8 @@ enum Samples {
   }
 
   static func resilientClient(endpoint: URL, tokens: any TokenProvider) throws -> APIClient {
-    let client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
+    var client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
+    client.observer = SlowRequests(limit: .seconds(1))
     return client
   }
 
@@ -119,6 +138,37 @@ enum Samples {
     ).disposed(by: bag)
   }
 
+  static func keptTimelines(client: APIClient, caches: URL, bag: DisposeBag) throws -> MomentsRepo {
+    let repo = MomentsRepo(
+      sourceOfTruth: try DiskCache(folder: caches, partition: "3@bff.example.com"),
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+
+    repo.snapshots(userID: "0", policy: .cacheAndNetwork)  // what is kept at once, then the network's, then each change
+      .subscribe(onNext: { snapshot in
+        print(snapshot.value?.moments.count ?? 0, snapshot.source ?? "nothing yet", snapshot.age, snapshot.isFetching)
+        for error in snapshot.errors { print(error) }  // a failure is a value: the stream lives on
+      })
+      .disposed(by: bag)
+    return repo
+  }
+
+  static func keptUsers(client: APIClient, caches: URL) async throws -> (Snapshot<User>, Observable<User>) {
+    var configuration = StoreConfiguration<User>()
+    configuration.freshness.staleTime = .seconds(60)
+    configuration.freshness.staleIfError = .seconds(3600)
+    configuration.writing = .behind
+    let users = Store<String, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
+      GetUser(variables: .init(id: id)).post(on: client).compactMap { $0.data?.node }
+    }
+    let user = try await users.get("0", .networkFirst).value  // what is kept stands in where the network fails
+    let rename = users.mutate("0", optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
+      RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: client)
+    }
+    await users.flush()
+    return (user, rename)
+  }
+
   static func handled(fixture: MomentsDetails) -> GetMomentsByUserIDSession {
     let session = GetMomentsByUserIDSession(sessionHandler: { session in
       session.variables.userID == "0"
@@ -134,5 +184,48 @@ enum Samples {
     let client = try APIClient(baseURL: endpoint, transport: transport)
     #expect(try await user(on: client).data?.node?.name == "Wei")
     #expect(transport.failures.isEmpty)
+  }
+
+  static func home(
+    in repo: MomentsRepo, friend: Observable<GraphQLResponse<GetUser.ResponseData>>, gallery: Observable<MomentsPage>
+  ) -> Observable<Home> {
+    let home = Observable.zip(
+      repo.getMoments(userID: "0"),  // has to be there: its failure fails the whole
+      friend.map { $0.data?.node }.catchAndReturn(nil),  // may be missing
+      gallery.map { Result<MomentsPage, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
+    ).map { Home(timeline: $0, friend: $1, gallery: $2) }
+    return home
+  }
+
+  static func pages(of session: GetMomentsPageSession, bag: DisposeBag) -> Pager<MomentsDetails.Moment, Int> {
+    let pager = Pager(first: 1) { number in
+      session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
+    }
+    pager.states.subscribe(onNext: { print($0.items.count, $0.phase) }).disposed(by: bag)
+    pager.refresh()  // the first page, in the place of all that was there
+    return pager
+  }
+
+  static func offlineRepo(endpoint: URL, folder: URL, account: String) throws -> (MomentsRepo, outbox: Likes) {
+    let client = try APIClient(baseURL: endpoint)
+    let likes = UpdateMomentLikeSession(client: client)
+    let outbox = try Outbox(folder: folder.appending(path: "outbox"), scope: account, session: likes)
+    var flushing = client
+    flushing.interceptors.append(OutboxInterceptor(outbox))  // sends what waits when another request succeeds
+    let repo = MomentsRepo(
+      sourceOfTruth: try DiskCache(folder: folder.appending(path: "timelines"), partition: account),
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: flushing),
+      updateMomentLikeSession: likes, outbox: outbox)
+    return (repo, outbox)
+  }
+
+  typealias Likes = Outbox<MomentLike, MomentsDetails>
+
+  static func likeOffline(in repo: MomentsRepo) async throws {
+    do {
+      _ = try await repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "0").value
+    } catch OutboxError.queued(let reason) {
+      print("The heart is filled, and the like will be sent later:", reason.message)
+    }
   }
 }

@@ -19,6 +19,7 @@ package enum ContentCoding: Hashable, Sendable {
   ///
   /// Throws `badResponse` for a coding that was not asked for, and for more than one.
   package init?(of headers: HTTPHeaders, hasLibrary: Bool = Inflater.isAvailable) throws(RequestError) {
+    guard headers.contains("Content-Encoding") else { return nil }
     let codings = headers.values(of: "Content-Encoding")
       .flatMap { $0.split(separator: ",") }
       .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }

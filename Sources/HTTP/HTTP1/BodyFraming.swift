@@ -7,9 +7,10 @@ enum BodyFraming: Equatable {
 
   /// Decides by the head. What could be read in two ways is refused, for that is how answers are smuggled (section 11.2).
   init(of headers: HTTPHeaders, status: Int, minorVersion: Int, isHead: Bool) throws(RequestError) {
-    let codings = headers.values(of: "Transfer-Encoding")
     let length = try Self.length(of: headers)
-    if !codings.isEmpty {
+    let isChunked = headers.contains("Transfer-Encoding")
+    if isChunked {
+      let codings = headers.values(of: "Transfer-Encoding")
       guard length == nil else { throw .notHTTP("it has both Content-Length and Transfer-Encoding") }
       guard minorVersion > 0 else { throw .notHTTP("it has a Transfer-Encoding in HTTP/1.0") }
       guard codings.count == 1, codings[0].lowercased() == "chunked" else {
@@ -18,7 +19,7 @@ enum BodyFraming: Equatable {
     }
     if isHead || status < 200 || status == 204 || status == 304 {
       self = .none
-    } else if !codings.isEmpty {
+    } else if isChunked {
       self = .chunked
     } else if let length {
       self = length == 0 ? .none : .length(length)
@@ -30,16 +31,35 @@ enum BodyFraming: Equatable {
   /// The one length that all fields agree on.
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
-    for value in headers.values(of: "Content-Length") {
-      for item in value.split(separator: ",", omittingEmptySubsequences: false) {
-        let digits = item.utf8.drop(while: \.isSpaceOrTab).prefix(while: \.isDigit)
-        let rest = item.utf8.drop(while: \.isSpaceOrTab).dropFirst(digits.count)
-        guard rest.allSatisfy(\.isSpaceOrTab), let number = Int(Substring(digits)), length ?? number == number else {
+    for field in headers where field.hasName("Content-Length") {
+      var rest = field.value.utf8[...]
+      while true {
+        let item = rest.prefix { $0 != UInt8(ascii: ",") }
+        guard let number = number(item), length ?? number == number else {
           throw .notHTTP("its Content-Length is no number, or differs from another")
         }
         length = number
+        if item.endIndex == rest.endIndex { break }
+        rest = rest[item.endIndex...].dropFirst()
       }
     }
     return length
+  }
+
+  /// Digits with spaces around them; `nil` for anything else, and for what is too large.
+  private static func number(_ text: Substring.UTF8View) -> Int? {
+    var (number, isEmpty, isOver) = (0, true, false)
+    for byte in text {
+      switch byte {
+      case _ where byte.isDigit && !isOver:
+        let (product, isTooLarge) = number.multipliedReportingOverflow(by: 10)
+        let (sum, overflows) = product.addingReportingOverflow(Int(byte - 0x30))
+        if isTooLarge || overflows { return nil }
+        (number, isEmpty) = (sum, false)
+      case .space, .tab: isOver = !isEmpty
+      default: return nil
+      }
+    }
+    return isEmpty ? nil : number
   }
 }

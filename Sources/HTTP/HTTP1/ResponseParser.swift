@@ -152,9 +152,13 @@ struct ResponseParser {
 
   /// RFC 9112, section 9.3.
   private mutating func notePersistence(_ headers: HTTPHeaders, minorVersion: Int) {
-    let options = headers["Connection"]?.lowercased().split { ", \t".contains($0) } ?? []
-    isPersistent = !options.contains("close") && (minorVersion > 0 || options.contains("keep-alive"))
-    let parameters = headers["Keep-Alive"]?.lowercased().split { ", \t;".contains($0) } ?? []
+    isPersistent = minorVersion > 0
+    if let connection = headers["Connection"] {
+      let options = connection.lowercased().split { ", \t".contains($0) }
+      isPersistent = !options.contains("close") && (isPersistent || options.contains("keep-alive"))
+    }
+    guard let keepAlive = headers["Keep-Alive"] else { return }
+    let parameters = keepAlive.lowercased().split { ", \t;".contains($0) }
     keepAliveTimeout = parameters.lazy.compactMap { $0.hasPrefix("timeout=") ? Int($0.dropFirst(8)) : nil }.first
   }
 }

@@ -18,6 +18,6 @@ struct StatusLine: Equatable {
 
   /// Whether bytes may be the start of such a line.
   static func mayBegin(with bytes: UnsafeRawBufferPointer) -> Bool {
-    zip(bytes, start).allSatisfy { $0 == $1 }
+    bytes.prefix(start.count).elementsEqual(start.prefix(bytes.count))
   }
 }

@@ -17,12 +17,15 @@ extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
     let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { request in
-      guard let sight = request.sight else { return self.send(request) }
-      return sight.attempt(request) { self.send($0) }
+      request.sight == nil ? self.send(request) : self.sendInSight(request)
     }
     let chain = middlewares.reversed().reduce(transport) { next, middleware in
       { request in middleware.intercept(request, next: next) }
     }
     return chain(request)
+  }
+
+  private func sendInSight(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    request.sight?.attempt(request) { self.send($0) } ?? send(request)
   }
 }

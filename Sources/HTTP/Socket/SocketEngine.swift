@@ -28,6 +28,14 @@ final class SocketEngine: Sendable {
       }
     }
 
+    /// Gives a connection to who waits for it, or keeps it until a time.
+    mutating func makeAvailable(
+      _ connection: Connection, until instant: ContinuousClock.Instant, _ effects: inout Pool.Effects
+    ) -> Next {
+      let exchange = pool.makeAvailable(connection, until: instant, &effects)
+      return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
+    }
+
     /// True where nobody would look at the deadlines by then, and a look is to be scheduled.
     mutating func lowerNextScan(to instant: ContinuousClock.Instant?) -> Bool {
       guard let instant, nextScan.map({ instant < $0 }) ?? true else { return false }
@@ -62,8 +70,10 @@ final class SocketEngine: Sendable {
 
   /// Sends an exchange's request, now or when a connection is there for it.
   func start(_ exchange: SocketExchange) {
-    if let phase = exchange.passedDeadline { return exchange.fail(exchange.error(for: phase)) }
     let deadline = exchange.earliestDeadline
+    if let deadline, deadline <= exchange.start, let phase = exchange.passedDeadline {
+      return fail(exchange, exchange.error(for: phase))
+    }
     var effects = Pool.Effects()
     var connection: Connection?
     var isEarlier = false
@@ -81,8 +91,13 @@ final class SocketEngine: Sendable {
       perform(effects, on: loop)
       if let connection { start(exchange, on: connection, loop) }
     case .failure(let error):
-      exchange.fail(error)
+      fail(exchange, error)
     }
+  }
+
+  /// Fails an exchange from any thread; on the loop's use `deliver`.
+  private func fail(_ exchange: SocketExchange, _ error: RequestError) {
+    DispatchQueue.global().async { exchange.fail(error) }
   }
 
   /// Stops an exchange, unless it has ended.
@@ -118,7 +133,16 @@ final class SocketEngine: Sendable {
 
   /// A connection stands.
   func didOpen(_ connection: Connection) {
-    makeAvailable(connection, keepAlive: nil)
+    let until = idleUntil(nil)
+    var effects = Pool.Effects()
+    let (next, loop) = state.withLock { state in
+      let next = state.makeAvailable(connection, until: until, &effects)
+      if state.isShutDown { state.pool.removeSpare(&effects) }
+      return (next, state.loop)
+    }
+    guard let loop else { return }
+    start(next, on: connection, loop)
+    perform(effects, on: loop)
   }
 
   /// A connection could not be opened.
@@ -127,7 +151,7 @@ final class SocketEngine: Sendable {
     let (exchange, loop) = state.withLock { state in
       (state.pool.removeUnopened(connection, &effects), state.loop)
     }
-    exchange?.fail(error)
+    if let exchange { loop?.deliver(to: exchange.mailbox) { exchange.fail(error) } }
     if let loop { perform(effects, on: loop) }
     didClose()
   }
@@ -137,38 +161,43 @@ final class SocketEngine: Sendable {
     _ exchange: SocketExchange, on connection: Connection, _ parts: [HTTPResponsePart], isReusable: Bool,
     keepAlive: Int?
   ) {
+    let until = isReusable ? idleUntil(keepAlive) : nil
     var effects = Pool.Effects()
-    let (isMine, mayReuse, loop) = state.withLock { state in
-      let isMine = state.pool.finish(exchange, on: connection)
-      let mayReuse = isMine && isReusable && !state.isShutDown
-      if isMine, !mayReuse { _ = state.pool.remove(connection, &effects) }
-      return (isMine, mayReuse, state.loop)
-    }
-    // First the connection, so that a request made by the observer finds it.
-    if mayReuse {
-      makeAvailable(connection, keepAlive: keepAlive)
-    } else if isMine {
-      connection.close()
-    }
-    if isMine { exchange.complete(parts) }
-    if let loop { perform(effects, on: loop) }
-  }
-
-  /// A connection can take the next request.
-  private func makeAvailable(_ connection: Connection, keepAlive: Int?) {
-    // A second less than the server says, for its clock began to run before ours.
-    let time = keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime
-    let until = ContinuousClock.now + time
-    var effects = Pool.Effects()
-    let (next, isEarlier, loop) = state.withLock { state in
-      let next = state.pool.makeAvailable(connection, until: until, &effects)
-      if state.isShutDown { state.pool.removeSpare(&effects) }
-      return (next, next == nil && state.lowerNextScan(to: until), state.loop)
+    var next: Next?
+    let (isMine, loop) = state.withLock { state in
+      guard state.pool.finish(exchange, on: connection) else { return (false, state.loop) }
+      if let until, !state.isShutDown {
+        next = state.makeAvailable(connection, until: until, &effects)
+      } else {
+        effects.closing.append(connection)
+        _ = state.pool.remove(connection, &effects)
+      }
+      return (true, state.loop)
     }
     guard let loop else { return }
-    if isEarlier { schedule(until, on: loop) }
+    // First the connection, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
+    if isMine { loop.deliver(to: exchange.mailbox) { exchange.complete(parts) } }
     perform(effects, on: loop)
+  }
+
+  /// When a connection has been idle long enough.
+  private func idleUntil(_ keepAlive: Int?) -> ContinuousClock.Instant {
+    // A second less than the server says, for its clock began to run before ours.
+    .now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
+  }
+
+  /// What follows when a connection is available.
+  private struct Next {
+    /// Who has waited for it.
+    var exchange: SocketExchange?
+    /// When a look at the deadlines is to be scheduled.
+    var scan: ContinuousClock.Instant?
+  }
+
+  private func start(_ next: Next, on connection: Connection, _ loop: EventLoop) {
+    if let instant = next.scan { schedule(instant, on: loop) }
+    if let exchange = next.exchange { start(exchange, on: connection, loop) }
   }
 
   /// A connection broke; its exchange is sent anew where that cannot do it twice, or may.
@@ -189,8 +218,8 @@ final class SocketEngine: Sendable {
       }
       return state.loop
     }
-    failed?.fail(loss.error, after: loss.parts)
     if let loop {
+      if let failed { loop.deliver(to: failed.mailbox) { failed.fail(loss.error, after: loss.parts) } }
       perform(effects, on: loop)
       if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
     }
@@ -230,8 +259,10 @@ final class SocketEngine: Sendable {
       state.nextScan = next.map { max($0, now + Self.shortestScan) }
       return (state.nextScan, state.loop)
     }
-    for (exchange, phase) in expired { exchange.fail(exchange.error(for: phase)) }
     guard let loop else { return }
+    for (exchange, phase) in expired {
+      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
+    }
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }
     didClose()

@@ -4,8 +4,8 @@ import Synchronization
 
 /// One request under way: its bytes, its deadlines, and who waits for its answer.
 ///
-/// The parts of the answer are delivered on a queue that user code may block, one batch after the other: whoever reads
-/// them hands over the next batch only when the last one is through, or not at all.
+/// The parts of the answer are delivered away from the loop, for user code may block, and one batch after the other:
+/// whoever reads them hands over the next batch only when the last one is through, or not at all.
 final class SocketExchange: @unchecked Sendable {
   let request: HTTPRequest
   let route: Route
@@ -17,7 +17,9 @@ final class SocketExchange: @unchecked Sendable {
   private let observer: AnyObserver<HTTPResponsePart>
   /// Touched by one batch after the other.
   private var decoding: ResponseDecoding
-  private let start = ContinuousClock.now
+  let start = ContinuousClock.now
+  /// Where the observer is to be called, if some task awaits.
+  let mailbox = TaskMailbox.current
   /// When the server last gave a sign of life, in nanoseconds from the start; below zero while there is no connection,
   /// and `busy` while the observer has what the server sent, and the server cannot be to blame.
   private let lastSign = Atomic<Int64>(-1)
@@ -37,10 +39,11 @@ final class SocketExchange: @unchecked Sendable {
     self.observer = observer
     decoding = ResponseDecoding(isHead: request.method == .head)
     progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
-    let head = try writer.head(of: request)
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
-    self.head = isJoined ? head + body : head
+    var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
+    if isJoined { head += body }
+    self.head = head
     rest = isJoined ? Data() : body
   }
 
@@ -55,7 +58,13 @@ final class SocketExchange: @unchecked Sendable {
   /// The earliest time at which a deadline may pass, whatever happens.
   var earliestDeadline: ContinuousClock.Instant? {
     let timeouts = request.timeouts
-    return [timeouts.connect, timeouts.idle, timeouts.total].compactMap { $0 }.min().map { start + $0 }
+    let shortest = earlier(earlier(timeouts.connect, timeouts.idle), timeouts.total)
+    return shortest.map { start + $0 }
+  }
+
+  private func earlier(_ left: Duration?, _ right: Duration?) -> Duration? {
+    guard let left, let right else { return left ?? right }
+    return min(left, right)
   }
 
   /// The deadline that had passed before the start, for a time of zero or less.
@@ -88,8 +97,9 @@ final class SocketExchange: @unchecked Sendable {
   /// Takes note of the connection that the request goes out on.
   func didConnect(isReused: Bool) {
     noteSign()
+    request.noteConnection?(isReused)
     // Not here, for this may be the loop's thread.
-    if let onConnected = request.onConnected { Self.queue.async { onConnected(isReused) } }
+    if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
   }
 
   /// Takes note of how many bytes of the request are written.
@@ -97,39 +107,40 @@ final class SocketExchange: @unchecked Sendable {
     progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
   }
 
-  /// Takes note that the observer has gone; a batch that is being delivered ends.
-  func stop() {
-    isStopped.store(true, ordering: .relaxed)
+  /// Takes note that the observer has gone; a batch that is being delivered ends. False where the exchange had ended.
+  func stop() -> Bool {
+    !isStopped.exchange(true, ordering: .relaxed)
   }
 
-  /// Brings parts to the observer, and calls back when it has taken them.
-  func deliver(_ parts: [HTTPResponsePart], then resume: @escaping @Sendable () -> Void) {
+  /// Takes note that parts are on their way to the observer, and the server is not to blame for what time that takes.
+  func noteDelivery() {
     lastSign.store(Self.busy, ordering: .relaxed)
-    Self.queue.async { [self] in
-      guard emit(parts) else { return }
-      noteSign()
-      resume()
-    }
+  }
+
+  /// Brings parts to the observer; false where that was the end.
+  func deliver(_ parts: [HTTPResponsePart]) -> Bool {
+    guard emit(parts) else { return false }
+    noteSign()
+    return true
   }
 
   /// Brings the last parts to the observer, and the end.
   func complete(_ parts: [HTTPResponsePart]) {
-    Self.queue.async { [self] in
-      guard emit(parts) else { return }
-      do throws(RequestError) {
-        try decoding.finish()
-        observer.onCompleted()
-      } catch {
-        end(with: error)
-      }
+    guard emit(parts) else { return }
+    isStopped.store(true, ordering: .relaxed)
+    do throws(RequestError) {
+      try decoding.finish()
+      observer.onCompleted()
+    } catch {
+      end(with: error)
     }
   }
 
   /// Ends with an error, after parts that came before it.
   func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
-    Self.queue.async { [self] in
-      if parts.isEmpty || emit(parts) { end(with: error) }
-    }
+    guard parts.isEmpty || emit(parts) else { return }
+    isStopped.store(true, ordering: .relaxed)
+    end(with: error)
   }
 
   /// False where the parts are not of the coding that they claim: then the observer knows, and disposes.
@@ -152,6 +163,4 @@ final class SocketExchange: @unchecked Sendable {
   private func end(with error: RequestError) {
     observer.onError(error.named(request.operationName))
   }
-
-  private static let queue = DispatchQueue.global()
 }

@@ -48,8 +48,7 @@ public final class SocketTransport: HTTPTransport {
         let exchange = try SocketExchange(request, route: route, writer: writer, observer: observer)
         engine.start(exchange)
         return Disposables.create { [self] in
-          exchange.stop()
-          engine.cancel(exchange)
+          if exchange.stop() { engine.cancel(exchange) }
         }
       } catch {
         observer.onError(error.named(request.operationName))
@@ -64,16 +63,17 @@ public final class SocketTransport: HTTPTransport {
     await withCheckedContinuation { continuation in engine.shutDown { continuation.resume() } }
   }
 
+  private static let defaults: [(name: String, value: String)] = [("Accept-Encoding", ContentCoding.accepted)]
+
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
-    let isSecure = request.url.scheme?.lowercased() == "https"
+    let target = request.target
     var route = Route(
-      host: request.url.hostForHTTP, port: request.url.port ?? (isSecure ? 443 : 80), isSecure: isSecure,
-      unixPath: configuration.unixSocketPath)
-    var writer = RequestWriter(defaults: [("Accept-Encoding", ContentCoding.accepted)])
-    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: request.url) else {
+      host: target.host, port: target.port, isSecure: target.isSecure, unixPath: configuration.unixSocketPath)
+    var writer = RequestWriter(defaults: Self.defaults)
+    guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: target) else {
       return (route, writer)
     }
-    if isSecure {
+    if target.isSecure {
       route.tunnel = proxy
     } else {
       route = Route(host: proxy.host, port: proxy.port, isSecure: false)

@@ -9,7 +9,8 @@ public import Streams
 ///
 /// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the answer's head, so
 /// that `idle` counts from the start, and `connect` holds where there is no `idle`. Calls come on a serial queue of the
-/// request's own.
+/// request's own. It tells nobody of connections, by `onConnected`, as nothing tells it: observers get no connect time
+/// from it, and do not learn whether a connection was reused.
 ///
 /// What Foundation on Linux makes impossible (Swift 6.3):
 /// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge

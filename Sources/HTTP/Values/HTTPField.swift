@@ -58,8 +58,13 @@ public struct HTTPField: Hashable, Sendable {
   }
 
   func hasName(_ other: String) -> Bool {
-    name.utf8.count == other.utf8.count
-      && zip(name.utf8, other.utf8).allSatisfy { $0 == $1 || ($0 | 0x20 == $1 | 0x20 && $0.isLetter && $1.isLetter) }
+    guard name.utf8.count == other.utf8.count else { return false }
+    var others = other.utf8.makeIterator()
+    for byte in name.utf8 {
+      guard let other = others.next() else { return false }
+      if byte != other, byte | 0x20 != other | 0x20 || !byte.isLetter || !other.isLetter { return false }
+    }
+    return true
   }
 }
 

@@ -17,8 +17,7 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// The value of the fields with this name, joined with commas where there are several (RFC 9110, section 5.3).
   public subscript(name: String) -> String? {
-    let values = values(of: name)
-    return values.isEmpty ? nil : values.joined(separator: ", ")
+    contains(name) ? values(of: name).joined(separator: ", ") : nil
   }
 
   /// The values of the fields with this name, in order.
@@ -29,6 +28,11 @@ public struct HTTPHeaders: Hashable, Sendable {
   /// Whether there is a field with this name.
   public func contains(_ name: String) -> Bool {
     fields.contains { $0.hasName(name) }
+  }
+
+  /// How many fields have this name.
+  func count(of name: String) -> Int {
+    fields.count { $0.hasName(name) }
   }
 
   /// Puts one field in the place of all with this name; throws `invalidRequest` where it is not valid.

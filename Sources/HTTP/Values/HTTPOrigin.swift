@@ -20,11 +20,17 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
     port = url.port ?? (scheme == "https" ? 443 : 80)
   }
 
+  init(_ target: HTTPTarget) {
+    scheme = target.isSecure ? "https" : "http"
+    host = target.host
+    port = target.port
+  }
+
   /// As a URL has it: `https://bff.example.com:443`.
   public var description: String { "\(scheme)://\(host):\(port)".harmless(upTo: 512) }
 }
 
 extension HTTPRequest {
   /// Where the request goes.
-  public var origin: HTTPOrigin { HTTPOrigin(of: url) }
+  public var origin: HTTPOrigin { HTTPOrigin(target) }
 }

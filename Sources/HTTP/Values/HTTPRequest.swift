@@ -6,7 +6,10 @@ public struct HTTPRequest: Sendable {
   public internal(set) var method: HTTPMethod
 
   /// Where it goes: an absolute `http` or `https` URL with a host.
-  public internal(set) var url: URL
+  public var url: URL { target.url }
+
+  /// The URL taken apart.
+  package internal(set) var target: HTTPTarget
 
   /// The header fields. The transport adds what frames the message, `Host` and `Content-Length`.
   public var headers: HTTPHeaders
@@ -27,6 +30,10 @@ public struct HTTPRequest: Sendable {
   /// unless somebody measures. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// The same for who measures in this module: called at once, on the transport's own thread, so that it comes before
+  /// the answer in any case.
+  var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
+
   /// Who watches it; `nil` for nobody.
   var sight: RequestSight?
 
@@ -45,9 +52,8 @@ public struct HTTPRequest: Sendable {
     method: HTTPMethod, url: URL, headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool = false
   ) throws(RequestError) {
-    try url.checkForHTTP()
+    target = try HTTPTarget(url)
     self.method = method
-    self.url = url
     self.headers = headers
     self.body = body
     self.timeouts = timeouts

@@ -59,14 +59,13 @@ public struct APIClient: Sendable {
     self.interceptors = interceptors
     self.timeouts = timeouts
     self.allowsCleartext = allowsCleartext
-    try baseURL.checkForHTTP()
-    try Self.checkCleartext(baseURL, isAllowed: allowsCleartext)
+    try checkCleartext(HTTPTarget(baseURL))
   }
 
-  private static func checkCleartext(_ url: URL, isAllowed: Bool) throws(RequestError) {
-    guard isAllowed || url.scheme?.lowercased() == "https" || url.isLoopback else {
+  private func checkCleartext(_ target: HTTPTarget) throws(RequestError) {
+    guard allowsCleartext || target.isSecure || target.isLoopback else {
       throw RequestError(
-        .invalidRequest, "'\(url.shownSafely)' would send everything in clear text: use https, or allow it.")
+        .invalidRequest, "'\(target.url.shownSafely)' would send everything in clear text: use https, or allow it.")
     }
   }
 }
@@ -103,29 +102,32 @@ extension APIClient {
   private func answer<Session: APISession>(
     to session: Session, _ method: HTTPMethod, noting sent: SentFields
   ) throws -> Observable<Session.ResponseType> {
-    var request = try request(of: session, method)
-    let parser = session.responseParser
-    let sight = observer.map {
-      RequestSight($0, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
-    }
+    let request = try request(of: session, method)
+    guard let observer else { return answer(to: request, by: session.responseParser, noting: sent) }
+    var observed = request
+    let sight = RequestSight(observer, &observed, secrets: session.secrets, scheduler: ConcurrentScheduler())
+    return sight.watch(answer(to: observed, by: session.responseParser, noting: sent), isSingle: true)
+  }
+
+  private func answer<Value: Sendable>(
+    to request: HTTPRequest, by parser: ResponseParser<Value>, noting sent: SentFields
+  ) -> Observable<Value> {
     // A middleware may fail before it sends anything, too.
     let middlewares = [DefaultHeadersMiddleware(defaultHeaders), sent] + middlewares + [sent]
-    let answer = transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
+    return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { response in
       do throws(RequestError) {
         return try parser.parse(response, by: decoder)
       } catch {
         throw error.about(response, redactedBy: sent.redactor)
       }
     }
-    return sight.map { $0.watch(answer, isSingle: true) } ?? answer
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
     do {
       var request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
-      // The base URL itself was checked when the client was made.
-      if request.url != baseURL { try Self.checkCleartext(request.url, isAllowed: allowsCleartext) }
+      try checkCleartext(request.target)
       return request
     } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")

@@ -31,6 +31,18 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
       return sessionHandler(session).map { try session.data(of: $0).getMomentsDetailsByUserID }
     }
   }
+
+  /// A cold stream of one answer: a timeline, and the GraphQL errors beside it.
+  public func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
+    Observable.deferred {
+      let session = Session(userID: userID, withLikes: withLikes(), errorPolicy: .all)
+      return sessionHandler(session).map { response in
+        GraphQLResponse(
+          data: try session.data(of: response).getMomentsDetailsByUserID, errors: response.errors,
+          extensions: response.extensions)
+      }
+    }
+  }
 }
 
 extension GetMomentsByUserIDSession {
@@ -68,9 +80,13 @@ extension GetMomentsByUserIDSession {
     /// The variables of this request.
     public let variables: Variables
 
+    /// What errors beside a timeline mean.
+    public let errorPolicy: GraphQLErrorPolicy
+
     /// Asks for a user's timeline.
-    public init(userID: String, withLikes: Bool = true) {
+    public init(userID: String, withLikes: Bool = true, errorPolicy: GraphQLErrorPolicy = .none) {
       variables = Variables(userID: userID, withLikes: withLikes)
+      self.errorPolicy = errorPolicy
     }
   }
 }

@@ -1,19 +1,25 @@
 extension GraphQLDocument {
   /// The fields of `MomentsDetails`; the likes are left out where the variable `withLikes` is false.
-  static let momentsDetailsFields: GraphQLDocument = """
+  static let momentsDetailsFields: GraphQLDocument =
+    """
     fragment momentsDetailsFields on MomentsDetails {
       userDetails { id name avatar backgroundImage }
-      moments {
-        id
-        userDetails { name avatar }
-        type
-        title
-        url
-        photos
-        createdDate
-        isLiked @include(if: $withLikes)
-        likes @include(if: $withLikes) { id avatar }
-      }
+      moments { ...momentFields }
+    }
+    """ + .momentFields
+
+  /// The fields of `Moment`, likewise.
+  static let momentFields: GraphQLDocument = """
+    fragment momentFields on Moment {
+      id
+      userDetails { name avatar }
+      type
+      title
+      url
+      photos
+      createdDate
+      isLiked @include(if: $withLikes)
+      likes @include(if: $withLikes) { id avatar }
     }
     """
 }

@@ -26,8 +26,22 @@ public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
 
   /// A cold stream of one whole timeline, the one that holds the moment; any GraphQL error fails it.
   public func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    updateLike(isLiked, momentID, fromUserID, idempotencyKey: nil)
+  }
+
+  /// The same under an idempotency key: such a request may be sent again where the first may have arrived.
+  public func updateLike(
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
+  ) -> Observable<MomentsDetails> {
+    updateLike(isLiked, momentID, fromUserID, idempotencyKey: idempotencyKey)
+  }
+
+  private func updateLike(
+    _ isLiked: Bool, _ momentID: String, _ userID: String, idempotencyKey: String?
+  ) -> Observable<MomentsDetails> {
     Observable.deferred {
-      let session = Session(isLiked: isLiked, momentID: momentID, userID: fromUserID, withLikes: withLikes())
+      let session = Session(
+        isLiked: isLiked, momentID: momentID, userID: userID, withLikes: withLikes(), idempotencyKey: idempotencyKey)
       return sessionHandler(session).map { try session.data(of: $0).updateMomentLike }
     }
   }
@@ -72,8 +86,14 @@ extension UpdateMomentLikeSession {
     /// The variables of this request.
     public let variables: Variables
 
+    /// The key of a request that may be sent more than once; `nil` for one that may not.
+    public let idempotencyKey: String?
+
     /// Sets whether a user likes a moment.
-    public init(isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true) {
+    public init(
+      isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true, idempotencyKey: String? = nil
+    ) {
+      self.idempotencyKey = idempotencyKey
       variables = Variables(momentID: momentID, userID: userID, isLiked: isLiked, withLikes: withLikes)
     }
   }

@@ -5,4 +5,19 @@ public import Streams
 public protocol UpdateMomentLikeSessionType: Sendable {
   /// A cold stream of one timeline, the one that holds the moment; sends anew for each subscriber.
   func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
+
+  /// The same under an idempotency key, by which a server knows that it has carried the request out already; for requests
+  /// that are sent more than once.
+  func updateLike(
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
+  ) -> Observable<MomentsDetails>
+}
+
+extension UpdateMomentLikeSessionType {
+  /// The same without the key: a like that is set twice is set.
+  public func updateLike(
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
+  ) -> Observable<MomentsDetails> {
+    updateLike(isLiked, momentID: momentID, fromUserID: fromUserID)
+  }
 }

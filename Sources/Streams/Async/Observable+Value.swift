@@ -1,30 +1,31 @@
-internal import Synchronization
-
 extension Observable {
   /// The first element; then the stream is disposed.
   ///
-  /// Cancelling the task disposes the stream.
+  /// Cancelling the task disposes the stream. A source without a thread of its own speaks on this task.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
   public var value: Element {
     get async throws {
       let lifetime = Lifetime()
+      let outcome = Outcome<Element>()
       return try await withTaskCancellationHandler {
-        try await withCheckedThrowingContinuation { continuation in
-          let once = Once(continuation)
-          // First in, so last out: the upstream is torn down when the cancelled task goes on.
-          lifetime.add(ClosureNode { once.resume(with: .failure(CancellationError())) })
-          let finish: @Sendable (Result<Element, any Error>) -> Void = { result in
-            guard lifetime.claim(), once.take() else { return }
-            lifetime.close()
-            once.continuation.resume(with: result)
-          }
-          if lifetime.isClosed { return }
-          start(
-            Sink(
-              next: { finish(.success($0)) },
-              end: { finish(.failure($0 ?? StreamError.noElements)) },
-              lifetime: lifetime))
+        // First in, so last out: the upstream is torn down when the cancelled task goes on.
+        lifetime.add(ClosureNode { outcome.mailbox.close() })
+        let finish: @Sendable (Result<Element, any Error>) -> Void = { result in
+          guard lifetime.claim() else { return }
+          outcome.result = result
+          lifetime.close()
         }
+        await TaskMailbox.$current.withValue(outcome.mailbox) {
+          if !lifetime.isClosed {
+            start(
+              Sink(
+                next: { finish(.success($0)) },
+                end: { finish(.failure($0 ?? StreamError.noElements)) },
+                lifetime: lifetime))
+          }
+          await outcome.mailbox.run()
+        }
+        return try outcome.result.get()
       } onCancel: {
         lifetime.dispose()
       }
@@ -32,16 +33,11 @@ extension Observable {
   }
 }
 
-/// A continuation that is resumed once, whoever comes first.
-private final class Once<Element: Sendable>: Sendable {
-  let continuation: CheckedContinuation<Element, any Error>
-  private let isTaken = Atomic<Bool>(false)
-
-  init(_ continuation: CheckedContinuation<Element, any Error>) { self.continuation = continuation }
-
-  func take() -> Bool { !isTaken.exchange(true, ordering: .acquiringAndReleasing) }
-
-  func resume(with result: Result<Element, any Error>) {
-    if take() { continuation.resume(with: result) }
-  }
+/// What a task that awaits comes away with: a cancellation, unless something else comes.
+///
+/// `@unchecked Sendable`: `result` is written by the one that claims the lifetime, before the mailbox closes with it, and
+/// read by the task after that.
+private final class Outcome<Element: Sendable>: @unchecked Sendable {
+  let mailbox = TaskMailbox()
+  var result: Result<Element, any Error> = .failure(CancellationError())
 }

@@ -23,6 +23,31 @@ extension Observable {
     }
   }
 
+  /// What folding all elements into `seed` comes to, at completion.
+  ///
+  ///     source                       ──1──2──3──|
+  ///     reduce(into: 0) { $0 += $1 } ───────────6|
+  ///
+  /// An error that `accumulator` throws ends the stream with it, and cancels the source.
+  @inlinable
+  package func reduce<Result: Sendable>(
+    into seed: Result, _ accumulator: @escaping @Sendable (inout Result, Element) throws -> Void
+  ) -> Observable<Result> {
+    Observable<Result> { sink in
+      let state = Cell(seed)
+      self.start(
+        Sink(
+          next: { element in
+            do { try accumulator(&state.value, element) } catch { sink.end(error) }
+          },
+          end: { error in
+            if let error { return sink.end(error) }
+            sink.next(state.value)
+            sink.endIfOpen()
+          }, lifetime: sink.lifetime))
+    }
+  }
+
   /// The elements that differ from the one before, by `comparer`, which is true for two that are the same.
   ///
   ///     source                  ──1──1──2──2──1──|

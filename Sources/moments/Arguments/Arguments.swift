@@ -1,4 +1,6 @@
+import Foundation
 import HTTP
+import Repository
 
 /// What the command line and the environment ask for.
 struct Arguments: Equatable, Sendable {
@@ -8,6 +10,18 @@ struct Arguments: Equatable, Sendable {
     case version
     case timeline
     case updateLike(Bool, momentID: String)
+    case cacheStatistics
+    case clearCache
+    case listOutbox
+    case flushOutbox
+
+    /// Whether the command is about what is kept on disk.
+    var needsCache: Bool {
+      switch self {
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox: true
+      case .help, .version, .timeline, .updateLike: false
+      }
+    }
   }
 
   var action = Action.timeline
@@ -39,6 +53,15 @@ struct Arguments: Equatable, Sendable {
   /// The token to get another token with.
   var refreshToken: BearerToken?
 
+  /// Where timelines and likes are kept between runs; `nil` for nowhere.
+  var cacheFolder: URL?
+
+  /// What `--policy` says.
+  var givenPolicy: FetchPolicy?
+
+  /// What is taken from the cache, and what from the server.
+  var policy: FetchPolicy { givenPolicy ?? (cacheFolder == nil ? .networkOnly : .networkFirst) }
+
   var showsJSON = false
   var showsLikes = true
   var isVerbose = false
@@ -64,6 +87,9 @@ extension Arguments {
       }
     }
     action = try Self.action(positionals)
+    if action.needsCache, cacheFolder == nil {
+      throw UsageError("'\(positionals.first ?? "")' needs --cache-dir; name the folder that the other runs use")
+    }
     if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
@@ -95,12 +121,22 @@ extension Arguments {
     case .key: transport.key = value
     case .allowCleartext: allowsCleartext = true
     case .header: headers.append(try HTTPField(argument: value))
+    case .policy: givenPolicy = try Self.policy(value)
+    case .cacheDir:
+      guard !value.isEmpty else { throw UsageError("--cache-dir is empty; name a folder, such as ~/.cache/moments") }
+      cacheFolder = URL(fileURLWithPath: value, isDirectory: true)
     case .json: showsJSON = true
     case .noLikes: showsLikes = false
     case .verbose: isVerbose = true
     case .help: action = .help
     case .version: action = .version
     }
+  }
+
+  private static func policy(_ text: String) throws(UsageError) -> FetchPolicy {
+    if let policy = FetchPolicy(rawValue: text) { return policy }
+    let names = FetchPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+    throw UsageError("--policy is '\(text)'; it is one of \(names)")
   }
 
   private static func retries(_ text: String) throws(UsageError) -> Int {
@@ -125,8 +161,19 @@ extension Arguments {
         throw UsageError("'\(command)' takes one moment, yet there is also '\(operands.dropFirst().first ?? "")'")
       }
       return .updateLike(command == "like", momentID: momentID)
+    case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
+    case "outbox": return try action(of: command, operands, ["list": .listOutbox, "flush": .flushOutbox])
     default:
-      throw UsageError("there is no command '\(command)'; it is timeline, like or unlike")
+      throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
     }
+  }
+
+  private static func action(
+    of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>
+  ) throws(UsageError) -> Action {
+    guard operands.count == 1, let action = actions.first(where: { $0.key == operands.first })?.value else {
+      throw UsageError("'\(command)' needs one word: \(actions.map(\.key).joined(separator: " or "))")
+    }
+    return action
   }
 }

@@ -2,6 +2,8 @@
 enum Option: String, CaseIterable {
   case user, endpoint, timeout, retries, header
   case transport, ca, cert, key
+  case policy
+  case cacheDir = "cache-dir"
   case json, verbose, help, version
   case noLikes = "no-likes"
   case allowCleartext = "allow-cleartext"
@@ -9,7 +11,7 @@ enum Option: String, CaseIterable {
   /// Whether a value follows, in the next argument or after `=`.
   var takesValue: Bool {
     switch self {
-    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key: true
+    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir: true
     case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
     }
   }

@@ -17,6 +17,13 @@ enum Age {
     guard let created = Int64(createdDate) else { return nil }
     let (seconds, overflows) = now.subtractingReportingOverflow(created)
     guard !overflows, seconds >= -skew else { return nil }
+    return words(seconds: seconds)
+  }
+
+  /// Words such as "3 days ago" for a time that has passed.
+  static func words(_ duration: Duration) -> String { words(seconds: duration.components.seconds) }
+
+  private static func words(seconds: Int64) -> String {
     guard let unit = units.first(where: { seconds >= $0.seconds }) else { return "just now" }
     return "\(counted(seconds / unit.seconds, unit.name)) ago"
   }

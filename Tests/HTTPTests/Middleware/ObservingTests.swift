@@ -126,9 +126,11 @@ struct ObservingTests {
     }
     let scheduler = VirtualScheduler()
     let transport = Transport(scheduler: scheduler)
-    _ = try transport.send(
-      MiddlewareHarness.request(), through: [ObservingMiddleware(log, scheduler: scheduler)]
-    ).subscribe()
+    var request = try MiddlewareHarness.request()
+    let others = Locked<[Bool]>([])
+    request.onConnected = { isReused in others.withLock { $0.append(isReused) } }
+    _ = transport.send(request, through: [ObservingMiddleware(log, scheduler: scheduler)]).subscribe()
+    #expect(others.withLock { $0 } == [true])
     let attempt = try #require(log.attempts.withLock { $0.first })
     #expect(attempt.connectTime == .seconds(1) && attempt.isConnectionReused == true)
   }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Repository
 import Testing
 
 @testable import moments
@@ -41,6 +42,28 @@ struct ArgumentsTests {
     #expect(try Arguments(["unlike", id, "--user", "3"]).action == .updateLike(false, momentID: id))
   }
 
+  @Test func `what is kept and the outbox have commands, which need a folder`() throws {
+    let commands: KeyValuePairs<[String], Arguments.Action> = [
+      ["cache", "stats"]: .cacheStatistics, ["cache", "clear"]: .clearCache, ["outbox", "list"]: .listOutbox,
+      ["outbox", "flush"]: .flushOutbox,
+    ]
+    for (words, action) in commands {
+      let arguments = try Arguments(words + ["--cache-dir", "/tmp/x"])
+      #expect(arguments.action == action && arguments.cacheFolder?.path == "/tmp/x")
+      let error = #expect(throws: UsageError.self) { try Arguments(words) }
+      #expect(error?.message.hasPrefix("'\(words[0])' needs --cache-dir") == true)
+    }
+  }
+
+  @Test func `the policy is the one given; else it depends on whether there is a cache`() throws {
+    #expect(try Arguments([]).policy == .networkOnly)
+    #expect(try Arguments(["--cache-dir", "x"]).policy == .networkFirst)
+    for policy in FetchPolicy.allCases {
+      #expect(try Arguments(["--policy", policy.rawValue]).policy == policy)
+      #expect(try Arguments(["--cache-dir=x", "--policy=\(policy.rawValue)"]).policy == policy)
+    }
+  }
+
   @Test func `two dashes end the options`() throws {
     #expect(try Arguments(["like", "--", "--json"]).action == .updateLike(true, momentID: "--json"))
     #expect(try Arguments(["--json", "--", "like", "-5"]).action == .updateLike(true, momentID: "-5"))
@@ -69,6 +92,10 @@ struct ArgumentsTests {
     (["--user", "1", "--user", "2"], "--user is given twice"),
     (["--timeout", "1", "--timeout=1"], "--timeout is given twice"),
     (["--endpoint=https://a/", "--endpoint=https://b/"], "--endpoint is given twice"),
+    (["--policy", "never"], "--policy is 'never'; it is one of cacheFirst, networkFirst, "),
+    (["--cache-dir="], "--cache-dir is empty"),
+    (["cache", "--cache-dir", "x"], "'cache' needs one word: stats or clear"),
+    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush"),
     (["--json=yes"], "--json takes no value"),
     (["--help="], "--help takes no value"),
     (["publish"], "there is no command 'publish'"),

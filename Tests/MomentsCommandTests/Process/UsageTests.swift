@@ -13,6 +13,9 @@ struct UsageTests {
     ["--endpoint", "http://0.0.0.0/"], ["--endpoint", "https://me:word@example.com/"], ["--endpoint", ""],
     ["--header", "X"], ["--header", ": x"], ["--header", "X: a\r\nY: b"], ["--header", "X\n: a"],
     ["--header", "Authorization: Bearer x"], ["--header", "Cookie: a=b"],
+    ["--policy", "never"], ["--policy="], ["--cache-dir="], ["cache", "stats"], ["cache", "clear"], ["outbox", "list"],
+    ["outbox", "flush"], ["cache", "--cache-dir=x"], ["outbox", "sell", "--cache-dir=x"],
+    ["cache", "stats", "clear", "--cache-dir=x"],
   ])
   func `it ends with 64 and one line`(arguments: [String]) async throws {
     try await Moments.run(arguments).expectFailure(64, "wrong usage")
@@ -40,7 +43,9 @@ struct UsageTests {
   @Test func `help and version are results`() async throws {
     let help = try await Moments.run(["--help"])
     help.expectSuccess()
-    for option in ["--user", "--endpoint", "--json", "--no-likes", "--timeout", "--header", "--verbose"] {
+    for option in [
+      "--user", "--endpoint", "--json", "--no-likes", "--timeout", "--header", "--verbose", "--policy", "--cache-dir",
+    ] {
       #expect(help.outputText.contains("  \(option)"))
     }
     let version = try await Moments.run(["--version"])

@@ -26,6 +26,14 @@ import Testing
     #expect(transport.onlyRequest?.isReplayable == false)
   }
 
+  @Test func `R1: under an idempotency key it may be sent again, always with that key`() async throws {
+    let session = UpdateMomentLikeSession(client: try client(transport))
+    let details = try await session.updateLike(true, momentID: "m0-0", fromUserID: "0", idempotencyKey: "key-1").value
+    #expect(details == .fixture())
+    #expect(transport.onlyRequest?.isReplayable == true && transport.onlyRequest?.idempotencyKey == "key-1")
+    #expect(transport.onlyRequest?.bodyJSON?["variables"]?["momentID"] == "m0-0")
+  }
+
   @Test func `the document is one mutation with the fields of the timeline's query`() {
     let query = UpdateMomentLikeSession.Session.query
     #expect(query.operations.map(\.kind) == [.mutation])

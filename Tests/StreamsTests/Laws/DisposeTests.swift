@@ -32,6 +32,29 @@ import Testing
     #expect(probe.log == ["1", "."])
   }
 
+  @Test(arguments: Operator.all, [true, false])
+  func `9: no end after dispose in a closure that the end comes by`(_ op: Operator, _ completes: Bool) {
+    let (probe, handle) = (Probe<Int>(), Handle())
+    let subject = PublishSubject<Int>()
+    let source = subject.asObservable().do(
+      onError: { _ in handle.dispose() }, onCompleted: { handle.dispose() })
+    handle.set(op(source).subscribe(probe))
+    if completes { subject.onCompleted() } else { subject.onError(Broken()) }
+    #expect(probe.log == ["."])
+  }
+
+  @Test func `9: no end after dispose in a closure that throws then`() {
+    let (probe, handle) = (Probe<Int>(), Handle())
+    let subject = PublishSubject<Int>()
+    handle.set(
+      subject.asObservable().do(onNext: { _ in
+        handle.dispose()
+        throw Broken()
+      }).subscribe(probe))
+    subject.onNext(1)
+    #expect(probe.log == ["."])
+  }
+
   @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose elsewhere`(
     _ op: Operator
   ) {

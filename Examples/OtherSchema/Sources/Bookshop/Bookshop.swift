@@ -6,16 +6,20 @@ public import Streams
 /// A shop's books: searches are kept under their text, so that screens can watch them.
 public struct Bookshop: Sendable {
   private let client: APIClient
-  private let searches = InMemoryDataStore<String, BookPage>()
+  private let searches: Store<String, BookPage>
 
   /// Asks a server through a client.
   public init(client: APIClient) {
     self.client = client
+    searches = Store { text in
+      let session = SearchBooksSession(text: text)
+      return session.post(on: client).map { try session.data(of: $0).searchBooks }
+    }
   }
 
   /// The latest first page for a text, and each new one.
   public func results(for text: String) -> Observable<BookPage> {
-    searches.values(for: text)
+    searches.stream(text, .cacheOnly).compactMap(\.value)
   }
 
   /// Looks for books, and tells who watches the text.

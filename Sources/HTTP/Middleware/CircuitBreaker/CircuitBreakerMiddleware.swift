@@ -7,18 +7,18 @@ public import Streams
 /// a lost one, a failed handshake, garbage, a deadline, and the statuses 500 to 599. Other answers are successes; what
 /// was cancelled does not count, unless its time was over.
 ///
-/// Stands below a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits.
+/// Stands below a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. Of more than 1,024
+/// origins those that were not used for longest are forgotten: their circuits begin anew, closed.
 public struct CircuitBreakerMiddleware: HTTPMiddleware {
-  private let policy: CircuitBreakerPolicy
   private let scheduler: any Scheduler
-  private let circuits = Locked<[HTTPOrigin: WatchedCircuit]>([:])
+  private let circuits: OriginTable<WatchedCircuit>
 
   /// Takes when to open and for how long, and the scheduler whose clock counts.
   public init(
     _ policy: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) {
-    self.policy = policy
     self.scheduler = scheduler
+    circuits = OriginTable { WatchedCircuit(policy) }
   }
 
   /// The state of an origin's circuit, the present one first: a stream without an end, which speaks on the thread of the
@@ -63,12 +63,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
   }
 
   private func circuit(of origin: HTTPOrigin) -> WatchedCircuit {
-    circuits.withLock { circuits in
-      if let circuit = circuits[origin] { return circuit }
-      let circuit = WatchedCircuit(policy)
-      circuits[origin] = circuit
-      return circuit
-    }
+    circuits.withValue(of: origin) { $0 }
   }
 
   private func refusal(of request: HTTPRequest, for time: Duration) -> RequestError {

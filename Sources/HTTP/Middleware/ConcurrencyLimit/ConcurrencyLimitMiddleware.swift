@@ -5,18 +5,19 @@ public import Streams
 ///
 /// A request is under way from its start to its end or dispose. One that waited goes on, on the scheduler, with what
 /// is left of its total deadline. Stands below a ``RetryMiddleware``, so that pauses take no place. Copies share their
-/// places.
+/// places. Of more than 1,024 origins those that were not used for longest are forgotten, and what is under way there.
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   private let limit: Int
   private let queueLimit: Int
   private let scheduler: any Scheduler
-  private let gates = Locked<[HTTPOrigin: SlotGate]>([:])
+  private let gates: OriginTable<SlotGate>
 
   /// Takes how many requests may be under way, at least 1, how many may wait, and the scheduler on which those go on.
   public init(_ limit: Int, queueLimit: Int = 1000, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
     self.queueLimit = queueLimit
     self.scheduler = scheduler
+    gates = OriginTable { SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler) }
   }
 
   /// Sends the request on, now or when it is its turn.
@@ -24,7 +25,7 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .create { observer in
-      let gate = gate(of: request.origin)
+      let gate = gates.withValue(of: request.origin) { $0 }
       let start = scheduler.now
       let exchange = DisposeBag()
       let entry = gate.enter { hasWaited in
@@ -42,15 +43,6 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
         exchange.dispose()
         gate.leave(entry)
       }
-    }
-  }
-
-  private func gate(of origin: HTTPOrigin) -> SlotGate {
-    gates.withLock { gates in
-      if let gate = gates[origin] { return gate }
-      let gate = SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler)
-      gates[origin] = gate
-      return gate
     }
   }
 

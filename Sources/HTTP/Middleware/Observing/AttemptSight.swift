@@ -20,7 +20,9 @@ final class AttemptSight: Sendable {
   }
 
   func noteConnection(_ isReused: Bool, at now: Duration) {
-    state.withLock { $0.connection = (isReused, now) }
+    state.withLock { state in
+      if state.connection == nil { state.connection = (isReused, now) }
+    }
   }
 
   func note(_ part: HTTPResponsePart, at now: Duration) {

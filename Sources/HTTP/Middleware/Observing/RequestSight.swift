@@ -75,7 +75,13 @@ package final class RequestSight: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.onConnected = { [scheduler] isReused in attempt.noteConnection(isReused, at: scheduler.now) }
+      let note: @Sendable (Bool) -> Void = { [scheduler] in attempt.noteConnection($0, at: scheduler.now) }
+      request.noteConnection = note
+      // A transport of another module calls this one alone.
+      request.onConnected = { [onConnected = request.onConnected] isReused in
+        note(isReused)
+        onConnected?(isReused)
+      }
       tell(.attemptStarted(attempt.number))
       let end: @Sendable (RequestOutcome) -> Void = { [self] in self.end(attempt, $0) }
       return send(request).do(

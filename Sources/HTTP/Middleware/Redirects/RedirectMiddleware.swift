@@ -40,27 +40,26 @@ public struct RedirectMiddleware: HTTPMiddleware {
 
   private func redirected(_ request: HTTPRequest, by head: HTTPResponseHead) throws(RequestError) -> HTTPRequest {
     guard let location = head.headers.values(of: "Location").first, !location.isEmpty,
-      let target = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
+      let url = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
     else { throw refusal(of: request, head, "it names no address") }
+    var redirected = request
     do {
-      try target.checkForHTTP()
+      redirected.target = try HTTPTarget(url)
     } catch {
       throw refusal(of: request, head, "its address is none for a request")
     }
-    guard HTTPOrigin(of: target) == request.origin else {
-      throw refusal(of: request, head, "it leads to '\(HTTPOrigin(of: target))'")
+    guard redirected.origin == request.origin else {
+      throw refusal(of: request, head, "it leads to '\(redirected.origin)'")
     }
-    var request = request
-    request.url = target
     let becomesGet = head.status == 303 ? request.method != .head : head.status < 303 && request.method == .post
     if becomesGet {
-      request.method = .get
-      request.body = nil
+      redirected.method = .get
+      redirected.body = nil
       for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location"] {
-        request.headers.remove(name)
+        redirected.headers.remove(name)
       }
     }
-    return request
+    return redirected
   }
 
   private func refusal(of request: HTTPRequest, _ head: HTTPResponseHead, _ reason: String) -> RequestError {

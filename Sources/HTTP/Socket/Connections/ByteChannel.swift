@@ -2,7 +2,10 @@
 ///
 /// A connection calls it under its lock: one call at a time.
 protocol ByteChannel: AnyObject {
-  /// Reads what is there into a buffer that is not empty.
+  /// Begins to read what is there; `isOver` where the peer may have sent its last.
+  func beginReading(isOver: Bool)
+
+  /// Reads on into a buffer that is not empty, until there is nothing left.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome
 
   /// Takes bytes to send, as many as there is room for.

@@ -23,6 +23,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private var open: OpenSocket?
   private var parser: ResponseParser?
   private var isPaused = false
+  /// Whether the peer may have sent its last; while connecting that may have come unseen.
+  private var isOver = true
 
   init(route: Route) {
     self.route = route
@@ -107,12 +109,14 @@ final class Connection: LoopHandler, @unchecked Sendable {
       engine?.didOpen(self)
       // What came while nobody looked has had its event.
       read()
+      isOver = false
     case .failure(let error):
       engine?.didFailToOpen(self, error)
     }
   }
 
   func ready(_ event: PollEvent) {
+    if event.isOver { isOver = true }
     if event.isWritable { flush() }
     if event.isReadable { read() }
   }
@@ -147,7 +151,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Reads until the socket is empty, or there is something to deliver first.
   func read() {
-    guard let loop else { return }
+    guard let loop, !isPaused else { return }
+    lock.withLock { channel?.beginReading(isOver: isOver) }
     while !isPaused, let open {
       let (outcome, exchange, writeError) = lock.withLock {
         (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
@@ -180,7 +185,10 @@ final class Connection: LoopHandler, @unchecked Sendable {
         exchange.noteSign()
       } else {
         isPaused = true
-        exchange.deliver(parts) { [self, loop] in loop?.submit { self.resume(exchange) } }
+        exchange.noteDelivery()
+        loop?.deliver(to: exchange.mailbox) { [self, loop, parts] in
+          if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
+        }
       }
     } catch {
       self.parser = parser

@@ -22,41 +22,11 @@ struct ConnectionPool<
     var closing: [Connection] = []
   }
 
-  private enum Phase {
-    case opening
-    case idle(until: Instant)
-    case busy(Exchange)
-  }
-
-  private struct Member {
-    let connection: Connection
-    let route: Route
-    var phase: Phase
-    /// Whether it has neither been idle nor carried an exchange before the present one.
-    var isFresh = true
-  }
-
   /// An exchange that has lost its connection.
   struct Orphan {
     let exchange: Exchange
     /// Whether the connection had been opened for it, and nothing before it.
     let isFresh: Bool
-  }
-
-  private struct Placement {
-    let exchange: Exchange
-    let route: Route
-    let ticket: Int
-    var connection: Connection?
-  }
-
-  /// What belongs to one route.
-  private struct Group {
-    var connections = 0
-    var opening: [Connection] = []
-    var idle: [Connection] = []
-    var queue = WaitQueue<Exchange>()
-    var waiting = 0
   }
 
   private let limits: Limits
@@ -76,17 +46,17 @@ struct ConnectionPool<
 
   /// Gives a connection that is idle, the newest one; else the exchange waits for one.
   mutating func lease(_ exchange: Exchange, _ route: Route, _ effects: inout Effects) -> Connection? {
+    let group = group(of: route)
     lastTicket += 1
-    var placement = Placement(exchange: exchange, route: route, ticket: lastTicket)
-    if let connection = groups[route]?.idle.popLast() {
-      placement.connection = connection
-      placements[ObjectIdentifier(exchange)] = placement
-      members[ObjectIdentifier(connection)]?.phase = .busy(exchange)
-      return connection
-    }
+    let placement = Placement(exchange, group, ticket: lastTicket)
     placements[ObjectIdentifier(exchange)] = placement
-    groups[route, default: Group()].queue.append(exchange, ticket: lastTicket)
-    groups[route]?.waiting += 1
+    if let member = group.idle.popLast() {
+      placement.member = member
+      member.phase = .busy(exchange)
+      return member.connection
+    }
+    group.queue.append(placement)
+    group.waiting += 1
     waiting += 1
     openConnections(&effects)
     return nil
@@ -96,29 +66,32 @@ struct ConnectionPool<
   ///
   /// False where the exchange does not have this connection any more: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
-    let key = ObjectIdentifier(exchange)
-    guard placements[key]?.connection === connection else { return false }
-    placements[key] = nil
+    guard let index = placements.index(forKey: ObjectIdentifier(exchange)),
+      placements[index].value.member?.connection === connection
+    else { return false }
+    placements.remove(at: index)
     return true
   }
 
   /// Ends an exchange early: what it waits for, or its connection, which is no longer of use. False where it has ended.
   mutating func cancel(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
     guard let placement = placements.removeValue(forKey: ObjectIdentifier(exchange)) else { return false }
-    if let connection = placement.connection {
+    if let connection = placement.member?.connection {
       effects.closing.append(connection)
       _ = remove(connection, &effects)
-    } else {
-      waiting -= 1
-      groups[placement.route]?.waiting -= 1
-      groups[placement.route]?.queue.compact { placements[ObjectIdentifier($0)]?.ticket == $1 }
-      // Oldest first: what it waited for has taken longest.
-      if let group = groups[placement.route], group.opening.count > group.waiting, let oldest = group.opening.first {
-        effects.closing.append(oldest)
-        _ = remove(oldest, &effects)
-      }
-      forgetIfEmpty(placement.route)
+      return true
     }
+    let group = placement.group
+    placement.hasLeft = true
+    waiting -= 1
+    group.waiting -= 1
+    group.queue.compact { !$0.hasLeft }
+    // Oldest first: what it waited for has taken longest.
+    if group.opening.count > group.waiting, let oldest = group.opening.first {
+      effects.closing.append(oldest.connection)
+      _ = remove(oldest.connection, &effects)
+    }
+    forgetIfEmpty(group)
     return true
   }
 
@@ -133,21 +106,21 @@ struct ConnectionPool<
   ///
   /// Gives the exchange that is to have it at once; without one it is idle until the given time.
   mutating func makeAvailable(_ connection: Connection, until instant: Instant, _ effects: inout Effects) -> Exchange? {
-    let key = ObjectIdentifier(connection)
-    guard let member = members[key] else { return nil }
+    guard let member = members[ObjectIdentifier(connection)] else { return nil }
     if case .opening = member.phase {
-      groups[member.route]?.opening.removeAll { $0 === connection }
+      member.group.opening.removeAll { $0 === member }
     } else {
-      members[key]?.isFresh = false
+      member.isFresh = false
     }
-    if let exchange = takeWaiting(member.route) {
-      placements[ObjectIdentifier(exchange)]?.connection = connection
-      members[key]?.phase = .busy(exchange)
-      return exchange
+    if let placement = member.group.takeWaiting() {
+      waiting -= 1
+      placement.member = member
+      member.phase = .busy(placement.exchange)
+      return placement.exchange
     }
-    members[key]?.phase = .idle(until: instant)
-    members[key]?.isFresh = false
-    groups[member.route]?.idle.append(connection)
+    member.phase = .idle(until: instant)
+    member.isFresh = false
+    member.group.idle.append(member)
     openConnections(&effects)  // another route may wait for its place
     return nil
   }
@@ -158,28 +131,28 @@ struct ConnectionPool<
     guard let member = members.removeValue(forKey: ObjectIdentifier(connection)) else { return nil }
     var orphan: Orphan?
     switch member.phase {
-    case .opening: groups[member.route]?.opening.removeAll { $0 === connection }
-    case .idle: groups[member.route]?.idle.removeAll { $0 === connection }
+    case .opening: member.group.opening.removeAll { $0 === member }
+    case .idle: member.group.idle.removeAll { $0 === member }
     case .busy(let owner):
-      if placements[ObjectIdentifier(owner)]?.connection === connection {
-        placements[ObjectIdentifier(owner)] = nil
-        orphan = Orphan(exchange: owner, isFresh: member.isFresh)
-      }
+      if finish(owner, on: connection) { orphan = Orphan(exchange: owner, isFresh: member.isFresh) }
     }
-    groups[member.route]?.connections -= 1
+    member.group.connections -= 1
     openConnections(&effects)
-    forgetIfEmpty(member.route)
+    forgetIfEmpty(member.group)
     return orphan
   }
 
   /// Takes note that a connection could not be opened, and gives the exchange that is to fail for it: the one that has
   /// waited longest.
   mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
-    guard let route = members[ObjectIdentifier(connection)]?.route else { return nil }
-    let exchange = takeWaiting(route)
-    if let exchange { placements[ObjectIdentifier(exchange)] = nil }
+    guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
+    let placement = group.takeWaiting()
+    if let placement {
+      waiting -= 1
+      placements[ObjectIdentifier(placement.exchange)] = nil
+    }
     _ = remove(connection, &effects)
-    return exchange
+    return placement?.exchange
   }
 
   /// Removes the idle connections of a route.
@@ -194,21 +167,21 @@ struct ConnectionPool<
     }
   }
 
-  private mutating func removeAll(_ connections: [Connection], _ effects: inout Effects) {
-    for connection in connections {
-      effects.closing.append(connection)
-      _ = remove(connection, &effects)
+  private mutating func removeAll(_ members: [Member], _ effects: inout Effects) {
+    for member in members {
+      effects.closing.append(member.connection)
+      _ = remove(member.connection, &effects)
     }
   }
 
   /// Removes the connections that have been idle long enough, and gives the time when the next will have been.
   mutating func removeExpired(at now: Instant, _ effects: inout Effects) -> Instant? {
     var next: Instant?
-    var expired: [Connection] = []
+    var expired: [Member] = []
     for member in members.values {
       guard case .idle(let until) = member.phase else { continue }
       if until <= now {
-        expired.append(member.connection)
+        expired.append(member)
       } else {
         next = min(next ?? until, until)
       }
@@ -229,57 +202,49 @@ struct ConnectionPool<
 
   // MARK: - Inside
 
-  /// The exchange that has waited longest for a route, and waits no longer.
-  private mutating func takeWaiting(_ route: Route) -> Exchange? {
-    while let (exchange, ticket) = groups[route]?.queue.popFirst() {
-      // Those that were cancelled are still in the queue.
-      guard placements[ObjectIdentifier(exchange)]?.ticket == ticket else { continue }
-      groups[route]?.waiting -= 1
-      waiting -= 1
-      return exchange
-    }
-    return nil
-  }
-
   /// Opens a connection for each exchange that waits without one being opened for it, where there is room.
   private mutating func openConnections(_ effects: inout Effects) {
     guard waiting > 0 else { return }
-    while let route = routeInNeed() {
+    while let group = groupInNeed() {
       if members.count >= limits.total {
         guard let idle = oldestIdle() else { return }
-        effects.closing.append(idle)
-        let route = members.removeValue(forKey: ObjectIdentifier(idle))?.route
-        if let route {
-          groups[route]?.idle.removeAll { $0 === idle }
-          groups[route]?.connections -= 1
-          forgetIfEmpty(route)
-        }
+        effects.closing.append(idle.connection)
+        members[ObjectIdentifier(idle.connection)] = nil
+        idle.group.idle.removeAll { $0 === idle }
+        idle.group.connections -= 1
+        forgetIfEmpty(idle.group)
       }
-      let connection = makeConnection(route)
-      members[ObjectIdentifier(connection)] = Member(connection: connection, route: route, phase: .opening)
-      groups[route]?.connections += 1
-      groups[route]?.opening.append(connection)
-      effects.opening.append(connection)
+      let member = Member(makeConnection(group.route), group)
+      members[ObjectIdentifier(member.connection)] = member
+      group.connections += 1
+      group.opening.append(member)
+      effects.opening.append(member.connection)
     }
   }
 
-  /// The route whose first exchange has waited longest of those that a new connection would help.
-  private func routeInNeed() -> Route? {
-    groups.filter { _, group in
-      group.waiting > group.opening.count && group.connections < limits.perRoute
-    }.min { $0.value.queue.firstTicket < $1.value.queue.firstTicket }?.key
+  /// The group whose first exchange has waited longest of those that a new connection would help.
+  private func groupInNeed() -> Group? {
+    groups.values.filter { $0.isInNeed(limits) }
+      .min { $0.queue.first?.ticket ?? .max < $1.queue.first?.ticket ?? .max }
   }
 
-  private func oldestIdle() -> Connection? {
-    var oldest: (connection: Connection, until: Instant)?
+  private func oldestIdle() -> Member? {
+    var oldest: (member: Member, until: Instant)?
     for member in members.values {
       guard case .idle(let until) = member.phase, until < oldest?.until ?? until + .seconds(1) else { continue }
-      oldest = (member.connection, until)
+      oldest = (member, until)
     }
-    return oldest?.connection
+    return oldest?.member
   }
 
-  private mutating func forgetIfEmpty(_ route: Route) {
-    if let group = groups[route], group.connections == 0, group.waiting == 0 { groups[route] = nil }
+  private mutating func group(of route: Route) -> Group {
+    if let group = groups[route] { return group }
+    let group = Group(route)
+    groups[route] = group
+    return group
+  }
+
+  private mutating func forgetIfEmpty(_ group: Group) {
+    if group.isEmpty, groups[group.route] === group { groups[group.route] = nil }
   }
 }

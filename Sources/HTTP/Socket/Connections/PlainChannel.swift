@@ -1,19 +1,16 @@
 /// The bytes of a socket as they are.
 final class PlainChannel: ByteChannel {
   private let socket: Socket
+  private var reader: SocketReader
 
   init(_ socket: Socket) {
     self.socket = socket
+    reader = SocketReader(socket)
   }
 
-  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
-    do throws(SystemError) {
-      let count = try socket.receive(into: buffer)
-      return count == 0 ? .end(isAuthentic: true) : .bytes(count)
-    } catch {
-      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
-    }
-  }
+  func beginReading(isOver: Bool) { reader.begin(isOver: isOver) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { reader.receive(into: buffer) }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
     do throws(SystemError) {

@@ -2,6 +2,7 @@
 final class TLSChannel: ByteChannel {
   private let socket: Socket
   private let session: TLSSession
+  private var reader: SocketReader
 
   /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
   private static let largestPart = 64 << 10
@@ -9,10 +10,12 @@ final class TLSChannel: ByteChannel {
   init(_ socket: Socket, _ session: TLSSession) {
     self.socket = socket
     self.session = session
+    reader = SocketReader(socket)
   }
 
   /// Goes on with the handshake, which may leave something to flush.
   func handshake(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
+    reader.begin(isOver: true)
     while true {
       let result = attempt { () throws(RequestError) in try session.handshake() }
       let flushed = flush()
@@ -29,6 +32,8 @@ final class TLSChannel: ByteChannel {
       }
     }
   }
+
+  func beginReading(isOver: Bool) { reader.begin(isOver: isOver) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     while true {
@@ -52,17 +57,13 @@ final class TLSChannel: ByteChannel {
 
   /// Moves what the socket has into the session; the buffer is a mere place for it.
   private func receive(using buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
-    do throws(SystemError) {
-      let count = try socket.receive(into: buffer)
-      if count == 0 {
-        session.receiveEnd()
-        return .end(isAuthentic: false)
-      }
-      session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
-      return .bytes(count)
-    } catch {
-      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
+    let outcome = reader.receive(into: buffer)
+    switch outcome {
+    case .bytes(let count): session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .end: session.receiveEnd()
+    case .blocked, .failed: break
     }
+    return outcome
   }
 
   func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {

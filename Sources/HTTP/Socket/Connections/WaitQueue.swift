@@ -1,17 +1,17 @@
 /// Who waits, in order. Those who leave from the middle are left in place, and skipped by whoever takes from the front.
 struct WaitQueue<Element: Sendable>: Sendable {
-  private var elements: [(element: Element, ticket: Int)?] = []
+  private var elements: [Element?] = []
   private var head = 0
   private var leavers = 0
 
-  /// The ticket of the first.
-  var firstTicket: Int { head < elements.count ? elements[head]?.ticket ?? .max : .max }
+  /// The first, who may have left.
+  var first: Element? { head < elements.count ? elements[head] : nil }
 
-  mutating func append(_ element: Element, ticket: Int) {
-    elements.append((element, ticket))
+  mutating func append(_ element: Element) {
+    elements.append(element)
   }
 
-  mutating func popFirst() -> (element: Element, ticket: Int)? {
+  mutating func popFirst() -> Element? {
     guard head < elements.count else { return nil }
     let first = elements[head]
     elements[head] = nil
@@ -24,10 +24,10 @@ struct WaitQueue<Element: Sendable>: Sendable {
   }
 
   /// Drops those who have left, now and then.
-  mutating func compact(keeping isWaiting: (Element, Int) -> Bool) {
+  mutating func compact(keeping isWaiting: (Element) -> Bool) {
     leavers += 1
     guard leavers > 16, leavers * 2 > elements.count - head else { return }
-    elements = elements[head...].filter { $0.map { isWaiting($0.element, $0.ticket) } ?? false }
+    elements = elements[head...].filter { $0.map(isWaiting) ?? false }
     (head, leavers) = (0, 0)
   }
 }

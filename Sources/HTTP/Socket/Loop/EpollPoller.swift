@@ -52,12 +52,12 @@
           _ = read(wakeDescriptor, &value, 8)
           continue
         }
-        let isOver = event.events & UInt32(clinux_failed | clinux_hung_up) != 0
-        let readable = UInt32(clinux_readable | clinux_peer_closed)
+        let isBroken = event.events & UInt32(clinux_failed | clinux_hung_up) != 0
+        let isOver = isBroken || event.events & UInt32(clinux_peer_closed) != 0
         events.append(
           PollEvent(
-            token: event.data, isReadable: isOver || event.events & readable != 0,
-            isWritable: isOver || event.events & UInt32(clinux_writable) != 0))
+            token: event.data, isReadable: isOver || event.events & UInt32(clinux_readable) != 0,
+            isWritable: isBroken || event.events & UInt32(clinux_writable) != 0, isOver: isOver))
       }
     }
 

@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 
 /// One thread that waits for descriptors, timers and tasks, and runs what belongs to them, one after the other.
 ///
@@ -23,9 +24,11 @@ final class EventLoop: @unchecked Sendable {
 
   private let inbox = Locked(Inbox())
   private let poller: any Poller
+  private let deliveries = DeliveryQueue()
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var timers: [Timer] = []
+  private var nextTimer: ContinuousClock.Instant?
   private var lastTimer = 0
   private var isRunning = true
 
@@ -61,7 +64,9 @@ final class EventLoop: @unchecked Sendable {
   private func run() {
     var events: [PollEvent] = []
     while isRunning {
-      poller.wait(milliseconds: timeToNextTimer(), into: &events)
+      let patience: Int32? = deliveries.flush() ? 1 : nil
+      let time = timeToNextTimer()
+      poller.wait(milliseconds: time == 0 ? 0 : patience ?? time, into: &events)
       for event in events { handler(of: event.token)?.ready(event) }
       runTimers()
       for task in inbox.withLock({ inbox in
@@ -71,6 +76,7 @@ final class EventLoop: @unchecked Sendable {
       }) { task() }
     }
     for entry in entries { entry.handler?.loopStopped() }
+    deliveries.close()
     timers = []
     let dropped = inbox.withLock { inbox in
       inbox.isStopped = true
@@ -86,6 +92,11 @@ final class EventLoop: @unchecked Sendable {
   /// Ends the loop after what it is doing; whoever still has a descriptor is told to close it.
   func stop() {
     isRunning = false
+  }
+
+  /// Runs what may be user code, soon and elsewhere; see ``DeliveryQueue``.
+  func deliver(to mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
+    deliveries.add(mailbox, action)
   }
 
   /// Watches a socket for a handler.
@@ -138,28 +149,33 @@ final class EventLoop: @unchecked Sendable {
   func schedule(at instant: ContinuousClock.Instant, _ action: @escaping () -> Void) -> Int {
     lastTimer += 1
     timers.append(Timer(instant: instant, identifier: lastTimer, action: action))
+    nextTimer = min(nextTimer ?? instant, instant)
     return lastTimer
   }
 
   /// Takes an action back.
   func cancelTimer(_ identifier: Int) {
     timers.removeAll { $0.identifier == identifier }
+    nextTimer = timers.lazy.map(\.instant).min()
   }
 
   private func timeToNextTimer() -> Int32 {
-    guard let next = timers.lazy.map(\.instant).min() else { return -1 }
-    let left = next - .now
+    guard let nextTimer else { return -1 }
+    let left = nextTimer - .now
     guard left > .zero else { return 0 }
     // Rounded up, so that it does not wake too early; an hour is as good as any long time.
-    return Int32(min((left / .milliseconds(1)).rounded(.up), 3_600_000))
+    let (seconds, attoseconds) = left.components
+    return seconds < 3600
+      ? Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000) : 3_600_000
   }
 
   private func runTimers() {
-    guard !timers.isEmpty else { return }
+    guard let nextTimer else { return }
     let now = ContinuousClock.now
+    guard nextTimer <= now else { return }
     let due = timers.filter { $0.instant <= now }
-    guard !due.isEmpty else { return }
     timers.removeAll { $0.instant <= now }
+    self.nextTimer = timers.lazy.map(\.instant).min()
     for timer in due { timer.action() }
   }
 }

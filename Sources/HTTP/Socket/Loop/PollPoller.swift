@@ -58,7 +58,8 @@ final class PollPoller: Poller, @unchecked Sendable {
       armed[entry.fd] = rest == 0 ? nil : rest
       events.append(
         PollEvent(
-          token: token, isReadable: isOver || happened & POLLIN != 0, isWritable: isOver || happened & POLLOUT != 0))
+          token: token, isReadable: isOver || happened & POLLIN != 0, isWritable: isOver || happened & POLLOUT != 0,
+          isOver: isOver))
     }
   }
 

@@ -37,15 +37,14 @@ public struct ProxyConfiguration: Sendable {
     self.init(http: value("http_proxy"), https: value("https_proxy", "HTTPS_PROXY"), exclusions: exclusions)
   }
 
-  /// The proxy for a URL; throws `invalidRequest` where the one that is named cannot be used.
-  func server(for url: URL) throws(RequestError) -> ProxyServer? {
-    let isSecure = url.scheme?.lowercased() == "https"
-    guard let text = isSecure ? https : http, !url.isLoopback else { return nil }
-    let port = url.port ?? (isSecure ? 443 : 80)
-    guard !exclusions.contains(where: { $0.covers(url.hostForHTTP, port: port) }) else { return nil }
+  /// The proxy for a request; throws `invalidRequest` where the one that is named cannot be used.
+  func server(for target: HTTPTarget) throws(RequestError) -> ProxyServer? {
+    guard let text = target.isSecure ? https : http, !target.isLoopback else { return nil }
+    guard !exclusions.contains(where: { $0.covers(target.host, port: target.port) }) else { return nil }
     guard let server = ProxyServer(text) else {
       throw RequestError(
-        .invalidRequest, "The proxy for \(isSecure ? "https" : "http") is no URL such as 'http://proxy.example:3128'.")
+        .invalidRequest,
+        "The proxy for \(target.isSecure ? "https" : "http") is no URL such as 'http://proxy.example:3128'.")
     }
     return server
   }

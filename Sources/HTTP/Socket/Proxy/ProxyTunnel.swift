@@ -23,6 +23,7 @@ struct ProxyTunnel {
       case .failed(let error): return .failed(error)
       }
     }
+    channel.beginReading(isOver: true)
     while true {
       switch channel.read(into: buffer) {
       case .bytes(let count):

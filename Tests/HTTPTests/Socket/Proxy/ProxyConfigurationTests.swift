@@ -5,7 +5,7 @@ import Testing
 
 @Suite struct ProxyConfigurationTests {
   private func server(_ environment: [String: String], for text: String) throws -> String? {
-    try ProxyConfiguration(environment: environment).server(for: url(text))?.description
+    try ProxyConfiguration(environment: environment).server(for: HTTPTarget(url(text)))?.description
   }
 
   @Test func `the variables name a proxy for each scheme`() throws {
@@ -51,7 +51,7 @@ import Testing
   @Test(arguments: ["https://proxy:3128", "socks5://proxy:1080", "http://", "not a url"])
   func `a proxy that cannot be used is an error that does not repeat it`(_ text: String) throws {
     let error = #expect(throws: RequestError.self) {
-      try ProxyConfiguration(http: text).server(for: url("http://example.com/"))
+      try ProxyConfiguration(http: text).server(for: HTTPTarget(url("http://example.com/")))
     }
     #expect(error?.kind == .invalidRequest)
   }

@@ -1,0 +1,70 @@
+import CAllocations
+import Foundation
+import HTTP
+import Networking
+import Streams
+import Synchronization
+
+/// What a request costs a client that has no observer, and what an observer adds: over a transport that answers at once,
+/// on the thread that asks, so that nothing else is counted.
+@main
+struct Main {
+  static func main() throws {
+    let rounds = max(5, CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7)
+    guard let url = URL(string: "http://127.0.0.1:1/") else { return }
+    let plain = try APIClient(baseURL: url, transport: InstantTransport())
+    var observed = plain
+    observed.observer = Silent()
+    let clients = [("no observer", plain), ("an observer that does nothing", observed)]
+    var times = clients.map { _ in [Double]() }
+    var allocations = clients.map { _ in 0.0 }
+    for round in 0...rounds {
+      for (index, (_, client)) in clients.enumerated() {
+        let cost = try cost(of: client, count: 20_000)
+        allocations[index] = cost.allocations
+        // The first round warms up.
+        if round > 0 { times[index].append(cost.nanoseconds) }
+      }
+    }
+    print("| client | ns | allocations |\n|---|---|---|")
+    for (index, (name, _)) in clients.enumerated() {
+      print("| \(name) | \(Int(times[index].sorted()[rounds / 2])) | \(allocations[index]) |")
+    }
+  }
+
+  private static func cost(of client: APIClient, count: Int) throws -> (nanoseconds: Double, allocations: Double) {
+    let answers = Atomic(0)
+    let before = allocation_count()
+    let start = cpuTime()
+    for _ in 0..<count {
+      _ = Ping().get(on: client).subscribe(onNext: { _ in answers.add(1, ordering: .relaxed) })
+    }
+    let result = ((cpuTime() - start) / Double(count), Double(allocation_count() - before) / Double(count))
+    guard answers.load(ordering: .relaxed) == count else { throw RequestError(.unknown, "Some were not answered.") }
+    return result
+  }
+
+  /// The nanoseconds of processor time that this process has used.
+  private static func cpuTime() -> Double {
+    var time = timespec()
+    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
+    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
+  }
+}
+
+private struct Ping: APISession {
+  typealias ResponseType = NoContent
+  var responseParser: ResponseParser<NoContent> { .noContent }
+}
+
+private struct InstantTransport: HTTPTransport {
+  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    .just(.head(HTTPResponseHead(status: 204)))
+  }
+}
+
+private struct Silent: RequestObserver {
+  func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+    { _ in }
+  }
+}

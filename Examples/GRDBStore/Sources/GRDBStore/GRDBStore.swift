@@ -1,0 +1,70 @@
+import Foundation
+public import GRDB
+public import Repository
+
+/// A table of an SQLite database as the source of truth of a store, by GRDB.swift.
+///
+///     let database = try DatabasePool(path: path)
+///     let store = Store(sourceOfTruth: try GRDBStore<String, User>(database, partition: accountID)) { ... }
+///
+/// Keys and values are JSON. Any number of partitions, stores and processes may share one database.
+public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable & Sendable>: SourceOfTruth {
+  private let database: any DatabaseWriter
+  // Data, since a text would end for SQLite at its first NUL.
+  private let partition: Data
+
+  /// Uses a database, in which the table is made where it is missing.
+  public init(_ database: some DatabaseWriter, partition: String = "") throws {
+    self.database = database
+    self.partition = Data(partition.utf8)
+    try Row.migrator.migrate(database)
+  }
+
+  /// The value of a key; `nil` also where it is no JSON of this type.
+  public func read(_ key: Key) throws -> StoredValue<Value>? {
+    let id = try id(of: key)
+    return try database.read { try Row.fetchOne($0, key: id) }.flatMap { row in
+      guard let value = try? JSONDecoder().decode(Value.self, from: row.value) else { return nil }
+      return StoredValue(
+        value, writtenAt: StoreTime(microseconds: row.writtenAt), isInvalidated: row.isInvalidated)
+    }
+  }
+
+  /// Puts a row in the place of the one before.
+  public func write(_ stored: StoredValue<Value>, for key: Key) throws {
+    let row = Row(
+      partition: partition, key: try Self.data(of: key), value: try Self.data(of: stored.value),
+      writtenAt: stored.writtenAt.microseconds, isInvalidated: stored.isInvalidated)
+    try database.write { try row.upsert($0) }
+  }
+
+  /// Deletes a row.
+  public func remove(_ key: Key) throws {
+    let id = try id(of: key)
+    _ = try database.write { try Row.deleteOne($0, key: id) }
+  }
+
+  /// Deletes all rows of the partition.
+  public func removeAll() throws {
+    _ = try database.write { try rows.deleteAll($0) }
+  }
+
+  /// The keys of the partition.
+  public func keys() throws -> [Key] {
+    try database.read { try rows.select(Column("key"), as: Data.self).fetchAll($0) }
+      .compactMap { try? JSONDecoder().decode(Key.self, from: $0) }
+  }
+
+  private var rows: QueryInterfaceRequest<Row> { Row.filter(Column("partition") == partition) }
+
+  private func id(of key: Key) throws -> [String: any DatabaseValueConvertible] {
+    ["partition": partition, "key": try Self.data(of: key)]
+  }
+
+  /// Equal values have equal bytes.
+  private static func data(of value: some Encodable) throws -> Data {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    return try encoder.encode(value)
+  }
+}

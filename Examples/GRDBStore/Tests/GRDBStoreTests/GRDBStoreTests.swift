@@ -1,0 +1,49 @@
+import Foundation
+import GRDB
+import GRDBStore
+import Repository
+import StoreConformance
+import Streams
+import Testing
+
+@Suite struct GRDBStoreTests {
+  let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
+
+  private func open() throws -> DatabasePool {
+    var configuration = Configuration()
+    configuration.busyMode = .timeout(10)
+    return try DatabasePool(path: path, configuration: configuration)
+  }
+
+  private func remove() {
+    for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
+  }
+
+  @Test func `it conforms, each partition on a connection of its own`() {
+    defer { remove() }
+    let conformance = StoreConformance { try GRDBStore<String, String>(try open(), partition: $0) }
+    #expect(conformance.failures() == [])
+  }
+
+  @Test func `it conforms, all partitions on one connection`() throws {
+    let database = try DatabaseQueue()
+    let conformance = StoreConformance { try GRDBStore<String, String>(database, partition: $0) }
+    #expect(conformance.failures() == [])
+  }
+
+  @Test func `a store gives what another one has kept`() async throws {
+    defer { remove() }
+    let first = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .just([1, 2, 3]) }
+    _ = try await first.fresh("numbers").value
+    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(StoreError.noAnswer) }
+    let snapshot = try await second.get("numbers", .networkFirst).value
+    #expect(snapshot.value == [1, 2, 3] && snapshot.source == .disk && snapshot.errors.count == 1)
+  }
+
+  @Test func `a value of another type is a miss`() throws {
+    let database = try DatabaseQueue()
+    try GRDBStore<String, String>(database).write(
+      StoredValue("text", writtenAt: StoreTime(microseconds: 1)), for: "k")
+    #expect(try GRDBStore<String, Int>(database).read("k") == nil)
+  }
+}

@@ -1,0 +1,74 @@
+// Classes, so that a change of one is no write to the dictionary that it is found by.
+
+extension ConnectionPool {
+  /// A connection, as the pool sees it.
+  ///
+  /// `@unchecked Sendable`: it belongs to a pool, and nobody but the pool's one user at a time gets at it.
+  final class Member: @unchecked Sendable {
+    enum Phase {
+      case opening
+      case idle(until: Instant)
+      case busy(Exchange)
+    }
+
+    let connection: Connection
+    let group: Group
+    var phase = Phase.opening
+    /// Whether it has neither been idle nor carried an exchange before the present one.
+    var isFresh = true
+
+    init(_ connection: Connection, _ group: Group) {
+      self.connection = connection
+      self.group = group
+    }
+  }
+
+  /// An exchange that waits for a connection, or has one.
+  ///
+  /// `@unchecked Sendable`: as of ``Member``.
+  final class Placement: @unchecked Sendable {
+    let exchange: Exchange
+    let group: Group
+    /// Where it stands among those of all routes.
+    let ticket: Int
+    var member: Member?
+    var hasLeft = false
+
+    init(_ exchange: Exchange, _ group: Group, ticket: Int) {
+      self.exchange = exchange
+      self.group = group
+      self.ticket = ticket
+    }
+  }
+
+  /// What belongs to one route.
+  ///
+  /// `@unchecked Sendable`: as of ``Member``.
+  final class Group: @unchecked Sendable {
+    let route: Route
+    var connections = 0
+    var opening: [Member] = []
+    var idle: [Member] = []
+    var queue = WaitQueue<Placement>()
+    var waiting = 0
+
+    init(_ route: Route) {
+      self.route = route
+    }
+
+    var isEmpty: Bool { connections == 0 && waiting == 0 }
+
+    /// Whether another connection would help, and may be.
+    func isInNeed(_ limits: Limits) -> Bool { waiting > opening.count && connections < limits.perRoute }
+
+    /// The exchange that has waited longest, and waits no longer.
+    func takeWaiting() -> Placement? {
+      while let placement = queue.popFirst() {
+        if placement.hasLeft { continue }
+        waiting -= 1
+        return placement
+      }
+      return nil
+    }
+  }
+}

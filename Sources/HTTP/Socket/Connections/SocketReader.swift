@@ -1,0 +1,29 @@
+/// Reads a socket until it is empty: until a read finds nothing, or less than it had room for.
+///
+/// The next edge tells of what comes later, the end too. But an end that came with the last edge makes none of its own:
+/// where it may have, reads go on until they find it or nothing.
+struct SocketReader {
+  private let socket: Socket
+  private var isOver = false
+  private var isEmpty = false
+
+  init(_ socket: Socket) {
+    self.socket = socket
+  }
+
+  mutating func begin(isOver: Bool) {
+    self.isOver = isOver
+    isEmpty = false
+  }
+
+  mutating func receive(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    if isEmpty { return .blocked }
+    do throws(SystemError) {
+      let count = try socket.receive(into: buffer)
+      isEmpty = count < buffer.count && !isOver
+      return count == 0 ? .end(isAuthentic: true) : .bytes(count)
+    } catch {
+      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
+    }
+  }
+}

@@ -1,0 +1,102 @@
+import Foundation
+import Streams
+import Synchronization
+
+/// Runs what may be user code, away from the loop, on as few threads as keep it moving.
+///
+/// Waking a thread costs more than all else that a short answer takes. So where a task awaits an answer, the work is that
+/// task's, which is woken anyway; else one worker goes on for as long as there is something to do; and what one turn of
+/// the loop brings is handed over at once. Whatever has not begun after `patience`, as an observer blocks, or all of the
+/// tasks' threads are busy, gets a worker of its own: nobody holds up others for long.
+///
+/// Belongs to the loop's thread.
+final class DeliveryQueue {
+  /// Something to run once, by whoever comes first.
+  private final class Job: Sendable {
+    let mailbox: TaskMailbox?
+    private let action: @Sendable () -> Void
+    private let hasBegun = Atomic<Bool>(false)
+
+    init(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
+      self.mailbox = mailbox
+      self.action = action
+    }
+
+    var isWaiting: Bool { !hasBegun.load(ordering: .relaxed) }
+
+    func run() {
+      if !hasBegun.exchange(true, ordering: .relaxed) { action() }
+    }
+  }
+
+  /// What the worker shares with the loop.
+  private struct Work {
+    var jobs: [Job] = []
+    var isUnderWay = false
+  }
+
+  /// How long a job may wait before it gets a worker of its own; twice that at most.
+  static let patience = Duration.milliseconds(1)
+
+  private let work = Locked(Work())
+  private var collected: [Job] = []
+  // Handed over, and not begun when last seen.
+  private var young: [Job] = []
+  private var old: [Job] = []
+  private var lastTurn = ContinuousClock.now
+
+  /// Runs a job after the next `flush`, by the task that the mailbox is of where there is one.
+  func add(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
+    collected.append(Job(mailbox, action))
+  }
+
+  /// Hands over what was added, and sees after what was handed over earlier; true where some of it waits, so that this is
+  /// to be called again after `patience`.
+  func flush() -> Bool {
+    if !collected.isEmpty { handOver() }
+    guard !young.isEmpty || !old.isEmpty else { return false }
+    old.removeAll { !$0.isWaiting }
+    young.removeAll { !$0.isWaiting }
+    let now = ContinuousClock.now
+    if now - lastTurn >= Self.patience {
+      for job in old { run(job) }
+      (old, young, lastTurn) = (young, [], now)
+    }
+    return !young.isEmpty || !old.isEmpty
+  }
+
+  /// Hands over everything, for nobody looks after it from now on.
+  func close() {
+    for job in collected + young + old { run(job) }
+  }
+
+  private func handOver() {
+    let forWorker = collected.filter { !($0.mailbox?.submit($0.run) ?? false) }
+    young += collected
+    collected.removeAll(keepingCapacity: true)
+    guard !forWorker.isEmpty else { return }
+    let isFirst = work.withLock { work in
+      work.jobs += forWorker
+      defer { work.isUnderWay = true }
+      return !work.isUnderWay
+    }
+    guard isFirst else { return }
+    DispatchQueue.global().async { [work] in
+      while let jobs = Self.take(from: work) {
+        for job in jobs { job.run() }
+      }
+    }
+  }
+
+  private static func take(from work: Locked<Work>) -> [Job]? {
+    work.withLock { work in
+      work.isUnderWay = !work.jobs.isEmpty
+      defer { work.jobs = [] }
+      return work.isUnderWay ? work.jobs : nil
+    }
+  }
+
+  private func run(_ job: Job) {
+    DispatchQueue.global().async { job.run() }
+  }
+}

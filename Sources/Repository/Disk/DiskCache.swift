@@ -1,0 +1,91 @@
+public import Foundation
+
+/// A folder of records: a ``SourceOfTruth`` of files, by Foundation alone.
+///
+/// Each value is one file, which is replaced whole or not at all, and whose every damage makes it a miss. Several
+/// processes may use one folder: a process sees the records of another when it opens the folder, and when it writes.
+/// A miss costs no system call.
+///
+/// The records of a partition, such as an account at an endpoint, lie in a folder of their own: `clear` and sign-out
+/// touch no other. Files are the owner's alone (mode 0600, folders 0700). Every value is written in plain; the SDK puts
+/// no credential there.
+public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceOfTruth {
+  private let coder: RecordCoder<Key, Value>
+  private let prefix: [UInt8]
+  private let folder: RecordFolder
+
+  /// Opens a folder, and makes it where it is missing.
+  /// - Parameters:
+  ///   - folder: Where the partitions are; nothing else should be.
+  ///   - partition: What tells accounts apart.
+  ///   - limit: The greatest sum of the sizes of a partition's files, in bytes; while one is written there may be one
+  ///     more. The oldest go first.
+  ///   - coder: Turns keys and values into bytes; JSON unless given.
+  /// - Throws: ``FileError`` where the folder cannot be made or read.
+  public convenience init(
+    folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>
+  ) throws {
+    try self.init(folder: folder, partition: partition, limit: limit, coder: coder, fileSystem: SystemFileSystem())
+  }
+
+  package init(
+    folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>,
+    fileSystem: some FileSystem
+  ) throws {
+    self.coder = coder
+    let name = Array(partition.utf8)
+    prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
+    let path = folder.appendingPathComponent(RecordName(hashing: name).hexadecimal).path
+    self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
+  }
+
+  /// What the partition holds, as far as this process knows.
+  public var statistics: DiskStatistics { folder.statistics }
+
+  /// The value of a key; `nil` also for a record that is damaged, or that the coder cannot read.
+  public func read(_ key: Key) throws -> StoredValue<Value>? {
+    let key = try bytes(of: key)
+    guard let record = try folder.read(RecordName(hashing: key)), record.key.elementsEqual(key),
+      let value = try? coder.decode(Data(record.value))
+    else { return nil }
+    return StoredValue(value, writtenAt: record.writtenAt, isInvalidated: record.isInvalidated)
+  }
+
+  /// Writes a record; throws ``FileError``, ``DiskCacheError``, or what the coder throws.
+  public func write(_ stored: StoredValue<Value>, for key: Key) throws {
+    let key = try bytes(of: key)
+    let record = Record(
+      key: key, value: Array(try coder.encode(stored.value)), writtenAt: stored.writtenAt,
+      isInvalidated: stored.isInvalidated)
+    try folder.write(record.bytes, as: RecordName(hashing: key))
+  }
+
+  /// Removes a record; throws ``FileError``.
+  public func remove(_ key: Key) throws {
+    try folder.remove(RecordName(hashing: try bytes(of: key)))
+  }
+
+  /// Removes all records of the partition; their files are unlinked when it returns. Throws ``FileError``.
+  public func removeAll() throws {
+    try folder.removeAll()
+  }
+
+  /// The keys of the records that can be read.
+  public func keys() throws -> [Key] {
+    try folder.names.compactMap { name in
+      guard let record = try folder.read(name), record.key.starts(with: prefix) else { return nil }
+      return try? coder.decodeKey(Data(record.key.dropFirst(prefix.count)))
+    }
+  }
+
+  private func bytes(of key: Key) throws -> [UInt8] {
+    prefix + (try coder.encodeKey(key))
+  }
+}
+
+extension DiskCache where Key: Codable, Value: Codable {
+  /// Opens a folder whose records are JSON; see ``init(folder:partition:limit:coder:)``.
+  public convenience init(folder: URL, partition: String = "", limit: Int = 64 << 20) throws {
+    try self.init(folder: folder, partition: partition, limit: limit, coder: .json)
+  }
+}

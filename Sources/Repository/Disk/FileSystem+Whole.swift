@@ -1,0 +1,86 @@
+internal import Foundation
+
+extension FileSystem {
+  /// All bytes of a file; `nil` where there is no such file, or it is larger than the limit.
+  package func contents(of path: String, limit: Int) throws -> [UInt8]? {
+    let file: Int32
+    do {
+      file = try open(path, .read)
+    } catch let error as FileError where error.isNotFound {
+      return nil
+    }
+    defer { try? close(file) }
+    let size = try status(of: file).size
+    guard size <= limit else { return nil }
+    return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
+      while count < size {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count..<size])
+        let read = try read(file, rest)
+        if read == 0 { return }
+        count += read
+      }
+    }
+  }
+
+  /// Runs a closure with an open folder while no other thread and no other process does so: all ask for the lock of the
+  /// file `lock` in the folder, which the end of a process gives back.
+  package func withExclusiveAccess<Result>(to path: String, _ body: (_ folder: Int32) throws -> Result) throws -> Result
+  {
+    let lockFile = try open("\(path)/lock", .lock)
+    defer { try? close(lockFile) }
+    try lock(lockFile)
+    let folder = try open(path, .folder)
+    defer { try? close(folder) }
+    return try body(folder)
+  }
+
+  /// Puts a file with these bytes in the place of another, whole or not at all (D1): written under another name in the
+  /// same folder, brought to the device, renamed, and the name brought to the device.
+  ///
+  /// The file's time of change is after `time`.
+  package func replace(
+    _ path: String, temporary: String, in folder: Int32, with bytes: [UInt8], after time: Int64 = 0
+  ) throws {
+    let file = try open(temporary, .create)
+    do {
+      do {
+        try writeAll(bytes, to: file)
+        _ = try touch(file, after: time)
+        try sync(file)
+      } catch {
+        try? close(file)
+        throw error
+      }
+      try close(file)
+      try rename(temporary, to: path)
+    } catch {
+      try? remove(temporary)
+      throw error
+    }
+    try sync(folder)
+  }
+
+  /// Writes all bytes; a call that takes only a part of them is followed by another.
+  package func writeAll(_ bytes: [UInt8], to file: Int32) throws {
+    try bytes.withUnsafeBytes { bytes in
+      var rest = bytes
+      while !rest.isEmpty {
+        let count = try write(file, rest)
+        guard count > 0 else { throw FileError(code: ENOSPC, call: "write") }
+        rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
+      }
+    }
+  }
+
+  /// Makes a folder and those above it that are missing.
+  package func makeFolders(_ path: String) throws {
+    do {
+      try makeFolder(path)
+    } catch let error as FileError where error.isNotFound {
+      let parent = (path as NSString).deletingLastPathComponent
+      guard !parent.isEmpty, parent != path else { throw error }
+      try makeFolders(parent)
+      try makeFolder(path)
+    }
+  }
+}

@@ -1,0 +1,39 @@
+public import Foundation
+
+/// Turns keys and values into bytes and back: any pair of closures, or JSON for what is `Codable`.
+///
+/// The bytes of equal keys are equal. The closures are called on any thread, and several at once.
+public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
+  let encodeKey: @Sendable (Key) throws -> Data
+  let decodeKey: @Sendable (Data) throws -> Key
+  let encode: @Sendable (Value) throws -> Data
+  let decode: @Sendable (Data) throws -> Value
+
+  /// Makes a coder from closures; an error of `decode` makes a record a miss.
+  public init(
+    encodeKey: @escaping @Sendable (Key) throws -> Data, decodeKey: @escaping @Sendable (Data) throws -> Key,
+    encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
+  ) {
+    self.encodeKey = encodeKey
+    self.decodeKey = decodeKey
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+extension RecordCoder where Key: Codable, Value: Codable {
+  /// JSON by Foundation, with sorted keys.
+  public static var json: RecordCoder {
+    RecordCoder(
+      encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },
+      encode: { try JSONEncoder.sorted.encode($0) }, decode: { try JSONDecoder().decode(Value.self, from: $0) })
+  }
+}
+
+extension JSONEncoder {
+  static var sorted: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}

@@ -1,0 +1,165 @@
+import Foundation
+import Streams
+
+/// The files of one partition, and what this process knows of them.
+///
+/// Files change under the folder's file lock, which all processes ask for; the index has a lock of its own, under which
+/// no system call is made: reads wait for nobody.
+final class RecordFolder: Sendable {
+  private static let temporaryPrefix = "temporary-"
+
+  private struct Known {
+    let name: RecordName
+    let size: Int
+  }
+
+  private struct State {
+    /// In the order of writing; costs are sizes.
+    var index = LRUCache<RecordName, Known>(countLimit: .max, costLimit: .max)
+    /// The folder's time of change that the index is of.
+    var changedAt: Int64?
+  }
+
+  private let path: String
+  private let limit: Int
+  private let fileSystem: any FileSystem
+  private let state = Guarded(State())
+
+  init(_ path: String, limit: Int, fileSystem: any FileSystem) throws {
+    self.path = path
+    self.limit = limit
+    self.fileSystem = fileSystem
+    try changing { _, _ in
+      for name in try fileSystem.names(in: path) where name.hasPrefix(Self.temporaryPrefix) {
+        // Whoever wrote it had the lock, and is gone.
+        try removeIfThere(name)
+      }
+    }
+  }
+
+  var statistics: DiskStatistics {
+    let statistics = state.withLock { $0.index.statistics }
+    return DiskStatistics(count: statistics.count, bytes: statistics.cost)
+  }
+
+  var names: [RecordName] { state.withLock { Array($0.index.keys) } }
+
+  func read(_ name: RecordName) throws -> Record? {
+    guard state.withLock({ $0.index.peek(name) != nil }),
+      let bytes = try fileSystem.contents(of: file("\(name)"), limit: limit)
+    else { return nil }
+    do {
+      return try Record(bytes)
+    } catch {
+      // What another version wrote may not be what this one takes it for.
+      if case .otherVersion = error { try removeAll() }
+      return nil
+    }
+  }
+
+  func write(_ bytes: [UInt8], as name: RecordName) throws {
+    guard bytes.count <= limit else {
+      // The value before it is out of date.
+      try remove(name)
+      throw DiskCacheError.tooLarge(size: bytes.count, limit: limit)
+    }
+    try changing { folder, before in
+      let temporary = "\(Self.temporaryPrefix)\(getpid())"
+      do {
+        try removeIfThere(temporary)
+        try fileSystem.replace(file("\(name)"), temporary: file(temporary), in: folder, with: bytes, after: before)
+      } catch {
+        // The new record may be in its place, and only the last step have failed.
+        if let size = try? fileSystem.status(at: file("\(name)")).size { note(name, size: size) }
+        throw error
+      }
+      note(name, size: bytes.count)
+      while let oldest = state.withLock({ $0.index.statistics.cost > limit ? $0.index.oldestValue : nil }) {
+        try removeIfThere("\(oldest.name)")
+        forget(oldest.name)
+      }
+    }
+  }
+
+  func remove(_ name: RecordName) throws {
+    try changing { folder, _ in
+      try removeIfThere("\(name)")
+      forget(name)
+      try fileSystem.sync(folder)
+    }
+  }
+
+  func removeAll() throws {
+    try changing { folder, _ in
+      try empty()
+      try fileSystem.sync(folder)
+    }
+  }
+
+  /// Runs a closure while nobody else changes the folder, with an index that is up to date, and with the time the
+  /// folder was changed before. A folder that somebody has removed is made anew.
+  private func changing(_ body: (_ folder: Int32, _ before: Int64) throws -> Void) throws {
+    func change() throws {
+      try fileSystem.withExclusiveAccess(to: path) { folder in
+        let before = try fileSystem.status(of: folder).changedAt
+        if state.withLock({ $0.changedAt != before }) { try scan() }
+        defer {
+          let after = try? fileSystem.touch(folder, after: before)
+          state.withLock { $0.changedAt = after }
+        }
+        try body(folder, before)
+      }
+    }
+    do {
+      try change()
+    } catch let error as FileError where error.isNotFound {
+      try fileSystem.makeFolders(path)
+      try change()
+    }
+  }
+
+  /// Builds the index from the folder, oldest first; records of another version empty it.
+  private func scan() throws {
+    let names = try fileSystem.names(in: path)
+    if names.contains(where: RecordName.isOtherVersion) { return try empty() }
+    var found: [(known: Known, changedAt: Int64)] = []
+    for name in names.compactMap({ RecordName($0) }) {
+      let status = try fileSystem.status(at: file("\(name)"))
+      found.append((Known(name: name, size: status.size), status.changedAt))
+    }
+    found.sort { $0.changedAt < $1.changedAt }
+    var index = State().index
+    for (known, _) in found { _ = index.write(known, for: known.name, cost: known.size) }
+    state.withLock { [index] in $0.index = index }
+  }
+
+  private func empty() throws {
+    var failure: (any Error)?
+    for name in try fileSystem.names(in: path) where name != "lock" {
+      do {
+        try removeIfThere(name)
+        if let name = RecordName(name) { forget(name) }
+      } catch {
+        failure = error
+      }
+    }
+    if let failure { throw failure }
+    state.withLock { $0.index = State().index }
+  }
+
+  private func note(_ name: RecordName, size: Int) {
+    state.withLock { _ = $0.index.write(Known(name: name, size: size), for: name, cost: size) }
+  }
+
+  private func forget(_ name: RecordName) {
+    state.withLock { _ = $0.index.remove(name) }
+  }
+
+  private func removeIfThere(_ name: String) throws {
+    do {
+      try fileSystem.remove(file(name))
+    } catch let error as FileError where error.isNotFound {}
+  }
+
+  private func file(_ name: String) -> String { "\(path)/\(name)" }
+}

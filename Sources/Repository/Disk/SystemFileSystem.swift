@@ -1,0 +1,119 @@
+internal import Foundation
+
+/// The file system of the machine.
+package struct SystemFileSystem: FileSystem {
+  package init() {}
+
+  package func open(_ path: String, _ mode: FileMode) throws -> Int32 {
+    let flags: Int32 =
+      switch mode {
+      case .read: O_RDONLY
+      case .create: O_WRONLY | O_CREAT | O_EXCL
+      case .lock: O_RDWR | O_CREAT
+      case .folder: O_RDONLY | O_DIRECTORY
+      }
+    let file = try check("open") { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    guard mode == .create || mode == .lock else { return file }
+    do {
+      // The mask of the process may have taken bits from the mode.
+      _ = try check("fchmod") { fchmod(file, 0o600) }
+    } catch {
+      try? close(file)
+      throw error
+    }
+    return file
+  }
+
+  package func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    try check("read") { Foundation.read(file, buffer.baseAddress, buffer.count) }
+  }
+
+  package func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int {
+    try check("write") { Foundation.write(file, bytes.baseAddress, bytes.count) }
+  }
+
+  package func sync(_ file: Int32) throws { _ = try check("fsync") { fsync(file) } }
+
+  package func lock(_ file: Int32) throws { _ = try check("flock") { flock(file, LOCK_EX) } }
+
+  package func close(_ file: Int32) throws {
+    // After an interrupt the number is free already, and may be another file's.
+    if Foundation.close(file) != 0, errno != EINTR { throw FileError(code: errno, call: "close") }
+  }
+
+  package func status(of file: Int32) throws -> FileStatus {
+    var status = stat()
+    _ = try check("fstat") { fstat(file, &status) }
+    return FileStatus(status)
+  }
+
+  package func touch(_ file: Int32, after time: Int64) throws -> Int64 {
+    var now = timespec()
+    clock_gettime(CLOCK_REALTIME, &now)
+    let nanoseconds = max(Int64(now.tv_sec) &* 1_000_000_000 &+ Int64(now.tv_nsec), time &+ 1)
+    let (seconds, rest) = nanoseconds.quotientAndRemainder(dividingBy: 1_000_000_000)
+    let stamp = timespec(tv_sec: Int(seconds), tv_nsec: Int(rest))
+    _ = try check("futimens") { futimens(file, [stamp, stamp]) }
+    return try status(of: file).changedAt
+  }
+
+  package func status(at path: String) throws -> FileStatus {
+    var status = stat()
+    _ = try check("lstat") { lstat(path, &status) }
+    return FileStatus(status)
+  }
+
+  package func rename(_ path: String, to target: String) throws {
+    _ = try check("rename") { Foundation.rename(path, target) }
+  }
+
+  package func remove(_ path: String) throws { _ = try check("unlink") { unlink(path) } }
+
+  package func makeFolder(_ path: String) throws {
+    if mkdir(path, 0o700) == 0 {
+      _ = try check("chmod") { chmod(path, 0o700) }
+    } else if errno != EEXIST {
+      throw FileError(code: errno, call: "mkdir")
+    }
+  }
+
+  package func names(in folder: String) throws -> [String] {
+    guard let directory = opendir(folder) else { throw FileError(code: errno, call: "opendir") }
+    defer { closedir(directory) }
+    var names: [String] = []
+    while true {
+      errno = 0
+      guard let entry = readdir(directory) else {
+        if errno != 0 { throw FileError(code: errno, call: "readdir") }
+        return names
+      }
+      let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
+        String(decoding: bytes.prefix { $0 != 0 }, as: UTF8.self)
+      }
+      if name != ".", name != ".." { names.append(name) }
+    }
+  }
+
+  private func check<Result: SignedInteger>(_ name: String, _ call: () -> Result) throws -> Result {
+    while true {
+      let result = call()
+      if result >= 0 { return result }
+      if errno != EINTR { throw FileError(code: errno, call: name) }
+    }
+  }
+}
+
+extension FileStatus {
+  fileprivate init(_ status: stat) {
+    let time = status.st_mtim
+    self.init(size: Int(status.st_size), changedAt: Int64(time.tv_sec) &* 1_000_000_000 &+ Int64(time.tv_nsec))
+  }
+}
+
+extension FileError {
+  /// The call, and the system's text for the error.
+  public var description: String { "\(call): \(String(cString: strerror(code)))" }
+
+  /// Whether there is no such file.
+  package var isNotFound: Bool { code == ENOENT }
+}

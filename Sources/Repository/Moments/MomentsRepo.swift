@@ -1,0 +1,94 @@
+public import Models
+public import Networking
+public import Streams
+
+/// The timelines of users, from any sessions that keep the protocols, kept in a ``Store``.
+public struct MomentsRepo: MomentsRepoType {
+  private let store: Store<MomentsKey, MomentsDetails>
+  private let updateMomentLikeSession: any UpdateMomentLikeSessionType
+  private let outbox: Outbox<MomentLike, MomentsDetails>?
+  private let withLikes: @Sendable () -> Bool
+  private let onStorageError: @Sendable (any Error) -> Void
+
+  /// Makes a repository for one account at one endpoint.
+  /// - Parameters:
+  ///   - configuration: How timelines are kept.
+  ///   - sourceOfTruth: What keeps them beyond the life of the process, such as a ``DiskCache``; nothing unless given.
+  ///   - getMomentsByUserIDSession: Gives timelines.
+  ///   - updateMomentLikeSession: Sets likes.
+  ///   - outbox: Keeps likes that could not be sent, and sends them later; without it, they fail.
+  ///   - withLikes: What the sessions are asked with; answers with likes and without are kept apart.
+  public init(
+    configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
+    sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
+    getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
+    updateMomentLikeSession: some UpdateMomentLikeSessionType,
+    outbox: Outbox<MomentLike, MomentsDetails>? = nil,
+    withLikes: @escaping @Sendable () -> Bool = { true }
+  ) {
+    store = Store(
+      partialFetch: { key in
+        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
+      },
+      configuration: configuration, sourceOfTruth: sourceOfTruth,
+      keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
+    self.updateMomentLikeSession = updateMomentLikeSession
+    self.outbox = outbox
+    self.withLikes = withLikes
+    onStorageError = configuration.onStorageError
+    guard let outbox else { return }
+    store.show(
+      outbox, change: { like, _, details in details.applying(like) },
+      keyOfAnswer: { MomentsKey(userID: $0.userDetails.id, withLikes: withLikes()) })
+  }
+
+  /// What the cache in memory has done so far.
+  public var statistics: CacheStatistics { store.statistics }
+
+  /// The live stream of a user's timeline.
+  public func momentsDetails(userID: String) -> Observable<MomentsDetails> {
+    .deferred { store.values(key(userID)) }
+  }
+
+  /// The live stream of what is known of a user's timeline.
+  public func snapshots(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>> {
+    .deferred { store.stream(key(userID), policy) }
+  }
+
+  /// One answer for a user's timeline, by a policy.
+  public func getMoments(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>> {
+    .deferred { store.get(key(userID), policy) }
+  }
+
+  /// Fetches, keeps, tells and gives a user's timeline.
+  public func getMoments(userID: String) -> Observable<MomentsDetails> {
+    .deferred { store.fresh(key(userID)) }
+  }
+
+  /// Sets a like: shown at once in every timeline that holds the moment, then as the server has it. With an outbox it
+  /// fails with ``OutboxError/queued(because:)`` where the like is to be sent later; it is shown all the same.
+  public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
+    if let outbox { return outbox.submit(like) }
+    return store.mutateAll(
+      optimistic: { _, details in details.applying(like) },
+      send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
+      keyOfAnswer: { key($0.userDetails.id) })
+  }
+
+  /// Returns when what was kept before is in the source of truth, or has failed to get there.
+  public func flush() async {
+    await store.flush()
+  }
+
+  /// Ends the repository, as at a sign-out: what it has kept, and what waits in its outbox, is removed, and late answers are
+  /// dropped.
+  public func close() {
+    do { try outbox?.close() } catch { onStorageError(error) }
+    store.close()
+  }
+
+  private func key(_ userID: String) -> MomentsKey {
+    MomentsKey(userID: userID, withLikes: withLikes())
+  }
+}

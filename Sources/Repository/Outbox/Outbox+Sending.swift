@@ -1,0 +1,196 @@
+internal import Foundation
+internal import HTTP
+internal import Streams
+
+extension Outbox {
+  /// How many attempts may have reached the server before an entry is set aside.
+  static var attemptLimit: Int { 8 }
+
+  /// Sends what waits, after all who have asked for that before.
+  func takeTurn() -> Task<OutboxReport<Mutation>, Never> {
+    state.withLock { state in
+      let previous = state.turn
+      let turn = Task {
+        _ = await previous?.value
+        let report = await self.sendAll()
+        self.state.withLock { $0.turnCount -= 1 }
+        return report
+      }
+      state.turn = turn
+      state.turnCount += 1
+      return turn
+    }
+  }
+
+  /// Sends what waits unless nothing does, or somebody is at it.
+  func flushSoon() {
+    let isDue = state.withLock { $0.turnCount == 0 && $0.known.values.contains { $0.refusal == nil } }
+    if isDue { _ = takeTurn() }
+  }
+
+  private func sendAll() async -> OutboxReport<Mutation> {
+    var report = OutboxReport<Mutation>()
+    do {
+      let letOthersSend = try await onQueue { try self.folder.waitToSend() }
+      defer { letOthersSend() }
+      // What comes later has a turn of its own, in the process where somebody may wait for it.
+      let last = try await onQueue {
+        _ = try self.look()
+        return try self.folder.names().last
+      }
+      while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
+        if isClosed.value { throw OutboxError.closed }
+        if let error = try await attempt(entry, &report) {
+          report.error = error
+          return report
+        }
+      }
+    } catch {
+      report.error = error
+    }
+    return report
+  }
+
+  /// Looks at what is on disk, and tells of what other processes have put in or taken out; gives the oldest that waits.
+  func look() throws -> Entry? {
+    // What was put in before the look, and is not seen, is gone.
+    let known = state.withLock { $0.known }
+    let names = try folder.names()
+    let gone = Set(known.keys).subtracting(names)
+    for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
+    var oldest: Entry?
+    for name in names where known[name]?.refusal == nil {
+      // Another process may have changed what is known: what is sent is what is on disk now.
+      if oldest != nil, known[name] != nil { continue }
+      guard let entry = try folder.read(name) else { continue }
+      note(entry)
+      if oldest == nil, entry.refusal == nil { oldest = entry }
+    }
+    return oldest
+  }
+
+  /// Sends an entry; gives the reason where it has to wait, and with it all others.
+  private func attempt(_ entry: Entry, _ report: inout OutboxReport<Mutation>) async throws -> RequestError? {
+    var entry = entry
+    let isIdempotent = isIdempotent(entry.mutation)
+    if !isIdempotent {
+      guard entry.attempts == 0 else {
+        let error = RequestError(.cancelled, "An attempt was cut off: the server may have carried it out, or not.")
+        return try await reject(entry, error, &report)
+      }
+      // Should the process end before the attempt does, the next one finds that it was made.
+      entry = try await change(entry) { $0.attempts = 1 }
+    }
+    let answer: Answer
+    do {
+      answer = try await send(entry.mutation, entry.id).take(until: isClosed.asObservable().filter { $0 }).value
+    } catch {
+      if isClosed.value { throw OutboxError.closed }
+      return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
+    }
+    let removal = await onQueue { [entry] in Result { try self.folder.remove(entry.name) } }
+    report.sent.append(entry)
+    let waiter = takeWaiter(entry.id)
+    forget(entry, .sent(entry, answer)) {
+      waiter?.onNext(answer)
+      waiter?.onCompleted()
+    }
+    // Where it could not be removed it would be sent again and again.
+    try removal.get()
+    return nil
+  }
+
+  private func judge(
+    _ entry: Entry, _ error: RequestError, _ isIdempotent: Bool, _ report: inout OutboxReport<Mutation>
+  ) async throws -> RequestError? {
+    switch OutboxVerdict(error) {
+    case .notSent, .blocked:
+      if !isIdempotent { _ = try await change(entry) { $0.attempts = 0 } }
+      return error
+    case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
+      _ = try await change(entry) { $0.attempts += 1 }
+      return error
+    case .mayHaveBeenSent, .refused:
+      return try await reject(entry, error, &report)
+    }
+  }
+
+  /// Tells the one who waits for an entry, which goes; where nobody does, it is set aside.
+  private func reject(
+    _ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>
+  ) async throws -> RequestError? {
+    if let waiter = takeWaiter(entry.id) {
+      try await withdraw(entry) { waiter.onError(error) }
+    } else {
+      let refused = try await change(entry) { $0.refusal = "\(error)" }
+      report.refused.append(refused)
+      notices.onNext(.change(.refused(refused, error)) {})
+    }
+    return nil
+  }
+
+  /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
+  /// process was at it.
+  func conclude(_ entry: Entry, _ error: (any Error)?) async {
+    guard let waiter = takeWaiter(entry.id) else { return }
+    guard let error else {
+      let left = try? await onQueue { try self.folder.read(entry.name) }
+      guard let refusal = left?.refusal else { return waiter.onError(OutboxError.sentElsewhere) }
+      try? await withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
+      return
+    }
+    let reason = RequestError(wrapping: error)
+    switch OutboxVerdict(reason) {
+    case .notSent, .mayHaveBeenSent: waiter.onError(OutboxError.queued(because: reason))
+    case .blocked, .refused: try? await withdraw(entry) { waiter.onError(error) }
+    }
+  }
+
+  private func withdraw(_ entry: Entry, then completion: @escaping @Sendable () -> Void) async throws {
+    let removal = await onQueue { Result { try self.folder.remove(entry.name) } }
+    forget(entry, .withdrawn(entry), then: completion)
+    try removal.get()
+  }
+
+  private func change(_ entry: Entry, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry {
+    var changed = entry
+    change(&changed)
+    try await onQueue { [changed] in try self.folder.update(changed) }
+    let old = state.withLock { state in
+      state.known[entry.name] == nil ? nil : state.known.updateValue(changed, forKey: entry.name)
+    }
+    _ = old
+    return changed
+  }
+
+  /// Notes an entry as it is on disk, and tells of it where it is new here, or waits no more.
+  func note(_ entry: Entry) {
+    let old = state.withLock { $0.known.updateValue(entry, forKey: entry.name) }
+    let (waited, waits) = (old.map { $0.refusal == nil } ?? false, entry.refusal == nil)
+    if waits, old == nil { notices.onNext(.change(.added(entry)) {}) }
+    if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
+  }
+
+  /// Forgets an entry that is no longer on disk, and tells what has become of it.
+  func forget(
+    _ entry: Entry, _ change: OutboxChange<Mutation, Answer>, then completion: @escaping @Sendable () -> Void = {}
+  ) {
+    let old = state.withLock { $0.known.removeValue(forKey: entry.name) }
+    if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
+  }
+
+  func takeWaiter(_ id: String) -> AnyObserver<Answer>? {
+    state.withLock { $0.waiters.removeValue(forKey: id) }
+  }
+
+  /// Does what may wait for a device, or another process, on a thread that may.
+  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+    try await withCheckedThrowingContinuation { continuation in
+      queue.async { continuation.resume(with: Swift.Result { try work() }) }
+    }
+  }
+
+  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+    await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
+  }
+}

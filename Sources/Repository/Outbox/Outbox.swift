@@ -1,0 +1,140 @@
+public import Foundation
+public import Streams
+
+/// Mutations that are sent as soon as there is a server: kept on disk in their order, and sent once.
+///
+///     let outbox = try Outbox<Rename, User>(folder: folder, scope: account, isIdempotent: { _ in true }) { rename, key in
+///       RenameUser(rename, idempotencyKey: key).put(on: client)
+///     }
+///     outbox.submit(rename)     // one answer; or `OutboxError.queued`, and it is sent later
+///     outbox.flush()            // sends what waits
+///
+/// A mutation is on the device before it is sent, and goes when the server has answered: the end of the process, however
+/// it comes, loses none. What waits is sent oldest first, one at a time, also by several processes on one folder. Each
+/// entry has an idempotency key, which goes along with all its attempts.
+///
+/// What becomes of an entry depends on how its attempt ends:
+///
+/// - With an answer: it goes.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
+/// - With a lost connection, a deadline, or a status of 408, 429 or 5xx: it waits where the mutation is idempotent, for at
+///   most 8 such attempts. Else it is set aside, since a second attempt might carry it out twice.
+/// - With anything else, such as GraphQL errors: it is set aside.
+///
+/// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
+/// still subscribes is told the error instead, and the entry goes; only what is to be sent later stays.
+///
+/// A scope is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread may
+/// call; answers and changes come on threads of the outbox's own, or of those who call.
+public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
+  typealias Entry = OutboxEntry<Mutation>
+
+  struct State {
+    /// What was on disk when it was last looked at, or written.
+    var known: [OutboxFileName: Entry] = [:]
+    var waiters: [String: AnyObserver<Answer>] = [:]
+    var turn: Task<OutboxReport<Mutation>, Never>?
+    var turnCount = 0
+    var lastNumber: UInt64 = 0
+  }
+
+  let folder: OutboxFolder<Mutation>
+  let isIdempotent: @Sendable (Mutation) -> Bool
+  let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+  let state = Guarded(State())
+  let notices: AnyObserver<OutboxNotice<Mutation, Answer>>
+  let isClosed = BehaviorSubject(value: false)
+  let queue = DispatchQueue(label: "outbox", qos: .utility)
+  private let clock: StoreClock
+
+  /// Opens the outbox of a scope, and makes its folder where it is missing.
+  /// - Parameters:
+  ///   - folder: Where the scopes are; nothing else should be.
+  ///   - scope: What tells accounts apart.
+  ///   - isIdempotent: Whether it does no harm to carry a mutation out twice, or the server knows idempotency keys.
+  ///   - send: Sends a mutation under its key; the stream's first element is the answer.
+  /// - Throws: ``FileError`` where the folder cannot be made or read.
+  public convenience init(
+    folder: URL, scope: String, isIdempotent: @escaping @Sendable (Mutation) -> Bool,
+    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+  ) throws {
+    try self.init(
+      folder: folder, scope: scope, clock: .system, fileSystem: SystemFileSystem(), isIdempotent: isIdempotent,
+      send: send)
+  }
+
+  package init(
+    folder: URL, scope: String, clock: StoreClock, fileSystem: some FileSystem,
+    isIdempotent: @escaping @Sendable (Mutation) -> Bool,
+    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+  ) throws {
+    self.folder = try OutboxFolder(folder, scope: scope, fileSystem: fileSystem)
+    self.clock = clock
+    self.isIdempotent = isIdempotent
+    self.send = send
+    let board = OutboxBoard<Mutation, Answer>()
+    notices = AnyObserver { board.handle($0) }
+    _ = try look()
+  }
+
+  deinit { notices.onCompleted() }
+
+  /// What waits, oldest first, and then each change. It completes when the outbox is closed, or goes away.
+  public var changes: Observable<OutboxChange<Mutation, Answer>> {
+    .create { [state, notices] observer in
+      let id = state.withLock { state in
+        state.lastNumber += 1
+        return state.lastNumber
+      }
+      notices.onNext(.arrival(id, observer))
+      return Disposables.create { notices.onNext(.departure(id)) }
+    }
+  }
+
+  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal.
+  public func entries() throws -> [OutboxEntry<Mutation>] {
+    try folder.names().compactMap { try folder.read($0) }
+  }
+
+  /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
+  ///
+  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
+  /// it is not, and with ``FileError`` where it cannot be written: then it is not sent either. Disposing takes nothing back: it says that nobody waits for the answer.
+  public func submit(_ mutation: Mutation) -> Observable<Answer> {
+    .create { observer in
+      let id = UUID().uuidString
+      self.state.withLock { $0.waiters[id] = observer }
+      do {
+        let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
+        self.note(entry)
+        let turn = self.takeTurn()
+        Task { await self.conclude(entry, turn.value.error) }
+      } catch {
+        observer.onError(error)
+      }
+      return Disposables.create { _ = self.takeWaiter(id) }
+    }
+  }
+
+  /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
+  public func flush() -> Observable<OutboxReport<Mutation>> {
+    .async { await self.takeTurn().value }
+  }
+
+  /// Takes an entry out that waits or was set aside. One that is being sent may be carried out nonetheless.
+  public func discard(_ entry: OutboxEntry<Mutation>) throws {
+    try folder.remove(entry.name)
+    forget(entry, .withdrawn(entry))
+  }
+
+  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
+  public func close() throws {
+    let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
+    isClosed.onNext(true)
+    defer {
+      for waiter in waiters.values { waiter.onError(OutboxError.closed) }
+      notices.onCompleted()
+    }
+    try folder.close()
+  }
+}

@@ -1,0 +1,34 @@
+import Streams
+
+/// What those who watch an outbox are told, one thing at a time, in one order for all.
+enum OutboxNotice<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
+  /// A change, and what is to be done once all were told.
+  case change(OutboxChange<Mutation, Answer>, then: @Sendable () -> Void)
+  case arrival(UInt64, AnyObserver<OutboxChange<Mutation, Answer>>)
+  case departure(UInt64)
+}
+
+/// Knows what waits, and who watches.
+///
+/// `@unchecked Sendable`: its variables are touched by notices alone, which come one at a time.
+final class OutboxBoard<Mutation: Codable & Sendable, Answer: Sendable>: @unchecked Sendable {
+  private var waiting: [OutboxEntry<Mutation>] = []
+  private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Answer>>)] = []
+
+  func handle(_ event: Event<OutboxNotice<Mutation, Answer>>) {
+    switch event {
+    case .next(.change(let change, let completion)):
+      waiting.removeAll { $0.id == change.entry.id }
+      if case .added(let entry) = change { waiting.append(entry) }
+      for watcher in watchers { watcher.observer.onNext(change) }
+      completion()
+    case .next(.arrival(let id, let observer)):
+      watchers.append((id, observer))
+      for entry in waiting { observer.onNext(.added(entry)) }
+    case .next(.departure(let id)): watchers.removeAll { $0.id == id }
+    case .error, .completed:
+      for watcher in watchers { watcher.observer.onCompleted() }
+      (waiting, watchers) = ([], [])
+    }
+  }
+}

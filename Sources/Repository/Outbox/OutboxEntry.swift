@@ -1,0 +1,25 @@
+/// A mutation that waits in an ``Outbox``, or that was set aside there.
+public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Identifiable {
+  /// Identifies the entry, and is the idempotency key of all its attempts: a UUID.
+  public let id: String
+
+  /// What is to be sent.
+  public let mutation: Mutation
+
+  /// When it was put in. No two entries of one scope have the same time, and a later one has a later time.
+  public let addedAt: StoreTime
+
+  /// How many attempts may have reached the server.
+  public internal(set) var attempts = 0
+
+  /// Why it was set aside, in one line; `nil` while it waits.
+  public internal(set) var refusal: String?
+
+  init(id: String, mutation: Mutation, addedAt: StoreTime) {
+    self.id = id
+    self.mutation = mutation
+    self.addedAt = addedAt
+  }
+
+  var name: OutboxFileName { OutboxFileName(addedAt: addedAt, id: id) }
+}

@@ -1,0 +1,28 @@
+public import HTTP
+
+/// What an outbox has to say to those who have submitted a mutation.
+public enum OutboxError: Error, Sendable {
+  /// The mutation is on disk, and will be sent later; the reason is why it was not now.
+  case queued(because: RequestError)
+
+  /// Another process has sent the mutation: what the server made of it is not known here.
+  case sentElsewhere
+
+  /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
+  case refusedElsewhere(String)
+
+  /// The outbox was closed, as at a sign-out.
+  case closed
+}
+
+extension OutboxError: CustomStringConvertible {
+  /// One line for people.
+  public var description: String {
+    switch self {
+    case .queued(let error): "The change is kept, and will be sent later: \(error)"
+    case .sentElsewhere: "Another process has sent the change."
+    case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
+    case .closed: "The outbox is closed."
+    }
+  }
+}

@@ -1,0 +1,29 @@
+/// The name of an entry's file: when it was put in, as 20 digits of microseconds, its id, and the format's version.
+///
+///     00001605521360000000-6F9619FF-8B86-4D01-B42D-00CF4FC964FF.e1
+///
+/// So names sort as entries do, and none is ever used again. Files of other versions are let be: they may hold what a
+/// newer program is to send.
+struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
+  private static let suffix = ".e1"
+
+  let addedAt: StoreTime
+  let description: String
+
+  init(addedAt: StoreTime, id: String) {
+    self.addedAt = addedAt
+    let digits = String(addedAt.microseconds)
+    description = String(repeating: "0", count: max(0, 20 - digits.count)) + digits + "-" + id + Self.suffix
+  }
+
+  /// Takes a file's name; `nil` where it is none of this format.
+  init?(_ name: String) {
+    guard name.hasSuffix(Self.suffix), name.dropFirst(20).first == "-", let time = Int64(name.prefix(20)) else {
+      return nil
+    }
+    addedAt = StoreTime(microseconds: time)
+    description = name
+  }
+
+  static func < (left: OutboxFileName, right: OutboxFileName) -> Bool { left.description < right.description }
+}

@@ -1,0 +1,30 @@
+import HTTP
+import Networking
+
+/// What a failed attempt means for what was to be sent.
+enum OutboxVerdict {
+  /// It did not reach the server, for certain.
+  case notSent
+
+  /// It may have reached the server, which may have carried it out.
+  case mayHaveBeenSent
+
+  /// The server wants something else first, such as a new token, or is not who it should be.
+  case blocked
+
+  /// The server has said no, or nobody knows what went wrong: another attempt would end the same.
+  case refused
+
+  init(_ error: RequestError) {
+    self =
+      switch error.kind {
+      case .cannotConnect, .circuitOpen, .overloaded: .notSent
+      case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
+      case .insecure, .redirectRefused: .blocked
+      case .httpStatus where error.status == 401: .blocked
+      case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
+      case .graphQL where error.graphQLErrors.contains { $0.code == "UNAUTHENTICATED" }: .blocked
+      default: .refused
+      }
+  }
+}

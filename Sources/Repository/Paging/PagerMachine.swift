@@ -1,0 +1,99 @@
+import Streams
+
+/// What a pager is asked to do, and what its requests come to.
+enum PagerCommand<Item: Sendable, Cursor: Sendable>: Sendable {
+  case refresh
+  case loadMore
+  /// The end of the request with a number.
+  case loaded(UInt64, Result<Page<Item, Cursor>, any Error>)
+}
+
+/// The part of a pager that changes.
+///
+/// `@unchecked Sendable`: its variables are set before the first command, and touched by commands alone, which come one at
+/// a time.
+final class PagerMachine<Item: Identifiable & Sendable, Cursor: Equatable & Sendable>: @unchecked Sendable
+where Item.ID: Sendable {
+  private let subject: BehaviorSubject<PagerState<Item>>
+  private let fetch: @Sendable (Cursor?) -> Observable<Page<Item, Cursor>>
+  var commands: AnyObserver<PagerCommand<Item, Cursor>>?
+
+  private var items: [Item] = []
+  private var places: [Item.ID: Int] = [:]
+  private var next: Cursor?
+  private var hasFirstPage = false
+  private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
+  private var lastNumber: UInt64 = 0
+
+  init(
+    _ subject: BehaviorSubject<PagerState<Item>>,
+    _ fetch: @escaping @Sendable (Cursor?) -> Observable<Page<Item, Cursor>>
+  ) {
+    self.subject = subject
+    self.fetch = fetch
+  }
+
+  func handle(_ event: Event<PagerCommand<Item, Cursor>>) {
+    switch event {
+    case .next(.refresh): load(isRefresh: true)
+    case .next(.loadMore): loadMore()
+    case .next(.loaded(let number, let result)): finish(number, result)
+    case .error, .completed:
+      request?.subscription.dispose()
+      request = nil
+      commands = nil
+      subject.onCompleted()
+    }
+  }
+
+  private func loadMore() {
+    guard request == nil else { return }
+    if !hasFirstPage {
+      load(isRefresh: true)
+    } else if next != nil {
+      load(isRefresh: false)
+    } else if case .failed = subject.value.phase {
+      show(.noMore)
+    }
+  }
+
+  private func load(isRefresh: Bool) {
+    request?.subscription.dispose()
+    lastNumber += 1
+    let (number, cursor, bag) = (lastNumber, isRefresh ? nil : next, DisposeBag())
+    request = (number, isRefresh, cursor, bag)
+    show(isRefresh ? .refreshing : .loadingMore)
+    guard let commands else { return }
+    fetch(cursor).take(1).asSingle().subscribe(
+      onNext: { commands.onNext(.loaded(number, .success($0))) },
+      onError: { commands.onNext(.loaded(number, .failure($0))) }
+    ).disposed(by: bag)
+  }
+
+  private func finish(_ number: UInt64, _ result: Result<Page<Item, Cursor>, any Error>) {
+    guard let request, request.number == number else { return }
+    self.request = nil
+    switch result {
+    case .success(let page):
+      if request.isRefresh { (items, places, hasFirstPage) = ([], [:], true) }
+      page.items.forEach(put)
+      // A server that sends the client in a circle has no more to give.
+      next = page.next == request.cursor ? nil : page.next
+      show(next == nil ? .noMore : .idle)
+    case .failure(let error): show(.failed(error))
+    }
+  }
+
+  private func put(_ item: Item) {
+    if let place = places[item.id] {
+      items[place] = item
+    } else {
+      places[item.id] = items.count
+      items.append(item)
+    }
+  }
+
+  private func show(_ phase: PagerState<Item>.Phase) {
+    subject.onNext(PagerState(items: items, phase: phase))
+  }
+}

@@ -1,0 +1,47 @@
+/// What a read takes from the cache and what from the network; the names are Apollo's.
+public enum FetchPolicy: String, CaseIterable, Sendable {
+  /// What is kept, and the network where nothing is, or where it is stale.
+  case cacheFirst
+
+  /// The network, and what is kept where that fails.
+  case networkFirst
+
+  /// The network alone; the answer is kept.
+  case networkOnly
+
+  /// What is kept alone; no request is made.
+  case cacheOnly
+
+  /// What is kept at once, and then the network's answer.
+  case cacheAndNetwork
+
+  /// The network alone; the answer is not kept.
+  case noCache
+}
+
+extension FetchPolicy {
+  /// When the cache is read.
+  enum CacheRead: Sendable { case never, beforeNetworkFetch, onNetworkFailure }
+
+  /// When the network is asked.
+  enum NetworkFetch: Sendable { case never, always, onCacheMiss }
+
+  var cacheRead: CacheRead {
+    switch self {
+    case .cacheFirst, .cacheOnly, .cacheAndNetwork: .beforeNetworkFetch
+    case .networkFirst: .onNetworkFailure
+    case .networkOnly, .noCache: .never
+    }
+  }
+
+  var networkFetch: NetworkFetch {
+    switch self {
+    case .cacheFirst: .onCacheMiss
+    case .networkFirst, .networkOnly, .cacheAndNetwork, .noCache: .always
+    case .cacheOnly: .never
+    }
+  }
+
+  /// Whether an answer of the network is kept.
+  var keepsAnswer: Bool { self != .noCache }
+}

@@ -1,0 +1,48 @@
+/// All that can be shown of one key at one moment: never parts of two.
+struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  let key: Key
+  var kept: Kept<Value>?
+  /// An answer that may not take the place of what is kept, for those who are shown nothing else.
+  var passing: Kept<Value>?
+  var layers: [Layer<Key, Value>]
+  var source: SnapshotSource
+  var errors: [any Error]
+  var isFetching: Bool
+  /// The number of the latest write.
+  var version: UInt64
+  /// The number of the latest failure.
+  var failure: UInt64
+  /// Whether the latest request gave no answer at all.
+  var hasFailed: Bool
+
+  /// What is kept with the layers over it. Runs the user's closures: not to be called under a lock.
+  func rendered() -> (value: Value?, layers: [UInt64]) {
+    var value = kept?.value
+    var applied: [UInt64] = []
+    for layer in layers {
+      guard let changed = layer.apply(key, value) else { continue }
+      value = changed
+      applied.append(layer.id)
+    }
+    return (value, applied)
+  }
+
+  func snapshot(
+    _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
+  ) -> Snapshot<Value> {
+    guard rendered.value != nil else { return empty }
+    var snapshot = empty
+    snapshot.value = rendered.value
+    snapshot.source = rendered.layers.isEmpty ? source : .optimistic
+    snapshot.stamp = SnapshotStamp(version: kept == nil ? 0 : version, layers: rendered.layers)
+    if let kept {
+      snapshot.age = max(.zero, now - kept.writtenAt)
+      snapshot.isStale = freshness.isStale(kept, now: now)
+      snapshot.errors += kept.errors
+    }
+    return snapshot
+  }
+
+  /// The same without any value.
+  var empty: Snapshot<Value> { Snapshot(value: nil, errors: errors, isFetching: isFetching) }
+}

@@ -1,0 +1,58 @@
+/// What a store can say of a key at one moment: a value, where it is from and how old, and what went wrong.
+public struct Snapshot<Value: Sendable>: Sendable {
+  /// The value; `nil` where there is none, or none that the read's policy may show.
+  public var value: Value?
+
+  /// Where the value comes from; `nil` where there is none.
+  public var source: SnapshotSource?
+
+  /// The time since the server gave the value, or since it was saved; never negative.
+  public var age: Duration
+
+  /// Whether the value is older than the store's stale time, was invalidated, or bears a date in the future.
+  public var isStale: Bool
+
+  /// What went wrong with the latest request; or, beside a value of the network, what is missing from it.
+  public var errors: [any Error]
+
+  /// Whether a request for the key is under way.
+  public var isFetching: Bool
+
+  /// Which value this is: another write, or another set of optimistic changes, has another stamp.
+  var stamp = SnapshotStamp()
+
+  /// Makes a snapshot; for fixtures and other stores.
+  public init(
+    value: Value?, source: SnapshotSource? = nil, age: Duration = .zero, isStale: Bool = false,
+    errors: [any Error] = [], isFetching: Bool = false
+  ) {
+    self.value = value
+    self.source = source
+    self.age = age
+    self.isStale = isStale
+    self.errors = errors
+    self.isFetching = isFetching
+  }
+
+  /// The same snapshot of another value.
+  public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Snapshot<Other> {
+    var other = Snapshot<Other>(
+      value: try value.map(transform), source: source, age: age, isStale: isStale, errors: errors,
+      isFetching: isFetching)
+    other.stamp = stamp
+    return other
+  }
+
+  /// The value; throws the first error where there is none, or ``StoreError/notCached``.
+  public func requireValue() throws -> Value {
+    if let value { return value }
+    throw errors.first ?? StoreError.notCached
+  }
+}
+
+/// Identifies a value that was shown: its write, and the optimistic changes in it.
+struct SnapshotStamp: Hashable, Sendable {
+  /// The number of the write; 0 where nothing that is kept is shown.
+  var version: UInt64 = 0
+  var layers: [UInt64] = []
+}

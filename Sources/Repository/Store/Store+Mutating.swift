@@ -1,0 +1,119 @@
+public import Streams
+
+extension Store {
+  /// A cold stream that changes a value on the server, and shows the change at once.
+  ///
+  /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
+  /// of both in one step; a failure takes the layer away, and fails the stream. Layers of several changes under way are
+  /// independent: each is laid over what is kept and the layers before it, and may end in any order. Disposing takes
+  /// the layer away; the server may have made the change nonetheless. A `send` that ends late, such as one that waits
+  /// for a network, keeps the layer until then.
+  /// - Parameters:
+  ///   - key: Whose value it is.
+  ///   - optimistic: What the value becomes; `nil` leaves it as it is. Called for each new value below, on any thread.
+  ///   - send: Asks the server; the stream's first element is the new value.
+  public func mutate(
+    _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
+    send: @escaping @Sendable () -> Observable<Value>
+  ) -> Observable<Value> {
+    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyOfAnswer: { _ in key })
+  }
+
+  /// The same for a change that may concern any value that is kept.
+  /// - Parameters:
+  ///   - optimistic: What the value of a key becomes; `nil` where the change does not concern it.
+  ///   - send: Asks the server; the stream's first element is the new value of one key.
+  ///   - keyOfAnswer: The key of that value. In all others the change itself is kept once the server has agreed.
+  public func mutateAll(
+    optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Value>,
+    keyOfAnswer: @escaping @Sendable (Value) -> Key
+  ) -> Observable<Value> {
+    mutate(
+      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send,
+      keyOfAnswer: keyOfAnswer)
+  }
+
+  private func mutate(
+    layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
+    send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
+  ) -> Observable<Value> {
+    .create { observer in
+      let id = self.addLayer(key: layerKey, optimistic)
+      let answer = send().take(1).subscribe(
+        onNext: { value in
+          self.settle(id, isForOneKey: layerKey != nil, optimistic, value, for: keyOfAnswer(value)) { error in
+            if let error { return observer.onError(error) }
+            observer.onNext(value)
+            observer.onCompleted()
+          }
+        },
+        onError: { error in
+          self.removeLayer(id)
+          observer.onError(error)
+        },
+        onCompleted: {
+          // After an answer the layer is gone, and this does nothing.
+          guard self.removeLayer(id) else { return }
+          observer.onError(StoreError.noAnswer)
+        })
+      return Disposables.create([Disposables.create { self.removeLayer(id) }, answer])
+    }
+  }
+
+  /// Shows a change over what is kept until the layer is removed; gives its number.
+  func addLayer(key: Key?, _ apply: @escaping @Sendable (Key, Value?) -> Value?) -> UInt64 {
+    perform { state in
+      let id = state.nextNumber()
+      state.add(Layer(id: id, key: key, apply: apply))
+      return id
+    }
+  }
+
+  @discardableResult
+  func removeLayer(_ id: UInt64) -> Bool {
+    perform { state in
+      let isThere = state.layers.contains { $0.id == id }
+      state.removeLayer(id)
+      return isThere
+    }
+  }
+
+  /// Keeps the answer, and the change itself in all other values it concerns; then takes the layer away.
+  func settle(
+    _ id: UInt64, isForOneKey: Bool, _ apply: @Sendable (Key, Value?) -> Value?, _ answer: Value, for key: Key,
+    then completion: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    guard configuration.isCacheable(answer) else {
+      removeLayer(id)
+      return completion(nil)
+    }
+    let kept = makeKept(answer)
+    if !isForOneKey { keepChange(id, apply, except: key) }
+    perform { state in
+      state.settle(id, kept: kept, for: key, completion: completion)
+      state.removeLayer(id)
+    }
+  }
+
+  /// Keeps a change in every value it concerns.
+  func keepChange(_ id: UInt64, _ apply: @Sendable (Key, Value?) -> Value?, except exception: Key?) {
+    var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
+    if let storage {
+      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
+    }
+    for key in keys where key != exception { keepChange(id, apply, in: key) }
+  }
+
+  private func keepChange(_ id: UInt64, _ apply: @Sendable (Key, Value?) -> Value?, in key: Key) {
+    perform { $0.acquire(key) }
+    defer { perform { $0.release(key) } }
+    _ = load(key)
+    while true {
+      let now = configuration.clock.now
+      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
+      guard let current, let value = apply(key, current.value) else { return }
+      let kept = changed(current, to: value)
+      if perform({ $0.settle(id, changed: kept, for: key, version: version) }) { return }
+    }
+  }
+}

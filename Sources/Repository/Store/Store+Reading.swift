@@ -1,0 +1,79 @@
+public import Streams
+
+extension Store {
+  /// The live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by
+  /// itself; what goes wrong stands in the snapshots.
+  ///
+  /// Until the network has answered, `networkFirst`, `networkOnly` and `noCache` give a snapshot without a value.
+  public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
+    .create { observer in
+      self.perform { $0.acquire(key, forReading: true) }
+      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
+      let now = self.configuration.clock.now
+      let id = self.perform { $0.watch(key, policy: policy, source: source, observer: observer, now: now) }
+      return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
+    }
+  }
+
+  /// The live stream of a key's values alone: what is kept, changes under way over it, then each new one. It asks no
+  /// server, never fails, and does not end by itself.
+  public func values(_ key: Key) -> Observable<Value> {
+    stream(key, .cacheOnly)
+      .filter { $0.stamp != SnapshotStamp() }
+      .distinctUntilChanged { $0.stamp == $1.stamp }
+      .compactMap(\.value)
+  }
+
+  /// A cold stream of one answer. It fails where the request does and nothing may stand in for the answer: what is kept
+  /// may, by the policies that read it, up to ``Freshness/staleIfError``; the failure is then among the errors.
+  ///
+  /// By `cacheFirst` what is stale counts as missing, and by `cacheAndNetwork` the one answer is the network's. By
+  /// `cacheOnly` nothing kept is ``StoreError/notCached``.
+  public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
+    .create { observer in
+      let configuration = self.configuration
+      let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void = { result in
+        do {
+          let state = try result.get()
+          let snapshot = state.snapshot(
+            state.rendered(), freshness: configuration.freshness, now: configuration.clock.now)
+          _ = try snapshot.requireValue()
+          observer.onNext(snapshot)
+          observer.onCompleted()
+        } catch {
+          observer.onError(error)
+        }
+      }
+      let start = configuration.clock.now
+      if let state = self.perform({ $0.recall(key, policy: policy, now: start) }) {
+        answer(.success(state))
+        return Disposables.create()
+      }
+      self.perform { $0.acquire(key, forReading: true) }
+      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
+      let waiter = Fetch<Key, Value>.Waiter(policy: policy, answer: answer)
+      let now = configuration.clock.now
+      let id = self.perform { $0.read(key, source: source, waiter: waiter, now: now) }
+      return Disposables.create { self.perform { $0.endRead(key, id: id) } }
+    }
+  }
+
+  /// One value: what is kept and fresh, else the network's. Short for ``get(_:_:)`` by `cacheFirst`.
+  public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
+
+  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its
+  /// errors.
+  public func fresh(_ key: Key) -> Observable<Value> {
+    get(key, .networkOnly).map { snapshot in
+      if let error = snapshot.errors.first { throw error }
+      return try snapshot.requireValue()
+    }
+  }
+
+  /// What memory has for a key, without asking anybody, or counting as a read; `nil` where there is nothing.
+  public func peek(_ key: Key) -> Snapshot<Value>? {
+    let now = configuration.clock.now
+    let state = perform { $0.recalled(key, now: now) }
+    return state.map { $0.snapshot($0.rendered(), freshness: configuration.freshness, now: now) }
+  }
+}

@@ -1,0 +1,67 @@
+extension Store {
+  /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source
+  /// of truth when this returns, or ``StoreConfiguration/onStorageError`` was told why not.
+  public func save(_ value: Value, for key: Key) {
+    let kept = makeKept(value)
+    perform { $0.save(kept, for: key) { _ in } }
+  }
+
+  /// Changes the value of a key, where there is one. The closure may be called more than once: it sees what no other
+  /// write comes between.
+  public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
+    perform { $0.acquire(key) }
+    defer { perform { $0.release(key) } }
+    _ = load(key)
+    while true {
+      let now = configuration.clock.now
+      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version) }
+      guard let current else { return }
+      var value = current.value
+      try change(&value)
+      // The age is the server's: a change on this side makes nothing newer.
+      let kept = changed(current, to: value)
+      let isDone = perform { state in
+        guard state.entries[key]?.version == version else { return false }
+        state.save(kept, for: key) { _ in }
+        return true
+      }
+      if isDone { return }
+    }
+  }
+
+  func changed(_ kept: Kept<Value>, to value: Value) -> Kept<Value> {
+    var changed = kept
+    changed.value = value
+    changed.cost = configuration.cost(value)
+    return changed
+  }
+
+  /// Says that what is kept for a key is out of date: it is stale from now on, also after a restart, and those who
+  /// watch it by a policy that asks the network get a new answer.
+  public func invalidate(_ key: Key) {
+    perform { $0.acquire(key) }
+    _ = load(key)
+    perform {
+      $0.invalidate(key)
+      $0.release(key)
+    }
+  }
+
+  /// Removes what is kept for a key; those who watch it are shown that there is nothing.
+  public func remove(_ key: Key) { perform { $0.remove(key) } }
+
+  /// Removes everything, also from the source of truth, where nothing is left when this returns. Requests under way go
+  /// on.
+  public func clear() { perform { $0.removeAll() } }
+
+  /// Ends the store, as at a sign-out: everything it has kept is removed, as by ``clear()``, its requests are
+  /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed``
+  /// from then on.
+  public func close() { perform { $0.close() } }
+
+  /// Returns when all that was written before is in the source of truth, or has failed to get there.
+  public func flush() async {
+    guard let storage else { return }
+    await withCheckedContinuation { continuation in storage.workLater { continuation.resume() } }
+  }
+}

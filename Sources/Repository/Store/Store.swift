@@ -1,0 +1,135 @@
+public import Streams
+
+/// Values by key: at once from what is kept, anew from where they come from, and live for all who watch.
+///
+///     let users = Store<UserID, User> { id in session.getUser(id) }
+///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as somebody subscribes
+///     users.get("7", .cacheFirst)             // one answer
+///
+/// What a request depends on stands in the key: an app's version, say, where answers differ by it. What it does not
+/// depend on is left out, or out of the key's `==`.
+///
+/// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
+/// requests under way are one. What is written is seen by all who watch the key, in one order. One store serves one
+/// account: see ``StoreGroup``.
+///
+/// Any thread may call. Streams call back on the thread that writes: that of the request, of `save`, or their
+/// subscriber's. The source of truth is read on the subscriber's thread, and written to on the writer's, unless
+/// ``StoreConfiguration/writing`` says `behind`; `subscribe(on:)` moves that elsewhere.
+public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  let configuration: StoreConfiguration<Value>
+  let storage: StorageQueue<Key, Value>?
+  private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
+  private let keyOfAnswer: @Sendable (Key, Value) -> Key
+  private let state: Guarded<StoreState<Key, Value>>
+
+  /// Makes a store.
+  /// - Parameters:
+  ///   - configuration: How values are kept.
+  ///   - sourceOfTruth: What keeps them beyond the life of the process; nothing unless given.
+  ///   - keyOfAnswer: The key an answer is kept under, where that is not the one that was asked for. Who has asked
+  ///     gets the answer, and who watches the answer's own key.
+  ///   - fetch: Asks the server; the stream's first element is the answer. Called under no lock.
+  public convenience init(
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
+    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
+    fetch: @escaping @Sendable (Key) -> Observable<Value>
+  ) {
+    self.init(
+      partialFetch: { fetch($0).map { Fetched($0) } }, configuration: configuration, sourceOfTruth: sourceOfTruth,
+      keyOfAnswer: keyOfAnswer)
+  }
+
+  /// Makes a store whose server may give a part of what was asked, with errors that tell what is missing.
+  public init(
+    partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
+    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
+  ) {
+    self.configuration = configuration
+    storage = sourceOfTruth.map {
+      StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
+    }
+    fetch = partialFetch
+    self.keyOfAnswer = keyOfAnswer
+    state = Guarded(StoreState(configuration, storage: storage))
+  }
+
+  /// What the cache in memory has done so far.
+  public var statistics: CacheStatistics { state.withLock { $0.memory.statistics } }
+
+  /// Changes the state, then does what that asks for, under no lock.
+  func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {
+    var effects: [StoreState<Key, Value>.Effect] = []
+    var garbage: [Any] = []
+    let result = state.withLock { state in
+      defer {
+        swap(&effects, &state.effects)
+        swap(&garbage, &state.garbage)
+      }
+      return change(&state)
+    }
+    for effect in effects {
+      switch effect {
+      case .deliver(let channel): channel.drain(freshness: configuration.freshness, clock: configuration.clock)
+      case .start(let key, let fetch): start(key, fetch)
+      case .call(let action): action()
+      }
+    }
+    _ = garbage
+    return result
+  }
+
+  func makeKept(_ value: Value) -> Kept<Value> {
+    Kept(value, writtenAt: configuration.clock.now, cost: configuration.cost(value))
+  }
+
+  private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
+    let subscription = self.fetch(key).take(1).subscribe(
+      onNext: { self.succeed(key, fetch.id, $0) },
+      onError: { self.fail(key, fetch.id, $0) },
+      onCompleted: { self.fail(key, fetch.id, StoreError.noAnswer) })
+    fetch.subscription.insert(subscription)
+  }
+
+  private func succeed(_ key: Key, _ fetchID: UInt64, _ answer: Fetched<Value>) {
+    var kept = makeKept(answer.value)
+    kept.errors = answer.errors
+    let isCacheable = configuration.isCacheable(answer.value)
+    let target = keyOfAnswer(key, answer.value)
+    // A complete value on disk has precedence over a partial one.
+    if kept.isPartial {
+      perform { $0.acquire(target) }
+      _ = load(target)
+    }
+    perform { $0.succeed(key, fetchID: fetchID, answer: kept, isCacheable: isCacheable, target: target) }
+    if kept.isPartial { perform { $0.release(target) } }
+  }
+
+  private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
+    // After an answer this is the end of the stream that gave it.
+    guard perform({ $0.entries[key]?.fetch?.id == fetchID }) else { return }
+    let source = load(key)
+    perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: configuration.clock.now) }
+  }
+
+  /// Fetches what the source of truth has for a key that was acquired; says where the value is from now.
+  func load(_ key: Key) -> SnapshotSource {
+    guard let storage else { return .memory }
+    let unloaded = perform { state -> UInt64? in
+      state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
+    }
+    guard let version = unloaded else { return .memory }
+    var kept: Kept<Value>?
+    do {
+      let stored = try storage.pending(key) ?? storage.read(key)
+      kept = stored.map { Kept($0, cost: configuration.cost($0.value)) }
+    } catch {
+      storage.report(error)
+    }
+    let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
+    return isInstalled ? .disk : .memory
+  }
+}

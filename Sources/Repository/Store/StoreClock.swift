@@ -1,0 +1,24 @@
+public import Streams
+
+/// Tells a store the time: the system's wall clock, or that of a scheduler, which a test can move.
+public struct StoreClock: Sendable {
+  private let time: @Sendable () -> StoreTime
+
+  /// A clock by a closure, which any thread may call.
+  public init(_ time: @escaping @Sendable () -> StoreTime) {
+    self.time = time
+  }
+
+  /// The system's wall clock.
+  public static let system = StoreClock { StoreTime.now() }
+
+  /// The clock of a scheduler, which showed `start` when the scheduler's own time was zero.
+  public static func scheduler(
+    _ scheduler: some Scheduler, start: StoreTime = StoreTime(microseconds: 0)
+  ) -> StoreClock {
+    StoreClock { start + scheduler.now }
+  }
+
+  /// The time now.
+  public var now: StoreTime { time() }
+}

@@ -1,0 +1,33 @@
+import Streams
+
+/// A store for each account, so that one process can serve many, and never shows one the other's data.
+///
+/// What tells accounts apart, such as a user's id together with an endpoint, is the partition's name. Requests, values
+/// and records of two partitions never meet: each has a store of its own.
+public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let make: @Sendable (String) -> Store<Key, Value>
+  private let stores = Guarded<[String: Store<Key, Value>]>([:])
+
+  /// Makes a group, with a closure that makes the store of a partition, over the partition's own source of truth.
+  public init(_ make: @escaping @Sendable (_ partition: String) -> Store<Key, Value>) {
+    self.make = make
+  }
+
+  /// The store of a partition; the same one until it is signed out.
+  public subscript(partition: String) -> Store<Key, Value> {
+    if let store = stores.withLock({ $0[partition] }) { return store }
+    let store = make(partition)
+    return stores.withLock { stores in
+      if let first = stores[partition] { return first }
+      stores[partition] = store
+      return store
+    }
+  }
+
+  /// Ends the store of a partition, and removes all that it has kept; see ``Store/close()``.
+  public func signOut(_ partition: String) {
+    let store = self[partition]
+    store.close()
+    stores.withLock { if $0[partition] === store { $0[partition] = nil } }
+  }
+}

@@ -1,0 +1,177 @@
+import Streams
+
+extension StoreState {
+  /// What memory has for a key, and may show; `nil` where there is nothing.
+  func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
+    guard let kept = entries[key]?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
+    var state = keyState(key, source: .memory)
+    state.kept = kept
+    return state
+  }
+
+  /// The same as the answer to a read, where that needs nothing else.
+  mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
+    guard !isClosed, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
+      !needsNetwork(policy, kept: state.kept, now: now)
+    else { return nil }
+    _ = memory.read(key)
+    noteRead(key, now: now)
+    return state
+  }
+
+  /// Lets somebody watch a key that was acquired; gives the watcher's number.
+  mutating func watch(
+    _ key: Key, policy: FetchPolicy, source: SnapshotSource, observer: AnyObserver<Snapshot<Value>>, now: StoreTime
+  ) -> UInt64 {
+    let id = nextNumber()
+    let kept = current(key, now: now)
+    entries[key]?.watchers[id] = policy
+    if needsNetwork(policy, kept: kept, now: now) {
+      claim(key, id: id, keepsAnswer: policy.keepsAnswer)
+    }
+    if let entry = entries[key] {
+      let watcher = Watcher<Key, Value>(id: id, policy: policy, observer: observer)
+      entry.channel.enqueue(.greeting(watcher, keyState(key, source: source)))
+      // Before the request that was just begun: whoever watches sees that it is under way.
+      effects.insert(.deliver(entry.channel), at: 0)
+    }
+    return id
+  }
+
+  mutating func unwatch(_ key: Key, id: UInt64) {
+    guard let entry = entries[key] else { return }
+    entries[key]?.watchers[id] = nil
+    entry.channel.enqueue(.farewell(id))
+    effects.append(.deliver(entry.channel))
+    unclaim(key, id: id)
+    release(key)
+  }
+
+  /// Answers a read of a key that was acquired: now, or when its request ends. Gives the read's number.
+  mutating func read(
+    _ key: Key, source: SnapshotSource, waiter: Fetch<Key, Value>.Waiter, now: StoreTime
+  ) -> UInt64 {
+    let id = nextNumber()
+    let policy = waiter.policy
+    if isClosed {
+      effects.append(.call { waiter.answer(.failure(StoreError.closed)) })
+      return id
+    }
+    let kept = policy.cacheRead == .beforeNetworkFetch ? current(key, now: now) : nil
+    if needsNetwork(policy, kept: kept, now: now) {
+      claim(key, id: id, keepsAnswer: policy.keepsAnswer, waiter: waiter)
+    } else {
+      let state = keyState(key, source: source)
+      effects.append(.call { waiter.answer(.success(state)) })
+    }
+    return id
+  }
+
+  mutating func endRead(_ key: Key, id: UInt64) {
+    unclaim(key, id: id)
+    release(key)
+  }
+
+  private func needsNetwork(_ policy: FetchPolicy, kept: Kept<Value>?, now: StoreTime) -> Bool {
+    if isClosed { return false }
+    return switch policy.networkFetch {
+    case .never: false
+    case .always: true
+    case .onCacheMiss: kept.map { $0.isPartial || freshness.isStale($0, now: now) } ?? true
+    }
+  }
+
+  /// Joins the request under way, or begins one.
+  private mutating func claim(
+    _ key: Key, id: UInt64, keepsAnswer: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
+  ) {
+    guard let entry = entries[key] else { return }
+    var fetch = entry.fetch ?? Fetch(id: nextNumber())
+    fetch.claims.insert(id)
+    fetch.waiters[id] = waiter
+    fetch.keepsAnswer = fetch.keepsAnswer || keepsAnswer
+    entries[key]?.fetch = fetch
+    if entry.fetch == nil {
+      publish(key)
+      effects.append(.start(key, fetch))
+    }
+  }
+
+  private mutating func unclaim(_ key: Key, id: UInt64) {
+    guard let fetch = entries[key]?.fetch, fetch.claims.contains(id) else { return }
+    entries[key]?.fetch?.claims.remove(id)
+    garbage.append(entries[key]?.fetch?.waiters.removeValue(forKey: id) as Any)
+    if fetch.claims.count > 1 { return }
+    entries[key]?.fetch = nil
+    effects.append(.call { fetch.subscription.dispose() })
+    publish(key)
+  }
+
+  /// Takes the answer of a request; one that was cancelled, or whose store was closed, is dropped.
+  mutating func succeed(_ key: Key, fetchID: UInt64, answer: Kept<Value>, isCacheable: Bool, target: Key) {
+    guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
+    entries[key]?.fetch = nil
+    var answer = answer
+    answer.isInvalidated = fetch.wasInvalidated
+
+    var state = keyState(key, source: .network)
+    state.kept = answer
+    state.errors = []
+    let waiters = fetch.waiters.sorted { $0.key < $1.key }.map(\.value)
+    let answerAll: @Sendable ((any Error)?) -> Void = { [state] error in
+      for waiter in waiters { waiter.answer(error.map { .failure($0) } ?? .success(state)) }
+    }
+
+    // Who watches is told before the answer is given.
+    acquire(target)
+    let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
+    let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && mayStand
+    if isKept {
+      keep(answer, for: target)
+      publish(target, source: .network)
+    }
+    if !isKept || target != key {
+      setErrors(answer.errors, for: key)
+      entries[key]?.hasFailed = false
+      // What was overtaken by a write is old news, also where that was removed since.
+      publish(key, passing: fetch.isSuperseded ? nil : answer)
+    }
+    if isKept {
+      write(answer, for: target, completion: answerAll)
+    } else {
+      effects.append(.call { answerAll(nil) })
+    }
+    release(target)
+    if fetch.wasInvalidated { refetch(key) }
+  }
+
+  /// Takes the failure of a request. `source` says where what may stand in has come from.
+  mutating func fail(_ key: Key, fetchID: UInt64, error: any Error, source: SnapshotSource, now: StoreTime) {
+    guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
+    entries[key]?.fetch = nil
+    setErrors([error], for: key)
+    entries[key]?.hasFailed = true
+    let kept = current(key, now: now)
+    let state = keyState(key, source: source)
+    publish(key, source: source)
+    for (_, waiter) in fetch.waiters.sorted(by: { $0.key < $1.key }) {
+      let standsIn = waiter.policy.cacheRead != .never && kept.map { freshness.mayStandIn($0, now: now) } ?? false
+      effects.append(.call { waiter.answer(standsIn ? .success(state) : .failure(error)) })
+    }
+  }
+
+  private mutating func setErrors(_ errors: [any Error], for key: Key) {
+    entries[key]?.errors = errors
+    let number = nextNumber()
+    entries[key]?.failure = number
+  }
+
+  /// Asks anew for those who watch a key by a policy that asks the network; says whether there are any.
+  @discardableResult
+  mutating func refetch(_ key: Key) -> Bool {
+    guard let entry = entries[key], entry.fetch == nil, !isClosed else { return false }
+    let watchers = entry.watchers.filter { $0.value.networkFetch != .never && $0.value.keepsAnswer }
+    for (id, _) in watchers { claim(key, id: id, keepsAnswer: true) }
+    return !watchers.isEmpty
+  }
+}

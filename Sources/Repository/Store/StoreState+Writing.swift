@@ -1,0 +1,103 @@
+import Streams
+
+extension StoreState {
+  /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
+  mutating func save(_ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
+    if isClosed { return effects.append(.call { completion(StoreError.closed) }) }
+    acquire(key)
+    entries[key]?.fetch?.isSuperseded = true
+    keep(kept, for: key)
+    publish(key)
+    write(kept, for: key, completion: completion)
+    release(key)
+  }
+
+  /// Marks a value as out of date, and asks anew for those who watch it.
+  mutating func invalidate(_ key: Key) {
+    guard !isClosed else { return }
+    entries[key]?.fetch?.wasInvalidated = true
+    if var kept = entries[key]?.kept, !kept.isInvalidated {
+      kept.isInvalidated = true
+      entries[key]?.kept?.isInvalidated = true
+      memory.modify(key) { $0.isInvalidated = true }
+      write(kept, for: key)
+    }
+    if !refetch(key) { publish(key) }
+  }
+
+  mutating func remove(_ key: Key) {
+    guard !isClosed else { return }
+    forget(key)
+    publish(key)
+  }
+
+  /// Removes everything; requests under way go on.
+  mutating func removeAll() {
+    // What is there now may be another store's, which was opened after this one was closed.
+    guard !isClosed else { return }
+    garbage += memory.removeAll() as [Any]
+    store(.removeAll)
+    for key in Array(entries.keys) {
+      garbage.append(entries[key]?.kept as Any)
+      entries[key]?.kept = nil
+      let number = nextNumber()
+      entries[key]?.version = number
+      entries[key]?.isLoaded = true
+      publish(key)
+    }
+  }
+
+  /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
+  mutating func close() {
+    guard !isClosed else { return }
+    garbage.append(layers)
+    layers = []
+    for key in Array(entries.keys) {
+      guard let fetch = entries[key]?.fetch else { continue }
+      entries[key]?.fetch = nil
+      effects.append(.call { fetch.subscription.dispose() })
+      for (_, waiter) in fetch.waiters {
+        effects.append(.call { waiter.answer(.failure(StoreError.closed)) })
+      }
+    }
+    removeAll()
+    isClosed = true
+  }
+
+  mutating func add(_ layer: Layer<Key, Value>) {
+    guard !isClosed else { return }
+    layers.append(layer)
+    publishAll(of: layer)
+  }
+
+  /// Takes a layer away: what it had changed is shown as it is kept.
+  mutating func removeLayer(_ id: UInt64) {
+    guard let place = layers.firstIndex(where: { $0.id == id }) else { return }
+    let layer = layers.remove(at: place)
+    garbage.append(layer)
+    publishAll(of: layer)
+  }
+
+  /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
+  mutating func settle(
+    _ id: UInt64, kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+  ) {
+    markSettled(id, for: key)
+    save(kept, for: key, completion: completion)
+  }
+
+  /// The same for another key whose kept value the change was made in, unless that was written meanwhile.
+  mutating func settle(_ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64) -> Bool {
+    guard let entry = entries[key], entry.version == version else { return false }
+    settle(id, kept: changed, for: key) { _ in }
+    return true
+  }
+
+  private mutating func markSettled(_ id: UInt64, for key: Key) {
+    if let place = layers.firstIndex(where: { $0.id == id }) { layers[place].settled.insert(key) }
+  }
+
+  private mutating func publishAll(of layer: Layer<Key, Value>) {
+    for key in Array(entries.keys) where layer.concerns(key) { publish(key) }
+  }
+}

@@ -1,0 +1,172 @@
+import Streams
+
+/// What a store knows, apart from locks and files: methods change it, and note what is to be done about it.
+///
+/// Nothing of the user's runs in here but the `==` and `hash` of keys.
+struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
+  /// What is to be done once the lock is given back.
+  enum Effect {
+    case deliver(Channel<Key, Value>)
+    case start(Key, Fetch<Key, Value>)
+    case call(() -> Void)
+  }
+
+  /// A key that somebody uses: watches, reads, or asks for.
+  struct Entry {
+    let channel = Channel<Key, Value>()
+    var kept: Kept<Value>?
+    /// Whether the source of truth was asked, or need not be.
+    var isLoaded: Bool
+    /// The number of the latest write.
+    var version: UInt64
+    var fetch: Fetch<Key, Value>?
+    /// What is wrong with the latest request, and the number of that.
+    var errors: [any Error] = []
+    var failure: UInt64 = 0
+    /// Whether the latest request gave no answer at all.
+    var hasFailed = false
+    var watchers: [UInt64: FetchPolicy] = [:]
+    var uses = 0
+  }
+
+  let freshness: Freshness
+  let storage: StorageQueue<Key, Value>?
+  var entries: [Key: Entry] = [:]
+  var memory: LRUCache<Key, Kept<Value>>
+  var layers: [Layer<Key, Value>] = []
+  var isClosed = false
+  var effects: [Effect] = []
+  /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
+  var garbage: [Any] = []
+  private var lastNumber: UInt64 = 0
+
+  init<V>(_ configuration: StoreConfiguration<V>, storage: StorageQueue<Key, Value>?) {
+    freshness = configuration.freshness
+    memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
+    self.storage = storage
+  }
+
+  /// Numbers grow through the whole store, so that a greater one is always later.
+  mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  /// Holds on to a key, and to what memory has for it, until it is released; a read counts as a use of the cache.
+  mutating func acquire(_ key: Key, forReading: Bool = false) {
+    let kept = forReading ? memory.read(key) : memory.peek(key)
+    if entries[key] == nil {
+      entries[key] = Entry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
+    }
+    entries[key]?.uses += 1
+  }
+
+  mutating func release(_ key: Key) {
+    guard var entry = entries[key] else { return }
+    entry.uses -= 1
+    if entry.uses > 0 {
+      entries[key] = entry
+    } else {
+      garbage.append(entries.removeValue(forKey: key) as Any)
+    }
+  }
+
+  /// What is kept for a key that was acquired, now counted as read; what has expired goes.
+  mutating func current(_ key: Key, now: StoreTime) -> Kept<Value>? {
+    guard let kept = entries[key]?.kept else { return nil }
+    if freshness.isExpired(kept, now: now) {
+      forget(key)
+      return nil
+    }
+    noteRead(key, now: now)
+    return kept
+  }
+
+  mutating func noteRead(_ key: Key, now: StoreTime) {
+    guard freshness.expireAfterAccess != nil else { return }
+    entries[key]?.kept?.readAt = now
+    memory.modify(key) { $0.readAt = now }
+  }
+
+  /// Puts a value in the place of the one before.
+  mutating func keep(_ kept: Kept<Value>, for key: Key) {
+    let number = nextNumber()
+    entries[key]?.version = number
+    entries[key]?.isLoaded = true
+    entries[key]?.errors = []
+    entries[key]?.hasFailed = false
+    install(kept, for: key)
+  }
+
+  /// Puts in what the source of truth has, unless something was written since it was asked.
+  mutating func install(loaded kept: Kept<Value>?, for key: Key, version: UInt64) -> Bool {
+    guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isClosed else { return false }
+    entries[key]?.isLoaded = true
+    if let kept { install(kept, for: key) }
+    return kept != nil
+  }
+
+  private mutating func install(_ kept: Kept<Value>, for key: Key) {
+    garbage.append(entries[key]?.kept as Any)
+    garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
+    entries[key]?.kept = kept
+  }
+
+  /// Removes a value everywhere.
+  mutating func forget(_ key: Key) {
+    garbage.append(memory.remove(key) as Any)
+    if let entry = entries[key] {
+      garbage.append(entry.kept as Any)
+      entries[key]?.kept = nil
+      let number = nextNumber()
+      entries[key]?.version = number
+      entries[key]?.isLoaded = true
+    }
+    store(.remove(key))
+  }
+
+  /// Puts work in for the source of truth; the completion runs under no lock, and waits for that where it is written
+  /// through. What removes everything is done at once in any case.
+  mutating func store(
+    _ work: StorageQueue<Key, Value>.Work, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+  ) {
+    guard let storage else { return effects.append(.call { completion(nil) }) }
+    if case .removeAll = work {
+      garbage.append(storage.enqueue(work, completion: completion))
+      effects.append(.call { storage.work() })
+    } else if storage.writesBehind {
+      garbage.append(storage.enqueue(work) { _ in })
+      effects.append(.call { storage.workLater() })
+      effects.append(.call { completion(nil) })
+    } else {
+      garbage.append(storage.enqueue(work, completion: completion))
+      effects.append(.call { storage.work() })
+    }
+  }
+
+  /// Puts a value in for the source of truth, unless it is partial.
+  mutating func write(
+    _ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+  ) {
+    if kept.isPartial { return effects.append(.call { completion(nil) }) }
+    store(.write(kept.stored, key), completion: completion)
+  }
+
+  func keyState(
+    _ key: Key, source: SnapshotSource, passing: Kept<Value>? = nil
+  ) -> KeyState<Key, Value> {
+    let entry = entries[key]
+    let layers = layers.isEmpty ? [] : layers.filter { $0.concerns(key) }
+    return KeyState(
+      key: key, kept: entry?.kept, passing: passing, layers: layers, source: source,
+      errors: entry?.errors ?? [], isFetching: entry?.fetch != nil, version: entry?.version ?? 0,
+      failure: entry?.failure ?? 0, hasFailed: entry?.hasFailed ?? false)
+  }
+
+  /// Tells all who watch a key.
+  mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: Kept<Value>? = nil) {
+    guard let entry = entries[key], !entry.watchers.isEmpty else { return }
+    entry.channel.enqueue(.state(keyState(key, source: source, passing: passing)))
+    effects.append(.deliver(entry.channel))
+  }
+}

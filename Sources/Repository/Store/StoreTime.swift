@@ -1,0 +1,34 @@
+internal import Foundation
+
+/// A point in time, in microseconds since 1970: what records are dated with, so that other processes can read it.
+public struct StoreTime: Hashable, Comparable, Sendable, Codable {
+  /// Microseconds since 1970-01-01, 00:00 UTC.
+  public let microseconds: Int64
+
+  /// Makes a time from microseconds since 1970.
+  public init(microseconds: Int64) {
+    self.microseconds = microseconds
+  }
+
+  /// The system's wall clock.
+  public static func now() -> StoreTime {
+    var time = timespec()
+    clock_gettime(CLOCK_REALTIME, &time)
+    return StoreTime(microseconds: Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000)
+  }
+
+  /// Whether a time is earlier than another.
+  public static func < (left: StoreTime, right: StoreTime) -> Bool { left.microseconds < right.microseconds }
+
+  /// The time between two, as far as it can be told in microseconds.
+  public static func - (left: StoreTime, right: StoreTime) -> Duration {
+    let (difference, overflow) = left.microseconds.subtractingReportingOverflow(right.microseconds)
+    return .microseconds(overflow ? (left > right ? Int64.max : .min) : difference)
+  }
+
+  /// The time some duration later.
+  public static func + (left: StoreTime, right: Duration) -> StoreTime {
+    let (seconds, attoseconds) = right.components
+    return StoreTime(microseconds: left.microseconds &+ seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)
+  }
+}

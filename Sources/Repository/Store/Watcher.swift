@@ -1,0 +1,69 @@
+import Streams
+
+/// One who watches a key, and what may be shown to it.
+///
+/// `@unchecked Sendable`: the variables are touched by the channel alone, which delivers one at a time.
+final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
+  let id: UInt64
+  let policy: FetchPolicy
+  private let observer: AnyObserver<Snapshot<Value>>
+  /// What was written up to this number is not shown: the policy asks for the network's answer.
+  private var hiddenThrough: UInt64?
+  /// An answer that was not kept, shown until something is written.
+  private var passing: (answer: Kept<Value>, version: UInt64)?
+  private var last: Sign?
+
+  /// What makes one snapshot differ from the next.
+  private struct Sign: Equatable {
+    let stamp: SnapshotStamp
+    let isFetching: Bool
+    let failure: UInt64
+    let isStale: Bool
+    let isPassing: Bool
+  }
+
+  init(id: UInt64, policy: FetchPolicy, observer: AnyObserver<Snapshot<Value>>) {
+    self.id = id
+    self.policy = policy
+    self.observer = observer
+  }
+
+  /// The first state.
+  func greet(
+    _ state: KeyState<Key, Value>, _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
+  ) {
+    if policy.cacheRead != .beforeNetworkFetch { hiddenThrough = state.version }
+    receive(state, rendered, freshness: freshness, now: now)
+  }
+
+  func receive(
+    _ state: KeyState<Key, Value>, _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
+  ) {
+    if let hidden = hiddenThrough, state.version > hidden || standsIn(state, freshness: freshness, now: now) {
+      hiddenThrough = nil
+    }
+    if let answer = state.passing {
+      passing = (answer, state.version)
+    } else if passing?.version != state.version {
+      passing = nil
+    }
+    let showsKept = hiddenThrough == nil && rendered.value != nil
+    var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
+    if !showsKept, let passing {
+      snapshot.value = passing.answer.value
+      snapshot.source = .network
+      snapshot.age = max(.zero, now - passing.answer.writtenAt)
+    }
+    let sign = Sign(
+      stamp: snapshot.stamp, isFetching: snapshot.isFetching, failure: state.failure, isStale: snapshot.isStale,
+      isPassing: !showsKept && passing != nil)
+    guard sign != last else { return }
+    last = sign
+    observer.onNext(snapshot)
+  }
+
+  private func standsIn(_ state: KeyState<Key, Value>, freshness: Freshness, now: StoreTime) -> Bool {
+    guard policy.cacheRead == .onNetworkFailure, !state.isFetching, state.hasFailed else { return false }
+    return state.kept.map { freshness.mayStandIn($0, now: now) } ?? true
+  }
+}

@@ -1,0 +1,63 @@
+import Repository
+
+extension StoreConformance {
+  /// Keys that a careless source of truth mixes up, or takes for paths or parts of a query.
+  static let hostileKeys =
+    [
+      "", " ", "k", "K", "k ", " k", ".", "..", "../k", "../../../../etc/passwd", "/k", "a/b", "a\\b", "\0", "k\0",
+      "k\0k",
+      "*", "%", "_", "'; DROP TABLE records; --", "\"", "\n", "\r\n", "é", "王", "🌅", "\u{202E}k", "null", "0", "-1",
+      "1e3", "true", "lock", "temporary-1", ".r1",
+    ] + [300, 301, 5_000].map { String(repeating: "k", count: $0) }
+
+  static let keyChecks: [(name: String, run: Check)] = [
+    (
+      "every key has a value of its own",
+      { conformance, subject, failures in
+        for key in hostileKeys { try subject.write(stored("value of \(key)"), for: key) }
+        for subject in [subject, try conformance.reopened()] {
+          for key in hostileKeys {
+            failures.expect(
+              try subject.read(key), is: stored("value of \(key)"), "the value of \(key.prefix(40).debugDescription)")
+          }
+          failures.expect(Set(try subject.keys()) == Set(hostileKeys), "the keys are not those that were written")
+        }
+        for key in hostileKeys { try subject.remove(key) }
+        failures.expect(try subject.keys(), is: [], "the keys when all were removed")
+      }
+    )
+  ]
+
+  static let partitionChecks: [(name: String, run: Check)] = [
+    (
+      "partitions have nothing in common",
+      { conformance, first, failures in
+        let second = try conformance.reopened("b")
+        try first.write(stored("first"), for: "k")
+        failures.expect(try second.read("k"), is: nil, "the key in the other partition")
+        failures.expect(try second.keys(), is: [], "the keys of the other partition")
+        try second.write(stored("second"), for: "k")
+        failures.expect(try first.read("k"), is: stored("first"), "the value of the first")
+        try first.removeAll()
+        failures.expect(try second.read("k"), is: stored("second"), "the second's value when the first was emptied")
+        failures.expect(try conformance.reopened("b").read("k"), is: stored("second"), "the same, opened anew")
+      }
+    ),
+    (
+      "a partition and a key are not read as another partition and another key",
+      { conformance, _, failures in
+        let names = ["a", "ab", "a\0b", "a/b", ""]
+        for name in names { try conformance.reopened(name).removeAll() }
+        try conformance.reopened("a").write(stored("v"), for: "bc")
+        for name in names.dropFirst() {
+          for key in ["c", "bc", "\0bc", ""] {
+            failures.expect(
+              try conformance.reopened(name).read(key), is: nil,
+              "\(key.debugDescription) in \(name.debugDescription)")
+          }
+        }
+        for name in names { try conformance.reopened(name).removeAll() }
+      }
+    ),
+  ]
+}

@@ -1,0 +1,80 @@
+import Repository
+
+extension StoreConformance {
+  static let writingChecks: [(name: String, run: Check)] = [
+    (
+      "a key without a value is a miss",
+      { _, subject, failures in
+        failures.expect(try subject.read("k"), is: nil, "an unknown key")
+        failures.expect(try subject.keys(), is: [], "the keys of an empty source")
+        try subject.remove("k")
+      }
+    ),
+    (
+      "what is written is read, with its time and mark",
+      { _, subject, failures in
+        for value in [stored("v"), stored("", at: 0), stored("marked", at: -5, isInvalidated: true)] {
+          try subject.write(value, for: "k")
+          failures.expect(try subject.read("k"), is: value, "what was written")
+        }
+      }
+    ),
+    (
+      "the next write takes the place of the one before",
+      { conformance, subject, failures in
+        for index in 0..<20 { try subject.write(stored("\(index)"), for: "k") }
+        failures.expect(try subject.read("k"), is: stored("19"), "the value")
+        failures.expect(try subject.keys(), is: ["k"], "the keys")
+        failures.expect(try conformance.reopened().read("k"), is: stored("19"), "the value after opening anew")
+      }
+    ),
+    (
+      "what is written is there after opening anew",
+      { conformance, subject, failures in
+        try subject.write(stored("v", isInvalidated: true), for: "k")
+        let next = try conformance.reopened()
+        failures.expect(try next.read("k"), is: stored("v", isInvalidated: true), "the value")
+        failures.expect(try next.keys(), is: ["k"], "the keys")
+      }
+    ),
+    (
+      "what is removed is gone, also after opening anew",
+      { conformance, subject, failures in
+        try subject.write(stored("1"), for: "k")
+        try subject.write(stored("2"), for: "other")
+        try subject.remove("k")
+        for subject in [subject, try conformance.reopened()] {
+          failures.expect(try subject.read("k"), is: nil, "the removed value")
+          failures.expect(try subject.read("other"), is: stored("2"), "the other value")
+          failures.expect(try subject.keys(), is: ["other"], "the keys")
+        }
+      }
+    ),
+    (
+      "after removing all, nothing is left",
+      { conformance, subject, failures in
+        for index in 0..<50 { try subject.write(stored("\(index)"), for: "\(index)") }
+        try subject.removeAll()
+        for subject in [subject, try conformance.reopened()] {
+          failures.expect(try subject.keys(), is: [], "the keys")
+          failures.expect(try subject.read("7"), is: nil, "a value")
+        }
+        try subject.write(stored("again"), for: "7")
+        failures.expect(try subject.read("7"), is: stored("again"), "a value written afterwards")
+      }
+    ),
+    (
+      "any text is a value, and a large one too",
+      { conformance, subject, failures in
+        let large = String(repeating: "0123456789abcdef", count: 32_768)
+        let values = ["\0", "\u{FEFF}王小明 🌅 e\u{301} \u{2028}\"\\\n", large]
+        for (index, value) in values.enumerated() { try subject.write(stored(value), for: "\(index)") }
+        for subject in [subject, try conformance.reopened()] {
+          for (index, value) in values.enumerated() {
+            failures.expect(try subject.read("\(index)")?.value == value, "value \(index) is not as it was written")
+          }
+        }
+      }
+    ),
+  ]
+}

@@ -1,0 +1,60 @@
+/// Brings what a stream's source has to say to the task that awaits the stream's value, so that it is said there.
+///
+/// A source that would need a thread to speak on asks for `current` when it is subscribed to: where a task awaits, that
+/// task can do the work, and has to be woken anyway. Jobs run one at a time, in the order in which they came.
+///
+/// The task may be busy, or go before it comes to a job: a job that was not begun in good time is the source's again, to
+/// be run elsewhere.
+package final class TaskMailbox: Sendable {
+  /// The mailbox of the task that is subscribing on this thread; `nil` where none awaits.
+  @TaskLocal package static var current: TaskMailbox?
+
+  package typealias Job = @Sendable () -> Void
+
+  private struct State {
+    var jobs = Fifo<Job>()
+    var waiter: UnsafeContinuation<Job?, Never>?
+    var isClosed = false
+  }
+
+  private let state = Guarded(State())
+
+  package init() {}
+
+  /// Hands a job to the task; false where it awaits no longer.
+  package func submit(_ job: @escaping Job) -> Bool {
+    let (isOpen, waiter) = state.withLock { state in
+      let waiter = exchange(&state.waiter, with: nil)
+      if waiter == nil, !state.isClosed { state.jobs.append(job) }
+      return (!state.isClosed, waiter)
+    }
+    waiter?.resume(returning: job)
+    return isOpen
+  }
+
+  /// Ends the wait.
+  package func close() {
+    let waiter = state.withLock { state in
+      state.isClosed = true
+      return exchange(&state.waiter, with: nil)
+    }
+    waiter?.resume(returning: nil)
+  }
+
+  /// Runs the jobs that come until the mailbox is closed.
+  package func run() async {
+    while let job = await next() { job() }
+  }
+
+  private func next() async -> Job? {
+    await withUnsafeContinuation { continuation in
+      let (job, isWaiting) = state.withLock { state -> (Job?, Bool) in
+        if state.isClosed { return (nil, false) }
+        if let job = state.jobs.popFirst() { return (job, false) }
+        state.waiter = continuation
+        return (nil, true)
+      }
+      if !isWaiting { continuation.resume(returning: job) }
+    }
+  }
+}

@@ -1,0 +1,31 @@
+import HTTP
+import Networking
+
+extension Arguments {
+  /// A client that sends to an endpoint as the arguments say.
+  func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
+    var client = try APIClient(
+      baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .platform(name: "moments"),
+      allowsCleartext: allowsCleartext)
+    let given = GivenHeadersMiddleware(fields: headers)
+    var logging: [any HTTPMiddleware] = []
+    if isVerbose {
+      let log: @Sendable (String) -> Void = { Output.standardError.say($0.harmless()) }
+      logging = [LoggingMiddleware(detail: .headers, log: log)]
+      client.observer = AttemptLog(log: log)
+    }
+    if let timeout {
+      // The other deadlines must not come before the one that was asked for.
+      client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
+    }
+    var tokens: RefreshedTokens?
+    if let refreshToken {
+      client.middlewares = [given] + logging
+      tokens = RefreshedTokens(token, refreshToken: refreshToken, client: client)
+    } else if let token {
+      try client.defaultHeaders.set("Authorization", to: token.authorization)
+    }
+    client.middlewares = [given] + .standard(tokens: tokens, retries: retries) + logging
+    return client
+  }
+}

@@ -1,0 +1,69 @@
+import HTTP
+import Models
+import Repository
+import Streams
+
+extension MomentsCommand {
+  /// What the account's cache holds.
+  private struct CacheReport: Encodable {
+    let timelines: Int
+    let bytes: Int
+  }
+
+  /// What a flush has come to.
+  private struct FlushReport: Encodable {
+    let sent: Int
+    let refused: Int
+    let waiting: Int
+  }
+
+  func showCacheStatistics() throws {
+    guard let statistics = try service().cache?.statistics else { return }
+    try show(CacheReport(timelines: statistics.count, bytes: statistics.bytes)) { _ in
+      "\(counted(statistics.count, "timeline")), \(counted(statistics.bytes, "byte"))\n"
+    }
+  }
+
+  func clearCache() throws {
+    try service().cache?.removeAll()
+  }
+
+  func listOutbox() throws {
+    let entries = try service().outbox?.entries() ?? []
+    try show(["entries": entries]) { _ in
+      entries.isEmpty ? "nothing is queued\n" : entries.map { Self.line(for: $0) + "\n" }.joined()
+    }
+  }
+
+  /// Sends what is queued; fails with the reason where something still is.
+  func flushOutbox() async throws {
+    guard let outbox = try service().outbox else { return }
+    let report = try await answer(outbox.flush())
+    let waiting = try outbox.entries().filter { $0.refusal == nil }.count
+    let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
+    try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
+    if let error = report.error { throw error }
+  }
+
+  private static func line(for entry: OutboxEntry<MomentLike>) -> String {
+    let age = Age.words(StoreTime.now() - entry.addedAt)
+    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age)"
+    return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
+  }
+
+  /// What is told of an outbox while the command does something else.
+  static func line(for change: OutboxChange<MomentLike, MomentsDetails>, since start: StoreTime) -> String? {
+    switch change {
+    case .sent(let entry, _) where entry.addedAt < start:
+      "moments: '\(entry.mutation.words)' was queued \(Age.words(start - entry.addedAt)), and is sent now."
+    case .refused(let entry, let error):
+      "\(ErrorLine(error)) '\(entry.mutation.words)' was queued \(Age.words(start - entry.addedAt)), and is set aside."
+    case .added, .sent, .withdrawn: nil
+    }
+  }
+}
+
+extension MomentLike {
+  /// The like as the command line gives it.
+  var words: String { "\(isLiked ? "like" : "unlike") \(momentID) --user \(userID)" }
+}

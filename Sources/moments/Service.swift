@@ -1,0 +1,94 @@
+import Foundation
+import HTTP
+import Models
+import Networking
+import Repository
+import Streams
+
+/// What a run talks to: a server or the embedded backend, and what is kept on disk for its account.
+struct Service {
+  let repo: MomentsRepo
+
+  /// Both are there where the command line names a folder.
+  let cache: DiskCache<MomentsKey, MomentsDetails>?
+  let outbox: Outbox<MomentLike, MomentsDetails>?
+
+  /// Opens what the arguments name. What goes wrong with the cache later is told in lines of text, and hinders nothing.
+  init(_ arguments: Arguments, now: Int64, say: @escaping @Sendable (String) -> Void) throws {
+    // Tokens rotate, so the account is the user at the endpoint; no URL has a space in it.
+    let account = "\(arguments.endpoint?.url.absoluteString ?? "embedded") \(arguments.userID)"
+    let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
+    let sessions: any GetMomentsByUserIDSessionType & UpdateMomentLikeSessionType
+    if let endpoint = arguments.endpoint {
+      sessions = ServerSessions(client: try arguments.client(for: endpoint), withLikes: withLikes)
+    } else {
+      sessions = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
+    }
+    guard let folder = arguments.cacheFolder else {
+      (cache, outbox) = (nil, nil)
+      repo = MomentsRepo(
+        getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+      return
+    }
+    let cache = try DiskCache<MomentsKey, MomentsDetails>(
+      folder: folder.appendingPathComponent("timelines"), partition: account)
+    let outbox = try Outbox(folder: folder.appendingPathComponent("outbox"), scope: account, session: sessions)
+    var configuration = StoreConfiguration<MomentsDetails>()
+    configuration.writing = .behind
+    configuration.onStorageError = { say("\(ErrorLine($0))") }
+    repo = MomentsRepo(
+      configuration: configuration, sourceOfTruth: cache,
+      getMomentsByUserIDSession: FlushingSession(base: sessions, outbox: outbox), updateMomentLikeSession: sessions,
+      outbox: outbox, withLikes: withLikes)
+    (self.cache, self.outbox) = (cache, outbox)
+  }
+}
+
+/// The sessions of a GraphQL server.
+private struct ServerSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
+  private let get: GetMomentsByUserIDSession
+  private let update: UpdateMomentLikeSession
+
+  init(client: APIClient, withLikes: @escaping @Sendable () -> Bool) {
+    get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
+    update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
+  }
+
+  func getMoments(userID: String) -> Observable<MomentsDetails> { get.getMoments(userID: userID) }
+
+  func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
+    get.getMomentsResponse(userID: userID)
+  }
+
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID)
+  }
+
+  func updateLike(
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
+  ) -> Observable<MomentsDetails> {
+    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID, idempotencyKey: idempotencyKey)
+  }
+}
+
+/// Sends what is queued before it asks for a timeline, which then has it.
+private struct FlushingSession: GetMomentsByUserIDSessionType {
+  let base: any GetMomentsByUserIDSessionType
+  let outbox: Outbox<MomentLike, MomentsDetails>
+
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
+    flushed { base.getMoments(userID: userID) }
+  }
+
+  func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
+    flushed { base.getMomentsResponse(userID: userID) }
+  }
+
+  private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
+    outbox.flush().flatMap { report in
+      // Where nobody can be reached, one attempt is enough to know.
+      if let error = report.error as? RequestError, error.kind == .cannotConnect { throw error }
+      return answer()
+    }
+  }
+}

@@ -1,0 +1,68 @@
+import Foundation
+import Streams
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+/// On which threads observers are called, and that none of them holds up another.
+@Suite struct SocketTransportDeliveryTests {
+  @Test func `an answer that a task awaits is read on that task`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let isInside = try await Marker.$isSet.withValue(true) {
+      try await SocketTransport().send(.to(server)).map { _ in Marker.isSet }.value
+    }
+    #expect(isInside)
+  }
+
+  @Test func `a closure that blocks for another answer gets it`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    let (outer, inner) = (try HTTPRequest.to(server, "outer"), try HTTPRequest.to(server, "inner"))
+    let status = try await transport.send(outer).collect(upTo: 9).map { _ in
+      let isOver = DispatchSemaphore(value: 0)
+      let status = Atomic<Int>(0)
+      _ = transport.send(inner).collect(upTo: 9).subscribe(
+        onNext: { status.store($0.head.status, ordering: .relaxed) }, onDisposed: { isOver.signal() })
+      isOver.wait()
+      return status.load(ordering: .relaxed)
+    }.value
+    #expect(status == 200)
+  }
+
+  @Test func `observers that block hold up nobody else`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    let (gate, blocked) = (DispatchSemaphore(value: 0), DispatchGroup())
+    for _ in 0..<4 {
+      blocked.enter()
+      _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(
+        onNext: { _ in gate.wait() }, onDisposed: { blocked.leave() })
+    }
+    let isOver = Latch()
+    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
+    try await isOver.wait(for: "the answer behind those that block", within: .seconds(10))
+    for _ in 0..<4 { gate.signal() }
+    await withCheckedContinuation { continuation in blocked.notify(queue: .global()) { continuation.resume() } }
+  }
+
+  @Test func `a task that was cancelled leaves its answer to nobody, and the next one gets its own`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = SocketTransport()
+    for round in 0..<200 {
+      let request = try HTTPRequest.to(server)
+      let task = Task { try await transport.response(to: request).head.status }
+      if round.isMultiple(of: 3) { await Task.yield() }
+      if round.isMultiple(of: 2) { task.cancel() }
+      switch await task.result {
+      case .success(let status): #expect(status == 200)
+      case .failure(let error): #expect(error is CancellationError && round.isMultiple(of: 2))
+      }
+    }
+  }
+}
+
+private enum Marker {
+  @TaskLocal static var isSet = false
+}

@@ -1,0 +1,110 @@
+import TestSupport
+import Testing
+
+@Suite("the command's cache")
+struct CacheCommandTests {
+  @Test func `without a network networkFirst shows the cached timeline, says so, and ends with 0`() async throws {
+    let account = try await Account.offline()
+    let online = try await account.online { _ in try await account.run("timeline") }
+    online.expectSuccess()
+    for arguments in [["timeline"], ["timeline", "--policy", "networkFirst", "--retries", "0"]] {
+      let offline = try await Moments.run(arguments + account.options)
+      #expect(offline.ending == .exited(0))
+      #expect(offline.output == online.output)
+      let lines = offline.errorText.split(separator: "\n")
+      #expect(lines.count == 1)
+      #expect(offline.errorText.hasPrefix("moments: cannot connect: "))
+      #expect(offline.errorText.contains("This is the timeline as it was kept just now."))
+    }
+    try await account.run("--policy", "networkOnly").expectFailure(69, "cannot connect")
+  }
+
+  @Test func `without a network and without a cached timeline it ends as without a cache`() async throws {
+    let account = try await Account.offline()
+    try await account.run("timeline").expectFailure(69, "cannot connect")
+    try await account.run("timeline", "--policy", "cacheOnly").expectFailure(65, "not cached")
+    try await Moments.run(["--policy", "cacheOnly"]).expectFailure(65, "not cached")
+  }
+
+  @Test func `each policy asks whom it says, and --verbose tells where the answer comes from`() async throws {
+    let account = try await Account.offline()
+    try await account.online { server in
+      for (policy, requests, origin) in [
+        ("noCache", 1, "from the server, just now"), ("cacheFirst", 1, "from the server, just now"),
+        ("cacheFirst", 0, "from the cache, just now"), ("cacheOnly", 0, "from the cache, just now"),
+        ("networkFirst", 1, "from the server, just now"), ("networkOnly", 1, "from the server, just now"),
+        ("cacheAndNetwork", 1, "from the server, just now"),
+      ] {
+        try await server.reset()
+        let result = try await account.run("--verbose", "--policy", policy)
+        #expect(result.exitCode == 0)
+        #expect(result.errorText.contains("\ntimeline: \(origin)\n") || result.errorText == "timeline: \(origin)\n")
+        #expect(try await server.stats().operations["getMomentsDetailsByUserID"] ?? 0 == requests, "\(policy)")
+      }
+    }
+  }
+
+  @Test func `users, endpoints, and timelines with likes or without never share an entry`() async throws {
+    let account = try await Account.offline()
+    try await account.online { server in
+      try await account.run("--user", "1").expectSuccess()
+      let elsewhere = ["--endpoint", "http://localhost:\(server.port)/graphql"] + account.options.suffix(2)
+      for arguments in [
+        account.options, account.options + ["--user", "1", "--no-likes"], elsewhere + ["--user", "1"],
+      ] {
+        try await Moments.run(arguments + ["--policy", "cacheOnly"]).expectFailure(65, "not cached")
+      }
+      try await account.run("--user", "1", "--policy", "cacheOnly").expectSuccess()
+    }
+  }
+
+  @Test func `its size is told, and it is cleared, for one account alone`() async throws {
+    let account = try await Account.offline()
+    #expect(try await account.run("cache", "stats").outputText == "0 timelines, 0 bytes\n")
+    try await account.online { _ in
+      for user in ["0", "1"] { try await account.run("--user", user).expectSuccess() }
+      try await account.run("--no-likes").expectSuccess()
+    }
+    let statistics = try await account.run("cache", "stats")
+    statistics.expectSuccess()
+    #expect(statistics.outputText.wholeMatch(of: /2 timelines, \d{5} bytes\n/) != nil)
+    let json = try await account.run("cache", "stats", "--json", "--user=1")
+    #expect(json.outputText.wholeMatch(of: /\{"bytes":\d{4},"timelines":1\}\n/) != nil)
+    let cleared = try await account.run("cache", "clear")
+    cleared.expectSuccess()
+    #expect(cleared.outputText == "")
+    #expect(try await account.run("cache", "stats").outputText == "0 timelines, 0 bytes\n")
+    try await account.run("--policy", "cacheOnly", "--user", "1").expectSuccess()
+  }
+
+  @Test func `what the server refuses, and answers in part, is not cached`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in
+      try await account.run("--user", "404").expectFailure(65, "GraphQL")
+      try await account.run("--user", "404", "--policy", "cacheOnly").expectFailure(65, "not cached")
+    }
+  }
+
+  @Test func `a folder that cannot be used ends with 74`() async throws {
+    try await Moments.run(["--cache-dir", "/dev/null/cache"]).expectFailure(74, "cannot write")
+  }
+
+  @Test func `S3: no token stands in the folder`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in
+      let environment = ["MOMENTS_TOKEN": "canary-token-1234", "MOMENTS_REFRESH_TOKEN": "canary-refresh-5678"]
+      try await account.run("timeline", environment: environment).expectSuccess()
+    }
+    _ = try await account.run("like", "m0-1", environment: ["MOMENTS_TOKEN": "canary-token-1234"])
+    let kept = try account.everythingKept()
+    #expect(kept.contains("m0-1") && !kept.contains("canary"))
+  }
+
+  @Test func `the embedded backend has a cache, too`() async throws {
+    let account = try await Account.offline()
+    let folder = account.options.suffix(2)
+    try await Moments.run(["like", "m0-1"] + folder).expectSuccess()
+    try await Moments.run(["--policy", "cacheOnly"] + folder).expectSuccess()
+    try await Moments.run(["outbox", "flush"] + folder).expectSuccess()
+  }
+}

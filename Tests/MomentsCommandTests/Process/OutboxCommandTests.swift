@@ -1,0 +1,142 @@
+import Foundation
+import TestSupport
+import Testing
+
+@Suite("the command's outbox")
+struct OutboxCommandTests {
+  @Test func `a like without a server is queued, says so, is shown, and ends with 0`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in try await account.run("timeline").expectSuccess() }
+    let like = try await account.run("like", "m0-1")
+    #expect(like.ending == .exited(0) && like.outputText == "")
+    #expect(like.errorText.hasPrefix("moments: cannot connect: "))
+    #expect(like.errorText.hasSuffix(" 'like m0-1 --user 0' is queued, and will be sent when there is a server.\n"))
+    let list = try await account.run("outbox", "list")
+    list.expectSuccess()
+    #expect(list.outputText == "waiting  like m0-1 --user 0, just now\n")
+    #expect(try await account.run("outbox", "list", "--user", "1").outputText == "nothing is queued\n")
+    let offline = try await account.run("timeline", "--json")
+    #expect(try offline.exitCode == 0 && account.isLiked("m0-1", in: offline) == true)
+    let cached = try await account.run("timeline", "--verbose", "--policy", "cacheOnly")
+    #expect(cached.errorText == "timeline: just now, and over it what is queued\n")
+  }
+
+  @Test func `likes without a server survive kill -9, and are delivered once when it is back`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in try await account.run("timeline").expectSuccess() }
+    let queued = try await account.run("like", "m0-1")
+    #expect(queued.exitCode == 0)
+    for number in 2..<6 {
+      let like = try account.start("like", "m0-\(number)", "--verbose", "--retries", "10")
+      try await like.waitForErrors(containing: "attempt 1: cannot connect")
+      like.send(SIGKILL)
+      #expect(try await like.waitForEnd().ending == .signalled(SIGKILL))
+    }
+    let list = try await account.run("outbox", "list").outputText.split(separator: "\n")
+    #expect(list.map { $0.prefix(18) } == (1..<6).map { "waiting  like m0-\($0)"[...].prefix(18) })
+    try await account.online { server in
+      let timeline = try await account.run("timeline", "--json")
+      #expect(timeline.exitCode == 0)
+      #expect(timeline.errorText.split(separator: "\n").count == 5)
+      #expect(timeline.errorText.hasPrefix("moments: 'like m0-1 --user 0' was queued just now, and is sent now.\n"))
+      #expect(try await server.stats().operations["updateMomentLike"] == 5)
+      for number in 1..<6 { #expect(try account.isLiked("m0-\(number)", in: timeline) == true) }
+      let next = try await account.run("timeline", "--json")
+      next.expectSuccess()
+      #expect(next.output == timeline.output)
+      #expect(try await server.stats().operations["updateMomentLike"] == 5)
+      #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
+    }
+  }
+
+  @Test func `flush sends what is queued, or fails with the reason`() async throws {
+    let account = try await Account.offline()
+    for _ in 0..<2 { _ = try await account.run("like", "m1-1", "--user", "3") }
+    let failed = try await account.run("outbox", "flush", "--user", "3")
+    #expect(failed.ending == .exited(69) && failed.outputText == "0 sent, 0 refused, 2 waiting\n")
+    #expect(failed.errorText.hasPrefix("moments: cannot connect: "))
+    try await account.online { server in
+      #expect(try await account.run("outbox", "flush").outputText == "0 sent, 0 refused, 0 waiting\n")
+      let flushed = try await account.run("outbox", "flush", "--user", "3", "--json")
+      #expect(flushed.exitCode == 0 && flushed.outputText == #"{"refused":0,"sent":2,"waiting":0}"# + "\n")
+      #expect(try await server.stats().operations["updateMomentLike"] == 2)
+    }
+  }
+
+  @Test func `runs at the same time send each like once`() async throws {
+    let account = try await Account.offline()
+    for number in 0..<5 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
+    try await account.online { server in
+      let runs = try (0..<4).map { _ in try account.start("timeline", "--header", "X-Latency-Ms: 30") }
+      for run in runs { #expect(try await run.waitForEnd().exitCode == 0) }
+      #expect(try await server.stats().operations["updateMomentLike"] == 5)
+    }
+  }
+
+  @Test func `a queued like that the server refuses is reported and set aside, and not sent again`() async throws {
+    let account = try await Account.offline()
+    for id in ["m9-9", "m0-1"] { _ = try await account.run("like", id) }
+    try await account.online { server in
+      let timeline = try await account.run("timeline")
+      #expect(timeline.exitCode == 0)
+      let lines = timeline.errorText.split(separator: "\n")
+      #expect(lines.count == 2 && lines[0].hasPrefix("moments: GraphQL: ") && lines[0].hasSuffix("is set aside."))
+      #expect(lines[0].contains("'like m9-9 --user 0' was queued"))
+      try await account.run("timeline").expectSuccess()
+      #expect(try await server.stats().operations["updateMomentLike"] == 2)
+      let list = try await account.run("outbox", "list")
+      #expect(list.outputText.hasPrefix("refused  like m9-9 --user 0, just now: "))
+      #expect(list.outputText.contains("'m9-9'") && list.outputText.filter { $0 == "\n" }.count == 1)
+      let json = try await account.run("outbox", "list", "--json")
+      #expect(json.outputText.hasPrefix(#"{"entries":[{"addedAt":"#) && json.outputText.contains(#""refusal":"#))
+    }
+  }
+
+  @Test func `a like that the server takes or refuses at once leaves nothing behind`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in
+      try await account.run("like", "m0-1").expectSuccess()
+      try await account.run("like", "m9-9").expectFailure(65, "GraphQL", saying: "'m9-9'")
+      #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
+      let cached = try await account.run("timeline", "--policy", "cacheOnly", "--json")
+      #expect(try account.isLiked("m0-1", in: cached) == true)
+    }
+  }
+
+  @Test func `without a valid token a like is not queued, and what is queued waits for one`() async throws {
+    let account = try await Account.offline()
+    _ = try await account.run("like", "m0-1")
+    try await account.online(["--auth", "http"]) { server in
+      let environment = ["MOMENTS_TOKEN": "expired-token"]
+      try await account.run("like", "m0-2", environment: environment).expectFailure(77, "GraphQL")
+      #expect(try await account.run("outbox", "list").outputText == "waiting  like m0-1 --user 0, just now\n")
+      let timeline = try await account.run("timeline", environment: ["MOMENTS_TOKEN": "valid-token"])
+      #expect(timeline.errorText.contains("is sent now"))
+    }
+  }
+
+  @Test func `a like that may have arrived is sent again under its own key`() async throws {
+    let server = try ScriptedServer { number in
+      number == 0 ? [.readRequest, .close] : .answering { _ in RawResponse(503) }
+    }
+    let account = try await Account.offline()
+    let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let like = try await Moments.run(["like", "m0-1", "--retries", "1"] + options)
+    #expect(like.exitCode == 0 && like.errorText.contains("is queued"))
+    #expect(try await Moments.run(["outbox", "flush", "--retries", "0"] + options).exitCode == 69)
+    let sent = server.requests.map { $0["Idempotency-Key"] }
+    #expect(sent.count == 3 && Set(sent).count == 1 && sent[0] != nil)
+  }
+
+  @Test func `Ctrl-C leaves a like queued that may have been sent`() async throws {
+    let server = try ScriptedServer(.neverAnswering)
+    let account = try await Account.offline()
+    let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let like = try Moments.start(["like", "m0-1"] + options)
+    try await server.waitForRequests()
+    like.send(SIGINT)
+    let result = try await like.waitForEnd()
+    #expect(result.exitCode == 130 && result.errorText.contains("is queued"))
+    #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  like m0-1 "))
+  }
+}

@@ -1,0 +1,193 @@
+import Foundation
+import Glibc
+import TestSupport
+import Testing
+
+@testable import Repository
+
+@Suite("the disk cache")
+struct DiskCacheTests {
+  let folder = TemporaryFolder()
+
+  func cache(
+    _ partition: String = "", limit: Int = 1 << 20, _ fileSystem: some FileSystem = SystemFileSystem()
+  ) throws -> DiskCache<String, String> {
+    try DiskCache(folder: folder.url, partition: partition, limit: limit, coder: .json, fileSystem: fileSystem)
+  }
+
+  func stored(_ value: String) -> StoredValue<String> { StoredValue(value, writtenAt: StoreTime(microseconds: 1)) }
+
+  @Test func `D1: a write is made under another name, synced, renamed, and the folder synced`() throws {
+    let files = FaultyFileSystem()
+    let cache = try cache("", files)
+    files.fail(call: nil)
+    try cache.write(stored("v"), for: "k")
+    let calls = files.names
+    let write = try #require(calls.firstIndex(of: "write"))
+    #expect(Array(calls[(write - 1)...(write + 5)]) == ["open", "write", "touch", "sync", "close", "rename", "sync"])
+  }
+
+  @Test(arguments: FaultyFileSystem.Fault.allCases, [false, true])
+  func `D3: whatever call fails, reads go on and no temporary file stays`(
+    fault: FaultyFileSystem.Fault, isLasting: Bool
+  ) throws {
+    let new = String(repeating: "new", count: 60)
+    for number in 0..<60 {
+      let files = FaultyFileSystem()
+      let cache = try cache("\(number)", limit: 400, files)
+      try cache.write(stored("old"), for: "k")
+      try cache.write(stored("second"), for: "l")
+      files.fail(call: number, fault, isLasting: isLasting)
+      try? cache.write(stored(new), for: "k")
+      _ = try? cache.read("k")
+      try? cache.remove("l")
+      _ = try? cache.keys()
+      let isPast = files.calls <= number
+      files.fail(call: nil)
+
+      for cache in [cache, try self.cache("\(number)", limit: 400)] {
+        #expect(["old", new, nil].contains(try cache.read("k")?.value), "call \(number)")
+        #expect([nil, "second"].contains(try cache.read("l")?.value), "call \(number)")
+      }
+      #expect(!folder.files.contains { $0.contains("temporary") }, "call \(number)")
+      if isPast { return }
+    }
+    Issue.record("there were more calls than were tried")
+  }
+
+  @Test func `D3: when opening fails it says so, and the next time all is there`() throws {
+    try cache().write(stored("v"), for: "k")
+    for number in 0..<40 {
+      let files = FaultyFileSystem()
+      files.fail(call: number, .inputOutput)
+      let opened = try? cache("", files)
+      if opened == nil { #expect(files.calls > number) }
+      #expect(try cache().read("k")?.value == "v")
+      if files.calls <= number { return }
+    }
+    Issue.record("there were more calls than were tried")
+  }
+
+  @Test func `D4: a flipped bit in a file is a miss`() throws {
+    try cache().write(stored("value"), for: "k")
+    let path = folder.path(try #require(folder.records.first))
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    for bit in stride(from: 0, to: bytes.count * 8, by: TestScale.count(7, long: 1)) {
+      var flipped = bytes
+      flipped[bit / 8] ^= 1 << (bit % 8)
+      try flipped.write(to: URL(fileURLWithPath: path))
+      #expect(try cache().read("k") == nil, "bit \(bit)")
+    }
+    try bytes.write(to: URL(fileURLWithPath: path))
+    #expect(try cache().read("k")?.value == "value")
+  }
+
+  @Test func `D4: a record of another version empties the store`() throws {
+    let cache = try cache()
+    try cache.write(stored("1"), for: "a")
+    try cache.write(stored("2"), for: "b")
+    let path = folder.path(try #require(folder.records.first))
+    var bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    (bytes[4], bytes[6]) = (9, 0xF6)
+    try bytes.write(to: URL(fileURLWithPath: path))
+    #expect(Set(try ["a", "b"].map { try cache.read($0)?.value }).contains(nil))
+    #expect(try cache.read("a") == nil && cache.read("b") == nil)
+    #expect(folder.records == [])
+
+    try cache.write(stored("1"), for: "a")
+    let name = try #require(folder.records.first)
+    try FileManager.default.moveItem(atPath: folder.path(name), toPath: folder.path(name.dropLast(2) + "r2"))
+    #expect(try self.cache().read("a") == nil)
+    #expect(!folder.files.contains { $0.hasSuffix("r2") })
+  }
+
+  @Test func `D5: files are the owner's alone, and keys stay inside`() throws {
+    let cache = try cache()
+    for key in ["../k", "/etc/passwd", "a\0b", String(repeating: "k", count: 300)] {
+      try cache.write(stored("v"), for: key)
+    }
+    #expect(folder.records.count == 4)
+    for name in folder.files {
+      var status = stat()
+      #expect(stat(folder.path(name), &status) == 0 && status.st_mode & 0o7777 == 0o600, "\(name)")
+    }
+    for name in ["", (folder.files[0] as NSString).deletingLastPathComponent] {
+      var status = stat()
+      #expect(stat(folder.path(name), &status) == 0 && status.st_mode & 0o7777 == 0o700, "\(name)")
+    }
+  }
+
+  @Test func `D5: the full key is compared`() throws {
+    let cache = try cache()
+    try cache.write(stored("v"), for: "k")
+    let name = try #require(folder.records.first)
+    try cache.write(stored("w"), for: "other")
+    let other = try #require(folder.records.first { $0 != name })
+    // As if the two keys had one name.
+    try Data(contentsOf: URL(fileURLWithPath: folder.path(name))).write(to: URL(fileURLWithPath: folder.path(other)))
+    #expect(try cache.read("other") == nil)
+  }
+
+  @Test func `D6: the size stays at the limit, the oldest goes first, and what is too large is refused`() throws {
+    let limit = 2_000
+    let cache = try cache(limit: limit)
+    for index in 0..<100 {
+      try cache.write(stored(String(repeating: "x", count: index % 50)), for: "\(index)")
+      #expect(cache.statistics.bytes <= limit)
+    }
+    #expect(try cache.read("99") != nil && cache.read("0") == nil)
+    let kept = Set(try cache.keys().compactMap { Int($0) })
+    #expect(kept == Set((100 - kept.count)..<100))
+    #expect(cache.statistics.count == folder.records.count)
+
+    #expect(throws: DiskCacheError.self) { try cache.write(stored(String(repeating: "x", count: 3_000)), for: "99") }
+    #expect(try cache.read("99") == nil)
+    // Opened anew, it still knows which is oldest.
+    let next = try self.cache(limit: limit)
+    let oldest = try #require(kept.min())
+    try next.write(stored(String(repeating: "y", count: 1_000)), for: "large")
+    #expect(try next.read("\(oldest)") == nil && next.read("98") != nil)
+  }
+
+  @Test func `a folder that somebody has removed is made anew`() throws {
+    let cache = try cache()
+    try cache.write(stored("v"), for: "k")
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(try cache.read("k") == nil)
+    try cache.write(stored("w"), for: "l")
+    #expect(try cache.read("l")?.value == "w" && cache.keys() == ["l"])
+    #expect(cache.statistics.count == 1)
+  }
+
+  @Test func `what another one writes or removes is counted at the next write`() throws {
+    let (first, second) = (try cache(limit: 1_000), try cache(limit: 1_000))
+    for index in 0..<40 {
+      try (index % 2 == 0 ? first : second).write(stored("\(index)"), for: "\(index)")
+      #expect(folder.size <= 1_000)
+    }
+    try first.removeAll()
+    try second.write(stored("last"), for: "k")
+    #expect(second.statistics.count == 1)
+  }
+
+  @Test func `D8: when clear returns, the files are gone, and no other partition's`() throws {
+    let (first, second) = (try cache("1"), try cache("2"))
+    for index in 0..<20 {
+      try first.write(stored("v"), for: "\(index)")
+      try second.write(stored("v"), for: "\(index)")
+    }
+    try first.removeAll()
+    #expect(folder.records.count == 20)
+    #expect(first.statistics == DiskStatistics(count: 0, bytes: 0))
+    #expect(try second.read("3")?.value == "v")
+  }
+
+  @Test func `a miss costs no system call`() throws {
+    let files = FaultyFileSystem()
+    let cache = try cache("", files)
+    try cache.write(stored("v"), for: "k")
+    files.fail(call: nil)
+    for index in 0..<100 { #expect(try cache.read("\(index)") == nil) }
+    #expect(files.calls == 0)
+  }
+}

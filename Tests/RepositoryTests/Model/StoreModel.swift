@@ -1,0 +1,175 @@
+import Repository
+
+/// What a store has to do, said as plainly as possible: one dictionary, one thread, no sharing of work.
+struct StoreModel {
+  struct Kept {
+    var value: Int
+    var writtenAt: Int
+    var isPartial = false
+    var isInvalidated = false
+  }
+
+  struct Request {
+    var claims: Set<Int> = []
+    var gets: [(reader: Int, policy: FetchPolicy)] = []
+    var keepsAnswer = false
+    var isSuperseded = false
+    var wasInvalidated = false
+  }
+
+  struct Watcher {
+    let key: String
+    let policy: FetchPolicy
+    /// Whether what is kept may not be shown yet.
+    var isHidden: Bool
+    /// An answer that was not kept.
+    var passing: Int?
+  }
+
+  /// How a get has ended.
+  enum Outcome: Equatable { case value(Int), failure }
+
+  static let staleTime = 10
+  static let staleIfError = 50
+
+  var now = 0
+  var kept: [String: Kept] = [:]
+  var layers: [(id: Int, key: String, added: Int)] = []
+  var requests: [String: Request] = [:]
+  var watchers: [Int: Watcher] = [:]
+  var outcomes: [Int: Outcome] = [:]
+
+  func rendered(_ key: String, over value: Int? = nil) -> Int? {
+    (value ?? kept[key]?.value).map { value in
+      layers.filter { $0.key == key }.reduce(value) { $0 + $1.added }
+    }
+  }
+
+  func isStale(_ key: String) -> Bool {
+    kept[key].map { $0.isInvalidated || now - $0.writtenAt >= Self.staleTime } ?? false
+  }
+
+  /// What a watcher has been shown last.
+  func shown(_ id: Int) -> Int? {
+    guard let watcher = watchers[id] else { return nil }
+    return watcher.isHidden ? watcher.passing : rendered(watcher.key) ?? watcher.passing
+  }
+
+  // MARK: Reading
+
+  mutating func watch(_ id: Int, _ key: String, _ policy: FetchPolicy) {
+    let reads: [FetchPolicy] = [.cacheFirst, .cacheOnly, .cacheAndNetwork]
+    watchers[id] = Watcher(key: key, policy: policy, isHidden: !reads.contains(policy))
+    if needsNetwork(key, policy) { claim(key, id, keepsAnswer: policy != .noCache) }
+  }
+
+  mutating func get(_ id: Int, _ key: String, _ policy: FetchPolicy) {
+    if needsNetwork(key, policy) {
+      claim(key, id, keepsAnswer: policy != .noCache)
+      requests[key]?.gets.append((id, policy))
+    } else {
+      outcomes[id] = rendered(key).map { .value($0) } ?? .failure
+    }
+  }
+
+  mutating func dispose(_ id: Int) {
+    watchers[id] = nil
+    layers.removeAll { $0.id == id }
+    for key in requests.keys {
+      requests[key]?.claims.remove(id)
+      requests[key]?.gets.removeAll { $0.reader == id }
+      if requests[key]?.claims.isEmpty == true { requests[key] = nil }
+    }
+  }
+
+  private func needsNetwork(_ key: String, _ policy: FetchPolicy) -> Bool {
+    switch policy {
+    case .cacheOnly: false
+    case .cacheFirst: kept[key].map { $0.isPartial || isStale(key) } ?? true
+    default: true
+    }
+  }
+
+  private mutating func claim(_ key: String, _ id: Int, keepsAnswer: Bool) {
+    var request = requests[key] ?? Request()
+    request.claims.insert(id)
+    if keepsAnswer { request.keepsAnswer = true }
+    requests[key] = request
+  }
+
+  // MARK: Answers
+
+  mutating func answer(_ key: String, _ value: Int, isPartial: Bool, isCacheable: Bool) {
+    guard let request = requests.removeValue(forKey: key) else { return }
+    for get in request.gets { outcomes[get.reader] = rendered(key, over: value).map { .value($0) } }
+    let mayStand = !isPartial || kept[key]?.isPartial ?? true
+    if isCacheable && request.keepsAnswer && !request.isSuperseded && mayStand {
+      write(
+        key,
+        Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated))
+    } else if !request.isSuperseded {
+      for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
+    }
+    if request.wasInvalidated { refetch(key) }
+  }
+
+  mutating func fail(_ key: String) {
+    guard let request = requests.removeValue(forKey: key) else { return }
+    let mayStandIn = kept[key].map { now - $0.writtenAt <= Self.staleIfError } ?? false
+    for get in request.gets {
+      let reads = get.policy != .networkOnly && get.policy != .noCache
+      outcomes[get.reader] = reads && mayStandIn ? rendered(key).map { .value($0) } : .failure
+    }
+    for (id, watcher) in watchers where watcher.key == key && watcher.policy == .networkFirst {
+      if mayStandIn || kept[key] == nil { watchers[id]?.isHidden = false }
+    }
+  }
+
+  // MARK: Writing
+
+  mutating func save(_ key: String, _ value: Int) {
+    requests[key]?.isSuperseded = true
+    write(key, Kept(value: value, writtenAt: now))
+  }
+
+  mutating func update(_ key: String, adding added: Int) {
+    guard var changed = kept[key] else { return }
+    changed.value += added
+    requests[key]?.isSuperseded = true
+    write(key, changed)
+  }
+
+  mutating func remove(_ key: String) { write(key, nil) }
+
+  mutating func invalidate(_ key: String) {
+    requests[key]?.wasInvalidated = true
+    kept[key]?.isInvalidated = true
+    refetch(key)
+  }
+
+  mutating func settle(_ id: Int, _ key: String, _ value: Int) {
+    save(key, value)
+    layers.removeAll { $0.id == id }
+  }
+
+  /// What another process finds: partial answers are not on disk, and nothing else outlives the first.
+  mutating func reopen() {
+    kept = kept.filter { !$0.value.isPartial }
+    (layers, requests, watchers) = ([], [:], [:])
+  }
+
+  private mutating func write(_ key: String, _ new: Kept?) {
+    kept[key] = new
+    for id in watchers.keys where watchers[id]?.key == key {
+      watchers[id]?.isHidden = false
+      watchers[id]?.passing = nil
+    }
+  }
+
+  private mutating func refetch(_ key: String) {
+    guard requests[key] == nil else { return }
+    for (id, watcher) in watchers where watcher.key == key && ![.cacheOnly, .noCache].contains(watcher.policy) {
+      claim(key, id, keepsAnswer: true)
+    }
+  }
+}

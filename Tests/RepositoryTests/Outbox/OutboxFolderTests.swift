@@ -1,0 +1,144 @@
+import Foundation
+import Streams
+import Testing
+
+@testable import Repository
+
+@Suite struct OutboxFolderTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+
+  init() { server.set(.isAway) }
+
+  private var entryFiles: [String] { folder.files.filter { $0.hasSuffix(".e1") } }
+
+  @Test func `D1: an entry is written to another file, synced, renamed, and its name synced`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    files.fail(call: nil)
+    let entries = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: files)
+    files.fail(call: nil)
+    _ = try entries.append("a", id: "id", now: .now())
+    let calls = files.names.filter { ["write", "sync", "rename"].contains($0) }
+    #expect(calls == ["write", "sync", "rename", "sync"])
+    #expect(try outbox.contents() == ["a"])
+  }
+
+  @Test func `D3: whichever file call fails, what was said to be kept is kept, and sent under one key`() async throws {
+    for fault in FaultyFileSystem.Fault.allCases {
+      for isLasting in [false, true] {
+        var call = 0
+        while true {
+          let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
+          let outbox = try folder.outbox(server, fileSystem: files)
+          server.set(.isAway)
+          files.fail(call: call, fault, isLasting: isLasting)
+          let first = await outbox.outcome("a")
+          let second = await outbox.outcome("b")
+          server.set(.answers)
+          try await outbox.flushed()
+          let wasFaulty = files.calls > call
+          files.fail(call: nil)
+          let reopened = try folder.outbox(server, fileSystem: files)
+          try await reopened.flushed()
+          if first.hasPrefix("queued") { #expect(server.received.contains("a"), "\(fault) \(call)") }
+          if second.hasPrefix("queued") || second == "did b" {
+            #expect(server.received.contains("b"), "\(fault) \(call)")
+          }
+          // A file that cannot be removed is sent again, under its own key.
+          #expect(Set(server.keys).count == Set(server.received).count, "\(fault) \(call)")
+          #expect(try reopened.contents() == [], "\(fault) \(call)")
+          #expect(folder.files.filter { $0.contains("temporary") } == [], "\(fault) \(call)")
+          if !wasFaulty { break }
+          call += 1
+        }
+        #expect(call > 20)
+      }
+    }
+  }
+
+  @Test func `D4: an entry with a flipped bit is not sent, and holds up nothing`() async throws {
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    let path = folder.path(try #require(entryFiles.first))
+    let bytes = try Data(contentsOf: URL(fileURLWithPath: path))
+    _ = await outbox.outcome("b")
+    for bit in 0..<(bytes.count * 8) {
+      var damaged = bytes
+      damaged[bit / 8] ^= 1 << (bit % 8)
+      try damaged.write(to: URL(fileURLWithPath: path))
+      #expect(try outbox.contents() == ["b"])
+    }
+    server.set(.answers)
+    #expect(try await folder.outbox(server).flushed().sent.map(\.mutation) == ["b"])
+  }
+
+  @Test func `entries of another scope or another version are let be`() async throws {
+    let mine = try folder.outbox(server, scope: "me")
+    _ = await mine.outcome("a")
+    let file = try #require(entryFiles.first)
+    let yours = try folder.outbox(server, scope: "you")
+    let other = RecordName(hashing: "you".utf8).hexadecimal
+    let name = try #require(file.split(separator: "/").last)
+    try FileManager.default.copyItem(atPath: folder.path(file), toPath: folder.path("\(other)/\(name)"))
+    #expect(try yours.contents() == [])
+    let newer = folder.path(file).replacing(".e1", with: ".e2")
+    try FileManager.default.moveItem(atPath: folder.path(file), toPath: newer)
+    #expect(try folder.outbox(server, scope: "me").contents() == [])
+    #expect(FileManager.default.fileExists(atPath: newer))
+  }
+
+  @Test func `D5: files and folders are the owner's alone, whatever the scope is called`() async throws {
+    let old = umask(0)
+    defer { umask(old) }
+    for scope in ["../../etc", "a\0b", String(repeating: "x", count: 300), "", "/"] {
+      let outbox = try folder.outbox(server, scope: scope)
+      _ = await outbox.outcome("a")
+      #expect(try outbox.contents() == ["a"])
+    }
+    #expect(entryFiles.count == 5)
+    for path in folder.files {
+      let attributes = try FileManager.default.attributesOfItem(atPath: folder.path(path))
+      #expect((attributes[.posixPermissions] as? Int) == 0o600, "\(path)")
+      let parent = (folder.path(path) as NSString).deletingLastPathComponent
+      #expect((try FileManager.default.attributesOfItem(atPath: parent)[.posixPermissions] as? Int) == 0o700)
+    }
+  }
+
+  @Test func `entries keep their order when the clock goes back`() throws {
+    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    for (place, time) in [5, 5, 3, 9, 1 as Int64].enumerated() {
+      _ = try files.append(place, id: "\(9 - place)", now: StoreTime(microseconds: time))
+    }
+    #expect(try files.names().compactMap { try files.read($0)?.mutation } == [0, 1, 2, 3, 4])
+  }
+
+  @Test func `D7: entries from many threads and objects are all kept, each once`() throws {
+    let folder = folder
+    race(8) { thread in
+      guard let files = try? OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem()) else { return }
+      for number in 0..<20 { _ = try? files.append(thread * 100 + number, id: UUID().uuidString, now: .now()) }
+    }
+    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let mutations = try files.names().compactMap { try files.read($0)?.mutation }
+    #expect(mutations.count == 160 && Set(mutations).count == 160)
+    for thread in 0..<8 {
+      let own = mutations.filter { $0 / 100 == thread }
+      #expect(own == own.sorted())
+    }
+  }
+
+  @Test func `two who flush one outbox at the same time send each entry once, one at a time`() async throws {
+    let waiting = try folder.outbox(server)
+    for number in 0..<20 { _ = await waiting.outcome("\(number)") }
+    server.set(.answers)
+    let outboxes = try (0..<4).map { _ in try folder.outbox(server) }
+    let reports = try await withThrowingTaskGroup(of: OutboxReport<String>.self) { group in
+      for outbox in outboxes { group.addTask { try await outbox.flushed() } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(server.received == (0..<20).map(String.init))
+    #expect(server.state.value.overlaps == 0)
+    #expect(reports.map(\.sent.count).reduce(0, +) == 20)
+  }
+}

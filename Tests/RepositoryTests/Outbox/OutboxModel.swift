@@ -1,0 +1,82 @@
+/// What an outbox has to do, in the fewest words: lists in memory, and a server that is asked at once.
+struct OutboxModel {
+  enum Mood: CaseIterable {
+    case answers, isAway, losesAnswers, refuses, wantsToken, fails
+  }
+
+  struct Entry: Equatable {
+    let mutation: String
+    var attempts = 0
+    var isRefused = false
+  }
+
+  private enum Ending: Equatable {
+    case done
+    case told(String)
+    case waits(String, isKept: Bool)
+  }
+
+  var mood = Mood.answers
+  private(set) var entries: [Entry] = []
+  private(set) var received: [String] = []
+
+  static func isIdempotent(_ mutation: String) -> Bool { mutation.hasPrefix("i") }
+
+  var contents: [String] { entries.map { $0.isRefused ? "[\($0.mutation)]" : $0.mutation } }
+
+  mutating func submit(_ mutation: String) -> String {
+    entries.append(Entry(mutation: mutation))
+    guard case (let outcome, .waits(let kind, let isKept)?) = send(for: mutation) else {
+      return entries.contains { $0.mutation == mutation } ? "lost" : lastOutcome
+    }
+    if let outcome { return outcome }
+    if isKept { return "queued: \(kind)" }
+    entries.removeAll { $0.mutation == mutation }
+    return kind
+  }
+
+  mutating func flush() { _ = send(for: nil) }
+
+  mutating func discard(_ place: Int) { entries.remove(at: place) }
+
+  private var lastOutcome = ""
+
+  /// Sends what waits; gives what the waiter was told, and why the rest waits.
+  private mutating func send(for waiter: String?) -> (String?, Ending?) {
+    var outcome: String?
+    while let place = entries.firstIndex(where: { !$0.isRefused }) {
+      let mutation = entries[place].mutation
+      switch attempt(place) {
+      case .done:
+        entries.remove(at: place)
+        if mutation == waiter { outcome = "did \(mutation)" }
+      case .told(let kind):
+        if mutation == waiter {
+          entries.remove(at: place)
+          outcome = kind
+        } else {
+          entries[place].isRefused = true
+        }
+      case .waits(let kind, let isKept):
+        return (outcome, .waits(kind, isKept: isKept))
+      }
+    }
+    lastOutcome = outcome ?? ""
+    return (outcome, nil)
+  }
+
+  private mutating func attempt(_ place: Int) -> Ending {
+    if mood == .isAway { return .waits("cannot connect", isKept: true) }
+    received.append(entries[place].mutation)
+    switch mood {
+    case .answers, .isAway: return .done
+    case .refuses: return .told("GraphQL")
+    case .wantsToken: return .waits("HTTP status", isKept: false)
+    case .losesAnswers, .fails:
+      let kind = mood == .fails ? "HTTP status" : "connection lost"
+      entries[place].attempts += 1
+      let mayGoAgain = Self.isIdempotent(entries[place].mutation) && entries[place].attempts < 8
+      return mayGoAgain ? .waits(kind, isKept: true) : .told(kind)
+    }
+  }
+}

@@ -1,0 +1,154 @@
+import Foundation
+import HTTP
+import Networking
+import Repository
+import Streams
+import Testing
+
+/// A store of texts by key, over which the mutations of an outbox are laid: each adds its text to every value that has
+/// the text's first letter.
+private struct World {
+  let server: OutboxServer
+  let fetches = FakeServer<String, String>()
+  let store: Store<String, String>
+  let outbox: Outbox<String, String>
+
+  init(_ folder: TemporaryFolder, _ server: OutboxServer, truth: DiskCache<String, String>? = nil) throws {
+    let fetches = fetches
+    self.server = server
+    outbox = try folder.outbox(server)
+    store = Store(partialFetch: { fetches.fetch($0) }, sourceOfTruth: truth)
+    store.show(
+      outbox, change: { mutation, key, value in mutation.hasPrefix(key) ? "\(value)+\(mutation)" : nil },
+      keyOfAnswer: { String($0.dropFirst(4).prefix(1)) })
+  }
+}
+
+@Suite struct StoreOutboxTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+
+  @Test func `what waits is shown over what is read, until it is sent`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    world.store.save("B", for: "b")
+    let (a, b) = (Recorder(world.store.stream("a", .cacheOnly)), Recorder(world.store.stream("b", .cacheOnly)))
+    server.set(.isAway)
+    #expect(await world.outbox.outcome("a1") == "queued: cannot connect")
+    #expect(a.brief() == ["A memory", "A+a1 optimistic"])
+    let fetched = Recorder(world.store.get("a", .networkOnly))
+    world.fetches[0].answer("AA")
+    #expect(fetched.brief() == ["AA+a1 optimistic"])
+    server.set(.answers)
+    try await world.outbox.flushed()
+    #expect(a.take().last?.brief == "did a1 memory")
+    #expect(b.brief() == ["B memory"])
+  }
+
+  @Test func `an answer is seen before the one who has submitted gets it, and no state mixes the two`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    #expect(await world.outbox.outcome("a1") == "did a1")
+    #expect(watcher.brief() == ["A memory", "A+a1 optimistic", "did a1 memory"])
+  }
+
+  @Test func `what is refused is shown no more, whether somebody waits for it or not`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    server.set(.fails(RequestError(.graphQL, "No.")))
+    #expect(await world.outbox.outcome("a1") == "GraphQL")
+    #expect(watcher.brief() == ["A memory", "A+a1 optimistic", "A memory"])
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a2")
+    server.set(.fails(RequestError(.graphQL, "No.")))
+    try await world.outbox.flushed()
+    #expect(watcher.brief() == ["A+a2 optimistic", "A memory"])
+  }
+
+  @Test func `O6: the changes that wait go in any order`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    server.set(.isAway)
+    for mutation in ["a1", "a2", "a3"] { _ = await world.outbox.outcome(mutation) }
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    let entries = try world.outbox.entries()
+    for place in [1, 0, 2] { try world.outbox.discard(entries[place]) }
+    #expect(
+      watcher.brief() == [
+        "A+a1+a2+a3 optimistic", "A+a1+a3 optimistic", "A+a3 optimistic", "A memory",
+      ])
+  }
+
+  @Test func `what waits is shown in later processes, too`() async throws {
+    let cache = try DiskCache<String, String>(folder: folder.url.appending(path: "cache"))
+    server.set(.isAway)
+    do {
+      let world = try World(folder, server, truth: cache)
+      world.store.save("A", for: "a")
+      _ = await world.outbox.outcome("a1")
+    }
+    let later = try World(folder, server, truth: DiskCache(folder: folder.url.appending(path: "cache")))
+    let read = Recorder(later.store.get("a", .cacheOnly))
+    #expect(read.brief() == ["A+a1 optimistic"])
+    server.set(.answers)
+    try await later.outbox.flushed()
+    #expect(try cache.read("a")?.value == "did a1")
+  }
+
+  @Test func `what another process has sent is shown no more after the next look`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a1")
+    server.set(.answers)
+    try await folder.outbox(server).flushed()
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    try await world.outbox.flushed()
+    #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
+  }
+
+  @Test func `disposing ends the showing`() async throws {
+    let store = Store<String, String>(partialFetch: { _ in .never() })
+    let outbox = try folder.outbox(server)
+    let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyOfAnswer: { _ in "" })
+    store.save("A", for: "a")
+    server.set(.isAway)
+    _ = await outbox.outcome("1")
+    let watcher = Recorder(store.stream("a", .cacheOnly))
+    showing.dispose()
+    _ = await outbox.outcome("2")
+    #expect(watcher.brief() == ["A1 optimistic", "A memory"])
+  }
+
+  @Test func `closing the outbox ends the showing, too`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a1")
+    let watcher = Recorder(world.store.stream("a", .cacheOnly))
+    try world.outbox.close()
+    #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
+  }
+
+  @Test func `an outbox and a store that nobody needs go away, also while something waits`() async throws {
+    server.set(.isAway)
+    weak var store: Store<String, String>?
+    weak var outbox: Outbox<String, String>?
+    let watcher: Recorder<OutboxChange<String, String>>
+    do {
+      let world = try World(folder, server)
+      (store, outbox) = (world.store, world.outbox)
+      world.store.save("A", for: "a")
+      watcher = Recorder(world.outbox.changes)
+      _ = await world.outbox.outcome("a1")
+      try await world.outbox.flushed()
+    }
+    let deadline = ContinuousClock.now + .seconds(10)
+    while outbox != nil || store != nil, .now < deadline { await Task.yield() }
+    #expect(outbox == nil)
+    #expect(store == nil)
+    #expect(watcher.isCompleted.value)
+  }
+}

@@ -1,0 +1,194 @@
+import Repository
+import Streams
+import Testing
+
+private struct Row: Identifiable, Hashable, Sendable, CustomStringConvertible {
+  let id: Int
+  var text = ""
+
+  var description: String { "\(id)\(text)" }
+}
+
+private typealias Rows = Page<Row, Int>
+
+extension PagerState<Row> {
+  /// The rows and the phase, in one line.
+  fileprivate var brief: String {
+    let name = if case .failed(let error) = phase { "failed(\(error))" } else { "\(phase)" }
+    return "\(items.map(\.description).joined(separator: ",")) \(name)"
+  }
+}
+
+/// A pager of numbered pages whose requests the test answers.
+private struct World {
+  let server = FakeServer<Int, Rows>()
+  let pager: Pager<Row, Int>
+  let states: Recorder<PagerState<Row>>
+
+  init() {
+    let server = server
+    pager = Pager(first: 1) { server.fetch($0).map(\.value) }
+    states = Recorder(pager.states)
+    _ = states.take()
+  }
+
+  var events: [String] { states.take().map(\.brief) }
+
+  func answer(_ request: Int, _ ids: [Int], text: String = "", isLast: Bool = false) {
+    let number = server[request].key
+    server[request].answer(Rows(ids.map { Row(id: $0, text: text) }, number: number, isLast: isLast))
+  }
+}
+
+@Suite struct PagerTests {
+  private let world = World()
+
+  @Test func `pages are asked for one after the other, until the last one`() {
+    #expect(world.pager.state.brief == " idle")
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    world.pager.loadMore()
+    world.answer(1, [3, 4])
+    world.pager.loadMore()
+    world.answer(2, [5], isLast: true)
+    world.pager.loadMore()
+    #expect(
+      world.events == [
+        " refreshing", "1,2 idle", "1,2 loadingMore", "1,2,3,4 idle", "1,2,3,4 loadingMore", "1,2,3,4,5 noMore",
+      ])
+    #expect(world.server.requests.value.map(\.key) == [1, 2, 3])
+  }
+
+  @Test func `the first page is loaded by loadMore, too`() {
+    world.pager.loadMore()
+    world.answer(0, [1], isLast: true)
+    #expect(world.events == [" refreshing", "1 noMore"])
+  }
+
+  @Test func `rows that have shifted to the next page are shown once, with their newer value`() {
+    world.pager.refresh()
+    world.answer(0, [3, 2])
+    world.pager.loadMore()
+    world.answer(1, [2, 1], text: "b", isLast: true)
+    #expect(world.events.last == "3,2b,1b noMore")
+  }
+
+  @Test func `a row that a page has twice is shown once`() {
+    world.pager.refresh()
+    world.answer(0, [1, 1, 2], isLast: true)
+    #expect(world.events.last == "1,2 noMore")
+  }
+
+  @Test func `a refresh shows what was there until its answer takes the place`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    world.pager.refresh()
+    world.answer(1, [0, 1], text: "b")
+    world.pager.loadMore()
+    #expect(world.events == [" refreshing", "1,2 idle", "1,2 refreshing", "0b,1b idle", "0b,1b loadingMore"])
+    #expect(world.server[2].key == 2)
+  }
+
+  @Test func `a refresh overtakes a loadMore, whose late answer is dropped`() {
+    world.pager.refresh()
+    world.answer(0, [1])
+    world.pager.loadMore()
+    world.pager.refresh()
+    #expect(world.server[1].isCancelled.value)
+    world.answer(1, [9])
+    world.answer(2, [0])
+    world.answer(1, [9])
+    #expect(world.events == [" refreshing", "1 idle", "1 loadingMore", "1 refreshing", "0 idle"])
+  }
+
+  @Test func `while a request is under way there is no second one for more`() {
+    world.pager.refresh()
+    world.pager.loadMore()
+    world.answer(0, [1])
+    world.pager.loadMore()
+    world.pager.loadMore()
+    #expect(world.server.count == 2)
+  }
+
+  @Test func `a failure keeps what is there, and the same page can be asked for again`() {
+    world.pager.refresh()
+    world.answer(0, [1])
+    world.pager.loadMore()
+    world.server[1].fail()
+    world.pager.loadMore()
+    world.answer(2, [2], isLast: true)
+    #expect(
+      world.events == [
+        " refreshing", "1 idle", "1 loadingMore", "1 failed(failure)", "1 loadingMore", "1,2 noMore",
+      ])
+    #expect(world.server.requests.value.map(\.key) == [1, 2, 2])
+  }
+
+  @Test func `after a failed refresh, more is loaded from where the list ends`() {
+    world.pager.refresh()
+    world.answer(0, [1])
+    world.pager.refresh()
+    world.server[1].fail()
+    world.pager.loadMore()
+    world.answer(2, [2], isLast: true)
+    world.pager.refresh()
+    world.server[3].fail()
+    world.pager.loadMore()
+    #expect(world.server.requests.value.map(\.key) == [1, 1, 2, 1])
+    #expect(world.events.suffix(3) == ["1,2 refreshing", "1,2 failed(failure)", "1,2 noMore"])
+  }
+
+  @Test func `an answer that never comes, or a second one, is no answer`() {
+    let pager = Pager<Row, Int>(first: 1) { $0 == 1 ? .just(Rows([], number: 1, isLast: false)) : .empty() }
+    pager.refresh()
+    pager.loadMore()
+    guard case .failed(let error) = pager.state.phase else { return #expect(Bool(false), "\(pager.state.phase)") }
+    #expect(error as? StreamError == .noElements)
+  }
+
+  @Test func `a server that gives the same cursor again has no more to give`() {
+    let pager = Pager<Row, String> { cursor in
+      .just(Page([Row(id: cursor?.count ?? 0)], hasNextPage: true, endCursor: "end"))
+    }
+    pager.refresh()
+    pager.loadMore()
+    #expect(pager.state.brief == "0,3 noMore")
+    #expect(Page<Row, String>([], hasNextPage: true, endCursor: nil).next == nil)
+    #expect(Page<Row, String>([], hasNextPage: false, endCursor: "end").next == nil)
+  }
+
+  @Test func `the commands of a watcher are carried out after what it is being told`() {
+    let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 4)) }
+    let seen = Mutable<[String]>([])
+    _ = pager.states.subscribe(onNext: { [weak pager] state in
+      seen.update { $0.append(state.brief) }
+      if case .idle = state.phase { pager?.loadMore() }
+    })
+    #expect(pager.state.brief == "1,2,3,4 noMore")
+    #expect(seen.value.count == 9 && seen.value.last == "1,2,3,4 noMore")
+  }
+
+  @Test func `when the pager goes away its request is cancelled, and the states end`() {
+    let server = FakeServer<Int, Rows>()
+    var pager: Pager<Row, Int>? = Pager(first: 1) { server.fetch($0).map(\.value) }
+    weak let released = pager
+    let states = pager.map { Recorder($0.states) }
+    pager?.refresh()
+    pager = nil
+    #expect(released == nil)
+    #expect(server[0].isCancelled.value)
+    #expect(states?.isCompleted.value == true)
+  }
+
+  @Test func `whatever threads do at once, the rows are those of one order of commands`() {
+    for _ in 0..<200 {
+      let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 50)) }
+      let states = Recorder(pager.states)
+      race(4) { thread in
+        for _ in 0..<10 { thread == 0 ? pager.refresh() : pager.loadMore() }
+      }
+      #expect(pager.state.items.map(\.id) == Array(1...pager.state.items.count))
+      for state in states.take() { #expect(state.items.map(\.id) == Array(1..<(state.items.count + 1))) }
+    }
+  }
+}

@@ -1,0 +1,106 @@
+import Repository
+import Streams
+import StreamsTesting
+import Testing
+
+@Suite("freshness, on a virtual clock")
+struct FreshnessTests {
+  let server = FakeServer<String, Int>()
+  let scheduler = VirtualScheduler()
+
+  func store(_ freshness: Freshness) -> Store<String, Int> {
+    var configuration = StoreConfiguration<Int>()
+    configuration.freshness = freshness
+    configuration.clock = .scheduler(scheduler)
+    return Store(partialFetch: server.fetch, configuration: configuration)
+  }
+
+  @Test func `a stale value is shown, and asked for anew`() {
+    let store = store(Freshness(staleTime: .seconds(10)))
+    store.save(1, for: "a")
+    scheduler.advance(by: .seconds(9))
+    #expect(Recorder(store.stream("a", .cacheFirst)).brief() == ["1 memory"])
+    scheduler.advance(by: .seconds(1))
+    let stream = Recorder(store.stream("a", .cacheFirst))
+    #expect(stream.brief() == ["1 memory ~ …"])
+    server[0].answer(2)
+    #expect(stream.brief() == ["2 network"])
+  }
+
+  @Test func `for one answer what is stale counts as missing`() {
+    let store = store(Freshness(staleTime: .seconds(10)))
+    store.save(1, for: "a")
+    scheduler.advance(by: .seconds(10))
+    let get = Recorder(store.get("a", .cacheFirst))
+    #expect(get.take().isEmpty)
+    server[0].fail()
+    #expect(get.brief() == ["1 memory ~ !"])
+  }
+
+  @Test func `a value expires after it was written`() {
+    let store = store(Freshness(expireAfterWrite: .seconds(10)))
+    store.save(1, for: "a")
+    scheduler.advance(by: .seconds(10))
+    #expect(store.peek("a") == nil)
+    #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
+  }
+
+  @Test func `a read puts off the expiry after access`() {
+    let store = store(Freshness(expireAfterAccess: .seconds(10)))
+    store.save(1, for: "a")
+    for _ in 0..<3 {
+      scheduler.advance(by: .seconds(9))
+      #expect(Recorder(store.get("a", .cacheOnly)).brief() == ["1 memory"])
+    }
+    scheduler.advance(by: .seconds(10))
+    #expect(Recorder(store.get("a", .cacheOnly)).take().isEmpty)
+  }
+
+  @Test func `a value that is too old does not stand in for a failure`() {
+    let store = store(Freshness(staleIfError: .seconds(10)))
+    store.save(1, for: "a")
+    scheduler.advance(by: .seconds(10))
+    let young = Recorder(store.get("a", .networkFirst))
+    server[0].fail()
+    #expect(young.brief() == ["1 memory !"])
+    scheduler.advance(by: .seconds(1))
+    let old = Recorder(store.get("a", .networkFirst))
+    let stream = Recorder(store.stream("a", .networkFirst))
+    server[1].fail()
+    #expect(old.error.value is Failure)
+    #expect(stream.brief() == ["- …", "- !"])
+  }
+
+  @Test func `a date in the future is stale, and its age is zero`() {
+    let time = Mutable(StoreTime(microseconds: 10_000_000))
+    var configuration = StoreConfiguration<Int>()
+    configuration.clock = StoreClock { time.value }
+    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
+    store.save(1, for: "a")
+    time.update { $0 = StoreTime(microseconds: 5_000_000) }
+    let snapshot = store.peek("a")
+    #expect(snapshot?.isStale == true && snapshot?.age == .zero)
+  }
+
+  @Test func `an invalidated value is asked for anew by those who may`() {
+    let store = store(Freshness())
+    store.save(1, for: "a")
+    let asking = Recorder(store.stream("a", .cacheFirst))
+    let silent = Recorder(store.stream("a", .cacheOnly))
+    store.invalidate("a")
+    #expect(server.count == 1)
+    server[0].answer(2)
+    #expect(asking.brief() == ["1 memory", "1 memory ~ …", "2 network"])
+    #expect(silent.brief() == ["1 memory", "1 memory ~ …", "2 network"])
+  }
+
+  @Test func `an answer to a request that began before the invalidation is asked for again`() {
+    let store = store(Freshness())
+    let stream = Recorder(store.stream("a", .cacheFirst))
+    store.invalidate("a")
+    server[0].answer(1)
+    #expect(server.count == 2)
+    server[1].answer(2)
+    #expect(stream.brief() == ["- …", "1 network ~", "1 memory ~ …", "2 network"])
+  }
+}

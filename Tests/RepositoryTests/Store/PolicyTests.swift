@@ -1,0 +1,177 @@
+import Repository
+import Streams
+import StreamsTesting
+import Testing
+
+@Suite("reading by policies")
+struct PolicyTests {
+  let server = FakeServer<String, Int>()
+  let scheduler = VirtualScheduler()
+
+  func store(_ freshness: Freshness = Freshness()) -> Store<String, Int> {
+    var configuration = StoreConfiguration<Int>()
+    configuration.freshness = freshness
+    configuration.clock = .scheduler(scheduler)
+    return Store(partialFetch: server.fetch, configuration: configuration)
+  }
+
+  @Test func `cacheFirst asks the network only where nothing is kept`() {
+    let store = store()
+    let first = Recorder(store.stream("a", .cacheFirst))
+    #expect(first.brief() == ["- …"])
+    server[0].answer(1)
+    #expect(first.brief() == ["1 network"])
+    #expect(Recorder(store.stream("a", .cacheFirst)).brief() == ["1 memory"])
+    #expect(Recorder(store.get("a", .cacheFirst)).brief() == ["1 memory"])
+    #expect(server.count == 1)
+  }
+
+  @Test func `cacheAndNetwork shows what is kept, then the network's answer`() {
+    let store = store()
+    store.save(1, for: "a")
+    let stream = Recorder(store.stream("a", .cacheAndNetwork))
+    #expect(stream.brief() == ["1 memory …"])
+    server[0].answer(2)
+    #expect(stream.brief() == ["2 network"])
+  }
+
+  @Test func `networkOnly shows nothing before the answer, and nothing but the failure after one`() {
+    let store = store()
+    store.save(1, for: "a")
+    let stream = Recorder(store.stream("a", .networkOnly))
+    #expect(stream.brief() == ["- …"])
+    server[0].fail()
+    #expect(stream.brief() == ["- !"])
+    let get = Recorder(store.get("a", .networkOnly))
+    server[1].fail()
+    #expect(get.error.value as? Failure == Failure() && get.elements.value.isEmpty)
+  }
+
+  @Test func `networkFirst shows what is kept where the network fails, with the failure`() {
+    let store = store()
+    store.save(1, for: "a")
+    scheduler.advance(by: .seconds(5))
+    let stream = Recorder(store.stream("a", .networkFirst))
+    let get = Recorder(store.get("a", .networkFirst))
+    #expect(stream.brief() == ["- …"])
+    server[0].fail()
+    #expect(stream.brief() == ["1 memory !"])
+    let answer = get.take()
+    #expect(answer.map(\.brief) == ["1 memory !"] && answer.first?.age == .seconds(5) && get.isCompleted.value)
+  }
+
+  @Test func `cacheOnly asks nobody`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .cacheOnly))
+    let get = Recorder(store.get("a", .cacheOnly))
+    #expect(stream.brief() == ["-"])
+    #expect(get.error.value as? StoreError == .notCached)
+    store.save(1, for: "a")
+    #expect(stream.brief() == ["1 memory"])
+    #expect(server.count == 0)
+  }
+
+  @Test func `noCache keeps nothing`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .noCache))
+    server[0].answer(1)
+    #expect(stream.brief() == ["- …", "1 network"])
+    #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
+  }
+
+  @Test func `an answer that is not kept stays in view while the next request is under way`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .noCache))
+    server[0].answer(1)
+    let get = Recorder(store.get("a", .noCache))
+    server[1].answer(2)
+    #expect(stream.brief() == ["- …", "1 network", "1 network …", "2 network"])
+    #expect(get.brief() == ["2 network"])
+    store.close()
+    #expect(stream.brief() == ["-"])
+  }
+
+  @Test func `values are those that are kept, once for each write`() {
+    let store = store()
+    let values = Recorder(store.values("a"))
+    let passing = Recorder(store.get("a", .noCache))
+    server[0].answer(0)
+    let kept = Recorder(store.get("a", .networkOnly))
+    server[1].answer(1)
+    store.save(1, for: "a")
+    #expect(values.take() == [1, 1])
+    #expect(passing.isCompleted.value && kept.isCompleted.value && server.count == 2)
+  }
+
+  @Test func `a failure is a value in a stream, which lives on`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .cacheFirst))
+    server[0].fail()
+    store.save(1, for: "a")
+    #expect(stream.brief() == ["- …", "- !", "1 memory"])
+    #expect(stream.error.value == nil && !stream.isCompleted.value)
+  }
+
+  @Test func `a request without an answer is a failure`() {
+    let store = store()
+    let get = Recorder(store.get("a", .networkOnly))
+    server[0].observer.onCompleted()
+    #expect(get.error.value as? StoreError == .noAnswer)
+  }
+
+  @Test func `the short forms give values`() {
+    let store = store()
+    let fresh = Recorder(store.fresh("a"))
+    server[0].answer(1)
+    #expect(fresh.take() == [1] && fresh.isCompleted.value)
+    #expect(Recorder(store.cached("a")).take() == [1])
+    store.clear()
+    #expect(store.peek("a") == nil)
+  }
+
+  @Test func `a partial answer never replaces a complete one`() {
+    // G3
+    let store = store()
+    let stream = Recorder(store.stream("a", .cacheAndNetwork))
+    server[0].answer(1, errors: [Failure()])
+    #expect(stream.brief() == ["- …", "1 network !"])
+    store.invalidate("a")
+    server[1].answer(2)
+    #expect(stream.brief().last == "2 network")
+
+    let get = Recorder(store.get("a", .networkOnly))
+    let hidden = Recorder(store.stream("a", .networkOnly))
+    server[2].answer(3, errors: [Failure()])
+    #expect(get.brief() == ["3 network !"])
+    #expect(hidden.brief() == ["- …", "3 network !"])
+    #expect(stream.brief() == ["2 memory …", "2 memory !"])
+    #expect(store.peek("a")?.value == 2)
+  }
+
+  @Test func `what may not be cached is given to those who asked, and not kept`() {
+    var configuration = StoreConfiguration<Int>()
+    configuration.isCacheable = { $0 >= 0 }
+    let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
+    let first = Recorder(store.get("a", .networkOnly))
+    server[0].answer(-1)
+    #expect(first.brief() == ["-1 network"])
+    #expect(store.peek("a") == nil)
+    store.save(1, for: "a")
+    let get = Recorder(store.get("a", .networkOnly))
+    server[1].answer(-1)
+    #expect(get.brief() == ["-1 network"])
+    #expect(store.peek("a")?.value == 1)
+    let change = Recorder(store.mutate("a", optimistic: { _ in 2 }, send: { .just(-2) }))
+    #expect(change.take() == [-2] && store.peek("a")?.value == 1)
+  }
+
+  @Test func `an answer is kept under its own key`() {
+    let store = Store<String, Int>(partialFetch: server.fetch, keyOfAnswer: { _, value in "\(value)" })
+    let own = Recorder(store.stream("7", .cacheOnly))
+    let asked = Recorder(store.get("x", .networkOnly))
+    server[0].answer(7)
+    #expect(asked.brief() == ["7 network"])
+    #expect(own.brief() == ["-", "7 network"])
+    #expect(store.peek("x") == nil)
+  }
+}

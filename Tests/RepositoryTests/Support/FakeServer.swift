@@ -1,0 +1,56 @@
+import Foundation
+import Repository
+import Streams
+
+struct Failure: Error, Hashable, CustomStringConvertible {
+  var name = "failure"
+
+  var description: String { name }
+}
+
+/// A server that a test answers for, request by request.
+final class FakeServer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  struct Request: Sendable {
+    let key: Key
+    let observer: AnyObserver<Fetched<Value>>
+    let isCancelled: Mutable<Bool>
+
+    func answer(_ value: Value, errors: [any Error] = []) {
+      observer.onNext(Fetched(value, errors: errors))
+      observer.onCompleted()
+    }
+
+    func fail(_ error: any Error = Failure()) { observer.onError(error) }
+  }
+
+  let requests = Mutable<[Request]>([])
+
+  /// Answers nothing by itself.
+  func fetch(_ key: Key) -> Observable<Fetched<Value>> {
+    .create { observer in
+      let request = Request(key: key, observer: observer, isCancelled: Mutable(false))
+      self.requests.update { $0.append(request) }
+      return Disposables.create { request.isCancelled.update { $0 = true } }
+    }
+  }
+
+  var count: Int { requests.value.count }
+
+  subscript(index: Int) -> Request { requests.value[index] }
+}
+
+/// A value under a lock.
+final class Mutable<Value: Sendable>: @unchecked Sendable {
+  // Touched under the lock alone.
+  private let lock = NSLock()
+  private var stored: Value
+
+  init(_ value: Value) { stored = value }
+
+  var value: Value { lock.withLock { stored } }
+
+  @discardableResult
+  func update<Result>(_ change: (inout Value) throws -> Result) rethrows -> Result {
+    try lock.withLock { try change(&stored) }
+  }
+}

@@ -1,0 +1,118 @@
+import Glibc
+
+@testable import Repository
+
+/// The machine's file system, of which one call fails: the one of a given number, or all from it on.
+final class FaultyFileSystem: FileSystem {
+  enum Fault: CaseIterable { case noSpace, inputOutput, noAccess, shortWrite }
+
+  private struct State {
+    var calls = 0
+    var failing: (first: Int, fault: Fault, isLasting: Bool)?
+    var names: [String] = []
+  }
+
+  private let real = SystemFileSystem()
+  private let state = Mutable(State())
+
+  var calls: Int { state.value.calls }
+
+  /// The calls since `fail` was called, by name.
+  var names: [String] { state.value.names }
+
+  /// Counts from here on; the call with this number fails.
+  func fail(call number: Int?, _ fault: Fault = .inputOutput, isLasting: Bool = false) {
+    state.update {
+      $0.calls = 0
+      $0.names = []
+      $0.failing = number.map { ($0, fault, isLasting) }
+    }
+  }
+
+  /// Whether a write is to be cut short.
+  @discardableResult
+  private func check(_ name: String) throws -> Bool {
+    let fault = state.update { state -> Fault? in
+      defer { state.calls += 1 }
+      state.names.append(name)
+      guard let failing = state.failing else { return nil }
+      let isDue = failing.isLasting ? state.calls >= failing.first : state.calls == failing.first
+      return isDue ? failing.fault : nil
+    }
+    switch fault {
+    case nil: return false
+    case .noSpace: throw FileError(code: ENOSPC, call: name)
+    case .inputOutput: throw FileError(code: EIO, call: name)
+    case .noAccess: throw FileError(code: EACCES, call: name)
+    case .shortWrite:
+      if name == "write" { return true }
+      throw FileError(code: EIO, call: name)
+    }
+  }
+
+  func open(_ path: String, _ mode: FileMode) throws -> Int32 {
+    try check("open")
+    return try real.open(path, mode)
+  }
+
+  func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
+    try check("read")
+    return try real.read(file, buffer)
+  }
+
+  func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int {
+    let isShort = try check("write")
+    return try real.write(file, isShort ? UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2 + 1)) : bytes)
+  }
+
+  func sync(_ file: Int32) throws {
+    try check("sync")
+    try real.sync(file)
+  }
+
+  func lock(_ file: Int32) throws {
+    try check("lock")
+    try real.lock(file)
+  }
+
+  func close(_ file: Int32) throws {
+    // The system closes the number, whatever else goes wrong.
+    try real.close(file)
+    try check("close")
+  }
+
+  func status(of file: Int32) throws -> FileStatus {
+    try check("status")
+    return try real.status(of: file)
+  }
+
+  func touch(_ file: Int32, after time: Int64) throws -> Int64 {
+    try check("touch")
+    return try real.touch(file, after: time)
+  }
+
+  func status(at path: String) throws -> FileStatus {
+    try check("status")
+    return try real.status(at: path)
+  }
+
+  func rename(_ path: String, to target: String) throws {
+    try check("rename")
+    try real.rename(path, to: target)
+  }
+
+  func remove(_ path: String) throws {
+    try check("remove")
+    try real.remove(path)
+  }
+
+  func makeFolder(_ path: String) throws {
+    try check("makeFolder")
+    try real.makeFolder(path)
+  }
+
+  func names(in folder: String) throws -> [String] {
+    try check("names")
+    return try real.names(in: folder)
+  }
+}

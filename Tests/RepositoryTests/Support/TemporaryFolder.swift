@@ -1,0 +1,31 @@
+import Foundation
+
+/// A folder that goes away with this object.
+final class TemporaryFolder: Sendable {
+  let url: URL
+
+  init() {
+    url = FileManager.default.temporaryDirectory.appendingPathComponent("moments-tests-\(UUID().uuidString)")
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+
+  /// All files in it, by their paths from here on.
+  var files: [String] {
+    let names = (try? FileManager.default.subpathsOfDirectory(atPath: url.path)) ?? []
+    return names.filter { name in
+      var isFolder: ObjCBool = false
+      _ = FileManager.default.fileExists(atPath: path(name), isDirectory: &isFolder)
+      return !isFolder.boolValue
+    }.sorted()
+  }
+
+  var records: [String] { files.filter { $0.hasSuffix(".r1") } }
+
+  /// The sum of the records' sizes.
+  var size: Int {
+    records.map { (try? FileManager.default.attributesOfItem(atPath: path($0))[.size] as? Int) ?? 0 }.reduce(0, +)
+  }
+
+  func path(_ name: String) -> String { url.appendingPathComponent(name).path }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import Synchronization
+import Testing
+
+@testable import Streams
+
+/// The promises of the one atomic word on which laws 2, 9, 14 and 15 stand.
+@Suite struct LifetimeTests {
+  private let count = 200_000
+
+  @Test func `the end is claimed by one caller, and closing is left to it`() {
+    let (lifetime, teardowns) = (Lifetime(), Counter())
+    lifetime.add(ClosureNode { teardowns.increment() })
+    #expect(!lifetime.isClosed)
+    #expect(lifetime.claim())
+    #expect(lifetime.isClosed && !lifetime.claim())
+    lifetime.dispose()
+    #expect(teardowns.count == 0)
+    lifetime.close()
+    #expect(teardowns.count == 1 && !lifetime.claim())
+  }
+
+  @Test func `nobody claims the end of what was disposed`() {
+    let lifetime = Lifetime()
+    lifetime.dispose()
+    #expect(!lifetime.claim())
+  }
+
+  @Test func `2: of those that race for the end one wins`() {
+    let lifetimes = (0..<count).map { _ in Lifetime() }
+    let winners = Counters(count)
+    raceInStep { index, _ in
+      if lifetimes[index].claim() { winners.increment(index) }
+    }
+    #expect(winners.values.allSatisfy { $0 == 1 })
+  }
+
+  @Test func `2: either the end is claimed or the lifetime disposed, never both, and never neither`() {
+    let (claims, teardowns) = (Counters(count), Counters(count))
+    let lifetimes = (0..<count).map { index in
+      let lifetime = Lifetime()
+      lifetime.add(ClosureNode { teardowns.increment(index) })
+      return lifetime
+    }
+    raceInStep { index, thread in
+      // Who claims does not close here: all teardowns are those of `dispose`.
+      if thread == 1 { lifetimes[index].dispose() } else if lifetimes[index].claim() { claims.increment(index) }
+    }
+    #expect(zip(claims.values, teardowns.values).allSatisfy { $0 + $1 == 1 })
+  }
+
+  /// Two threads that go through the rounds in step, a few nanoseconds apart: what they race for takes no longer.
+  private func raceInStep(_ round: @escaping @Sendable (_ index: Int, _ thread: Int) -> Void) {
+    let arrivals = Count()
+    race(2) { [count] thread in
+      for first in stride(from: 0, to: count, by: 8) {
+        let arrived = arrivals.value.add(1, ordering: .acquiringAndReleasing).newValue
+        let all = (arrived + 1) / 2 * 2
+        var spins = 0
+        while arrivals.value.load(ordering: .acquiring) < all {
+          spins += 1
+          if spins > 1000 { sched_yield() }
+        }
+        for _ in 0..<(first % [17, 13][thread]) { _ = arrivals.value.load(ordering: .relaxed) }
+        for index in first..<first + 8 { round(index, thread) }
+      }
+    }
+  }
+}
+
+/// An atomic number that closures can share.
+private final class Count: Sendable {
+  let value = Atomic(0)
+}
+
+/// Many counters, without a lock that would keep the threads of a race apart.
+private final class Counters: Sendable {
+  private let counts: [Count]
+
+  init(_ count: Int) { counts = (0..<count).map { _ in Count() } }
+
+  var values: [Int] { counts.map { $0.value.load(ordering: .sequentiallyConsistent) } }
+
+  func increment(_ index: Int) { counts[index].value.add(1, ordering: .relaxed) }
+}
