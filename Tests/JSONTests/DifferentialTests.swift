@@ -39,7 +39,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("[1,]", .trailingComma), (#"{"a":[1 , ] , }"#, .trailingComma), (#"{"a":1,"\u0061":2}"#, .equalKeys),
+      ("[1,]", .trailingComma), ("[-13889964168541081.50]", .fraction), (#"{"a":[1 , ] , }"#, .trailingComma),
+      (#"{"a":1,"\u0061":2}"#, .equalKeys),
       (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), .depth),
     ] as [(String, Comparison.Explanation)])
   func `each difference is what its name says`(text: String, explanation: Comparison.Explanation) {

@@ -12,6 +12,7 @@ struct Comparison {
     case depth = "Foundation reads 512 levels"
     case trailingComma = "Foundation reads a comma before a closing bracket"
     case equalKeys = "Foundation keeps the first of equal keys"
+    case fraction = "Foundation cuts a number past 2^53 that has a fraction, and takes it for a whole one"
     case unread = "Foundation does not check the texts and numbers that it does not read"
   }
 
@@ -40,7 +41,7 @@ struct Comparison {
 
   private static func explain(_ bytes: [UInt8], _ ours: JSONValue?, _ theirs: JSONValue?) -> Explanation? {
     guard let theirs else { return nil }
-    if ours == nil {
+    guard let ours else {
       if bytes.contains(0) { return .otherEncoding }
       guard let failure = failure(bytes) else { return nil }
       if case .tooDeep = failure.kind { return .depth }
@@ -54,8 +55,9 @@ struct Comparison {
       let number = withAnotherNumber(bytes, at: failure.offset)
       return number.count < bytes.count && readsAs(theirs, number) ? .unread : nil
     }
+    if ours.isClose(to: theirs) { return .fraction }
     let first = try? FirstKeys(json: bytes.span.bytes).value
-    return first == theirs ? .equalKeys : nil
+    return first?.isClose(to: theirs) ?? false ? .equalKeys : nil
   }
 
   private static func readsAs(_ theirs: JSONValue, _ bytes: [UInt8]) -> Bool {
@@ -101,6 +103,21 @@ struct Comparison {
       result.append(byte)
     }
     return result
+  }
+}
+
+extension JSONValue {
+  /// Whether two values are equal but for whole numbers past 2^53 that are one step of `Double` from each other at most.
+  fileprivate func isClose(to other: JSONValue) -> Bool {
+    switch (self, other) {
+    case (.array(let left), .array(let right)):
+      left.count == right.count && zip(left, right).allSatisfy { $0.isClose(to: $1) }
+    case (.object(let left), .object(let right)):
+      left.count == right.count && left.allSatisfy { key, value in right[key].map(value.isClose) ?? false }
+    case (.integer(let left), .integer(let right)) where left.magnitude > 1 << 53:
+      abs(Double(left) - Double(right)) <= Double(left).ulp
+    default: self == other
+    }
   }
 }
 
