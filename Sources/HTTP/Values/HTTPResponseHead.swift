@@ -17,8 +17,12 @@ public struct HTTPResponseHead: Hashable, Sendable {
 
   /// The media type of `Content-Type`, in lower case and without parameters; `nil` where there is none.
   public var mediaType: String? {
-    guard let value = headers.values(of: "Content-Type").first?.prefix(while: { $0 != ";" }) else { return nil }
-    let type = value.lowercased().filter { $0 != " " && $0 != "\t" }
-    return type.isEmpty ? nil : type
+    guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value.utf8 else { return nil }
+    var type: [UInt8] = []
+    type.reserveCapacity(value.count)
+    for byte in value.prefix(while: { $0 != UInt8(ascii: ";") }) where byte != .space && byte != .tab {
+      type.append(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte)
+    }
+    return type.isEmpty ? nil : String(decoding: type, as: UTF8.self)
   }
 }

@@ -118,8 +118,19 @@ extension String {
   var isLoopbackHost: Bool {
     if self == "localhost" || self == "::1" { return true }
     guard utf8.starts(with: "127.".utf8) else { return false }
-    let octets = utf8.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
-    return octets.count == 4 && octets.allSatisfy { $0.allSatisfy(\.isDigit) && UInt8(Substring($0)) != nil }
+    var (octets, octet, digits) = (0, 0, 0)
+    for byte in utf8 {
+      if byte.isDigit {
+        octet = octet * 10 + Int(byte - 0x30)
+        digits += 1
+        if octet > 255 { return false }
+      } else {
+        guard byte == UInt8(ascii: "."), digits > 0 else { return false }
+        octets += 1
+        (octet, digits) = (0, 0)
+      }
+    }
+    return octets == 3 && digits > 0
   }
 }
 
