@@ -1,4 +1,5 @@
 public import Foundation
+import JSON
 
 /// Turns keys and values into bytes and back: any pair of closures, or JSON for what is `Codable`.
 ///
@@ -22,11 +23,11 @@ public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
 }
 
 extension RecordCoder where Key: Codable, Value: Codable {
-  /// JSON by Foundation, with sorted keys.
+  /// JSON: values by ``JSONCoder``, keys by Foundation, which sorts what they are made of.
   public static var json: RecordCoder {
     RecordCoder(
       encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },
-      encode: { try JSONEncoder.sorted.encode($0) }, decode: { try JSONDecoder().decode(Value.self, from: $0) })
+      encode: { try JSONCoder().encode($0) }, decode: { try JSONCoder().decode(Value.self, from: $0) })
   }
 }
 

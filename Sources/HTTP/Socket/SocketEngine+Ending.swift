@@ -1,0 +1,72 @@
+import Foundation
+
+extension SocketEngine {
+  // MARK: - Deadlines
+
+  /// Deadlines are not looked at more often than this.
+  private static var shortestScan: Duration { .milliseconds(10) }
+
+  func schedule(_ instant: ContinuousClock.Instant, on loop: EventLoop) {
+    loop.schedule(at: instant) { [weak self] in self?.scan(dueAt: instant) }
+  }
+
+  private func scan(dueAt instant: ContinuousClock.Instant) {
+    let now = ContinuousClock.now
+    var effects = Pool.Effects()
+    var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
+    let (next, loop) = state.withLock { state -> (ContinuousClock.Instant?, EventLoop?) in
+      guard state.nextScan == instant else { return (nil, state.loop) }
+      var next = state.pool.removeExpired(at: now, &effects)
+      state.pool.forEachExchange { exchange in
+        guard let (phase, deadline) = exchange.nextDeadline else { return }
+        if deadline <= now {
+          expired.append((exchange, phase))
+        } else {
+          next = min(next ?? deadline, deadline)
+        }
+      }
+      for (exchange, _) in expired { _ = state.pool.cancel(exchange, &effects) }
+      state.nextScan = next.map { max($0, now + Self.shortestScan) }
+      return (state.nextScan, state.loop)
+    }
+    guard let loop else { return }
+    for (exchange, phase) in expired {
+      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
+    }
+    perform(effects, on: loop)
+    if let next { schedule(next, on: loop) }
+    didClose()
+  }
+
+  // MARK: - The end
+
+  /// Refuses new requests, closes what is idle, lets what runs run, and then calls back.
+  func shutDown(_ completion: @escaping @Sendable () -> Void) {
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      state.isShutDown = true
+      state.whenShutDown.append(completion)
+      state.pool.removeSpare(&effects)
+      return state.loop
+    }
+    guard let loop else { return didClose() }
+    perform(effects, on: loop)
+    loop.submit { [self] in didClose() }
+  }
+
+  /// Something ended: perhaps it was the last.
+  func didClose() {
+    let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
+      guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }
+      let result = (state.whenShutDown, state.loop)
+      state.whenShutDown = []
+      state.loop = nil
+      return result
+    }
+    loop?.stop()
+    guard !completions.isEmpty else { return }
+    DispatchQueue.global().async {
+      for completion in completions { completion() }
+    }
+  }
+}
