@@ -159,6 +159,7 @@ struct ResponseParser {
     }
     guard let keepAlive = headers["Keep-Alive"] else { return }
     let parameters = keepAlive.lowercased().split { ", \t;".contains($0) }
-    keepAliveTimeout = parameters.lazy.compactMap { $0.hasPrefix("timeout=") ? Int($0.dropFirst(8)) : nil }.first
+    keepAliveTimeout =
+      parameters.lazy.compactMap { $0.hasPrefix("timeout=") ? UInt32($0.dropFirst(8)).map(Int.init) : nil }.first
   }
 }

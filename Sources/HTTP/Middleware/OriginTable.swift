@@ -32,16 +32,22 @@ final class OriginTable<Value: Sendable>: Sendable {
 
   /// Does something with an origin's value, under the lock.
   func withValue<Result: Sendable>(of origin: HTTPOrigin, _ body: (inout Value) -> Result) -> Result {
-    state.withLock { state in
+    let (result, forgotten) = state.withLock { state in
       state.useCount += 1
-      if state.entries.count >= limit, state.entries[origin] == nil { forgetHalf(&state) }
-      return state.entries[origin, default: Entry(value: make())].use(number: state.useCount, body)
+      let isFull = state.entries.count >= limit && state.entries[origin] == nil
+      let forgotten = isFull ? forgetHalf(&state) : nil
+      return (state.entries[origin, default: Entry(value: make())].use(number: state.useCount, body), forgotten)
     }
+    // Released here, and not under the lock: what watches a value may be the user's.
+    _ = forgotten
+    return result
   }
 
-  private func forgetHalf(_ state: inout State) {
-    let uses = state.entries.values.map(\.lastUse).sorted()
+  private func forgetHalf(_ state: inout State) -> [HTTPOrigin: Entry] {
+    let old = state.entries
+    let uses = old.values.map(\.lastUse).sorted()
     let median = uses[uses.count / 2]
-    state.entries = state.entries.filter { $0.value.lastUse >= median }
+    state.entries = old.filter { $0.value.lastUse >= median }
+    return old
   }
 }

@@ -18,11 +18,10 @@ extension SocketEngine {
       guard state.nextScan == instant else { return (nil, state.loop) }
       var next = state.pool.removeExpired(at: now, &effects)
       state.pool.forEachExchange { exchange in
-        guard let (phase, deadline) = exchange.nextDeadline else { return }
-        if deadline <= now {
+        if let (phase, deadline) = exchange.nextDeadline, deadline <= now {
           expired.append((exchange, phase))
-        } else {
-          next = min(next ?? deadline, deadline)
+        } else if let look = exchange.nextLook(after: now) {
+          next = min(next ?? look, look)
         }
       }
       for (exchange, _) in expired { _ = state.pool.cancel(exchange, &effects) }

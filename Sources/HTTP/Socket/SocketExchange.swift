@@ -83,6 +83,14 @@ final class SocketExchange: @unchecked Sendable {
     return deadlines.next
   }
 
+  /// When to look again whether a deadline has passed: whatever happens after `now`, no deadline passes before.
+  func nextLook(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    // The idle time may begin to count only after this look, as soon as there is a connection, or the observer is done.
+    let idle = request.timeouts.idle.map { now + $0 }
+    guard let next = nextDeadline?.instant, let idle else { return nextDeadline?.instant ?? idle }
+    return min(next, idle)
+  }
+
   /// The error for a deadline that has passed.
   func error(for phase: ExchangeDeadlines.Phase) -> RequestError {
     ExchangeDeadlines(request.timeouts, start: start).error(for: phase, request)
@@ -91,6 +99,11 @@ final class SocketExchange: @unchecked Sendable {
   /// Takes note that there is a connection, or that the server has taken or sent something.
   func noteSign() {
     lastSign.store(Int64((ContinuousClock.now - start) / .nanoseconds(1)), ordering: .relaxed)
+  }
+
+  /// The same while the observer may have what the server sent.
+  func noteSignUnlessBusy() {
+    if lastSign.load(ordering: .relaxed) != Self.busy { noteSign() }
   }
 
   // MARK: - Delivery

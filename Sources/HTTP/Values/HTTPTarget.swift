@@ -121,6 +121,8 @@ extension String {
     var (octets, octet, digits) = (0, 0, 0)
     for byte in utf8 {
       if byte.isDigit {
+        // A leading zero makes the number octal, or a name: resolvers do not agree.
+        guard digits == 0 || octet > 0 else { return false }
         octet = octet * 10 + Int(byte - 0x30)
         digits += 1
         if octet > 255 { return false }

@@ -34,10 +34,12 @@ package final class TaskMailbox: Sendable {
 
   /// Ends the wait.
   package func close() {
-    let waiter = state.withLock { state in
+    let (waiter, jobs) = state.withLock { state in
       state.isClosed = true
-      return exchange(&state.waiter, with: nil)
+      return (exchange(&state.waiter, with: nil), exchange(&state.jobs, with: Fifo()))
     }
+    // Dropped here, and not under the lock: what they hold may be the user's.
+    _ = jobs
     waiter?.resume(returning: nil)
   }
 

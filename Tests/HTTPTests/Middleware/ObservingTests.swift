@@ -51,6 +51,15 @@ struct ObservingTests {
 
   private var lines: [String] { log.lines.withLock { $0 } }
 
+  @Test func `nothing is told after the end`() throws {
+    var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
+    let sight = RequestSight(log, &request, scheduler: VirtualScheduler())
+    _ = sight.watch(Observable.just(1)).subscribe()
+    sight.tell(.hedging)
+    #expect(lines.last?.hasPrefix("ended succeeded") == true)
+    #expect(lines.count == 2)
+  }
+
   @Test func `a request and its attempts, with reasons and times`() throws {
     let harness = harness {
       [RetryMiddleware(policy: .exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: $0)]

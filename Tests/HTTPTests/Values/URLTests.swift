@@ -54,6 +54,8 @@ import Testing
     "http://127.0.0", "http://127.0.0.256", "http://127.0.0.1.1", "http://127.+0.0.1", "http://127.-0.0.1",
     "http://127..0.1", "http://127.0.0.", "http://0.0.0.0", "http://10.0.0.1", "http://[::2]", "http://[::]",
     "http://127.0.0.1%2eexample.com", "http://127.0.0.1@example.com", "/localhost", "http://127.0.0.1a",
+    "http://127.09.0.1",
+    "http://127.0.0.08", "http://127.00.0.1",
   ])
   func `everything else is not loopback`(text: String) throws {
     #expect(try !url(text).isLoopback)

@@ -35,6 +35,17 @@ import Testing
     #expect(count.count == 0)
   }
 
+  @Test func `a closed mailbox lets go of what it did not run`() {
+    weak var left: TaskMailbox?
+    do {
+      let mailbox = TaskMailbox()
+      left = mailbox
+      #expect(mailbox.submit { _ = mailbox.submit {} })
+      mailbox.close()
+    }
+    #expect(left == nil)
+  }
+
   @Test func `a source finds the mailbox of the task that awaits its value, and none where nobody does`() async throws {
     let source = Observable<Bool>.create { observer in
       guard let mailbox = TaskMailbox.current else {

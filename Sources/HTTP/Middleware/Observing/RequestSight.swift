@@ -11,10 +11,11 @@ package final class RequestSight: Sendable {
     var queueTime = Duration.zero
     var sentFields: [HTTPField] = []
     var running: [Int: AttemptSight] = [:]
-    var isOver = false
+    var summary: RequestSummary?
   }
 
-  private let listener: @Sendable (RequestEvent) -> Void
+  /// Brings the events to the listener one at a time; the summary is the end, and nothing comes after it.
+  private let events: AnyObserver<RequestEvent>
   private let ownTrace: TraceContext?
   private let scheduler: any Scheduler
   private let start: Duration
@@ -29,21 +30,26 @@ package final class RequestSight: Sendable {
     let given = request.headers[TraceContext.fieldName].flatMap { TraceContext($0) }
     let trace = given ?? TraceContext()
     request.setTrace(trace)
-    listener = observer.begin(&request)
+    let listener = observer.begin(&request)
     let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
     ownTrace = isOwn ? trace : nil
-    state = Locked(
+    let state = Locked(
       State(sentFields: Array(request.headers) + secrets.map { HTTPField(received: "secret", value: $0) }))
+    self.state = state
+    events = AnyObserver { event in
+      if case .next(let event) = event { return listener(event) }
+      if let summary = state.withLock({ $0.summary }) { listener(.ended(summary)) }
+    }
     request.sight = self
   }
 
   package func tell(_ event: RequestEvent) {
     switch event {
     case .dequeued(let wait): state.withLock { $0.queueTime += wait }
-    case .retrying(let delay, let reason): return listener(.retrying(after: delay, reason: redacted(reason)))
+    case .retrying(let delay, let reason): return events.onNext(.retrying(after: delay, reason: redacted(reason)))
     default: break
     }
-    listener(event)
+    events.onNext(event)
   }
 
   /// Tells of the end of the whole; where the answer is a single element, it is over with that, as many who asked for it
@@ -109,14 +115,13 @@ package final class RequestSight: Sendable {
     let running = state.withLock { $0.running.values.sorted { $0.number < $1.number } }
     for attempt in running { end(attempt, .cancelled) }
     let now = scheduler.now
-    let summary = state.withLock { state -> RequestSummary? in
-      guard !state.isOver else { return nil }
-      state.isOver = true
-      return RequestSummary(
+    state.withLock { state in
+      guard state.summary == nil else { return }
+      state.summary = RequestSummary(
         outcome: outcome, status: state.status, attemptCount: state.attemptCount, sentBytes: state.sentBytes,
         receivedBytes: state.receivedBytes, queueTime: state.queueTime, duration: now - start)
     }
-    if let summary { listener(.ended(summary)) }
+    events.onCompleted()
   }
 
   /// The error without what the request kept secret, and without its cause, of which nobody knows what it holds.

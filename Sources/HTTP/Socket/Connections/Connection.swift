@@ -23,6 +23,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private var open: OpenSocket?
   private var parser: ResponseParser?
   private var isPaused = false
+  private var isClosed = false
   /// Whether the peer may have sent its last; while connecting that may have come unseen.
   private var isOver = true
 
@@ -92,6 +93,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Begins to connect.
   func open(by engine: SocketEngine, on loop: EventLoop) {
+    // Two threads may have submitted what the pool said: first the closing of one that is not needed any more.
+    guard !isClosed else { return }
     self.engine = engine
     self.loop = loop
     let opening = ConnectionOpening(route, by: engine, on: loop) { [weak self] in self?.didOpen($0) }
@@ -109,7 +112,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       engine?.didOpen(self)
       // What came while nobody looked has had its event.
       read()
-      isOver = false
+      isOver = isPaused
     case .failure(let error):
       engine?.didFailToOpen(self, error)
     }
@@ -131,7 +134,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       guard let channel, writeError == nil else { return nil }
       let before = outbound.count
       let start = write(channel)
-      if outbound.count > before { exchange?.noteSign() }
+      if outbound.count > before { exchange?.noteSignUnlessBusy() }
       return start
     }
     switch start {
@@ -215,6 +218,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
       self.exchange = nil
       var isWritten = outbound.isEmpty && writeError == nil
       if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
+      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
+      // its own.
+      if mayReuse, let loop, case .blocked? = channel?.read(into: loop.buffer) {} else { isWritten = false }
       outbound = Outbound()
       hasSent = false
       isUsed = true
@@ -228,27 +234,31 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
   func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
     guard open != nil else { return }
-    let hasSent = lock.withLock { self.hasSent }
-    let loss = ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: parser != nil)
-    close()
-    engine?.didLose(self, loss)
+    let hasReceived = parser != nil
+    let hasSent = close()
+    engine?.didLose(self, ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: hasReceived))
   }
 
-  /// Closes.
-  func close() {
+  /// Closes, and gives whether any of the present request may have reached the server.
+  @discardableResult
+  func close() -> Bool {
+    isClosed = true
     opening?.cancel()
     opening = nil
     parser = nil
-    lock.withLock {
+    // With the channel goes the chance to send: whoever comes later sends nothing.
+    let hasSent = lock.withLock {
       channel?.close()
       channel = nil
       exchange = nil
       outbound = Outbound()
+      return self.hasSent
     }
     // Nobody writes from here on: the descriptor may go, and its number to somebody else.
     if let open { loop?.close(open.socket, open.token) }
     open = nil
     engine?.didClose()
+    return hasSent
   }
 }
 

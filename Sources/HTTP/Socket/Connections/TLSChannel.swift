@@ -33,6 +33,9 @@ final class TLSChannel: ByteChannel {
     }
   }
 
+  /// Whether the socket has not taken all yet.
+  var hasMoreToSend: Bool { session.outgoingCount > 0 }
+
   func beginReading(isOver: Bool) { reader.begin(isOver: isOver) }
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {

@@ -12,9 +12,11 @@ import Synchronization
 /// Belongs to the loop's thread.
 final class DeliveryQueue {
   /// Something to run once, by whoever comes first.
-  private final class Job: Sendable {
+  ///
+  /// `@unchecked Sendable`: `action` is touched by the one alone that turns `hasBegun`.
+  private final class Job: @unchecked Sendable {
     let mailbox: TaskMailbox?
-    private let action: @Sendable () -> Void
+    private var action: (@Sendable () -> Void)?
     private let hasBegun = Atomic<Bool>(false)
 
     init(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
@@ -25,7 +27,10 @@ final class DeliveryQueue {
     var isWaiting: Bool { !hasBegun.load(ordering: .relaxed) }
 
     func run() {
-      if !hasBegun.exchange(true, ordering: .relaxed) { action() }
+      guard !hasBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
+      let action = action
+      self.action = nil
+      action?()
     }
   }
 
@@ -38,7 +43,7 @@ final class DeliveryQueue {
   /// How long a job may wait before it gets a worker of its own; twice that at most.
   static let patience = Duration.milliseconds(1)
 
-  private let work = Locked(Work())
+  private var work = Locked(Work())
   private var collected: [Job] = []
   // Handed over, and not begun when last seen.
   private var young: [Job] = []
@@ -60,6 +65,8 @@ final class DeliveryQueue {
     let now = ContinuousClock.now
     if now - lastTurn >= Self.patience {
       for job in old { run(job) }
+      // A worker that is held up keeps what it has; what comes goes to a new one.
+      if !old.isEmpty { work = Locked(Work()) }
       (old, young, lastTurn) = (young, [], now)
     }
     return !young.isEmpty || !old.isEmpty

@@ -116,7 +116,8 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private func rearm() {
     guard let socket else { return }
     loop.rearm(socket.socket, .reading)
-    loop.rearm(socket.socket, .writing)
+    // A socket that nobody writes to is always ready for it.
+    if tunnel?.hasMoreToSend ?? channel?.hasMoreToSend ?? true { loop.rearm(socket.socket, .writing) }
   }
 
   private func finish(_ connection: OpenConnection) {

@@ -14,6 +14,9 @@ struct ProxyTunnel {
     outbound = Outbound(writer.connectHead(toHost: route.host, port: route.port))
   }
 
+  /// Whether the request is not yet written.
+  var hasMoreToSend: Bool { !outbound.isEmpty }
+
   /// Writes and reads what can be, until the tunnel stands.
   mutating func advance(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
     while !outbound.isEmpty {

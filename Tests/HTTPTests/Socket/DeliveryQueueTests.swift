@@ -1,0 +1,52 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+@Suite struct DeliveryQueueTests {
+  private final class Witness: Sendable {}
+
+  @Test func `what others run while a worker is held up is let go of at once`() async throws {
+    let queue = DeliveryQueue()
+    let gate = DispatchSemaphore(value: 0)
+    defer { gate.signal() }
+    queue.add(nil) { gate.wait() }
+    _ = queue.flush()
+    let isDone = Latch()
+    weak var witness: Witness?
+    do {
+      let strong = Witness()
+      witness = strong
+      queue.add(nil) {
+        _ = strong
+        isDone.open()
+      }
+    }
+    let deadline = ContinuousClock.now + .seconds(10)
+    while !isDone.isOpen, .now < deadline {
+      _ = queue.flush()
+      await Task.yield()
+    }
+    while witness != nil, .now < deadline { await Task.yield() }
+    #expect(isDone.isOpen)
+    #expect(witness == nil)
+  }
+
+  @Test func `a job whose task has gone is run elsewhere, once`() async throws {
+    let queue = DeliveryQueue()
+    let mailbox = TaskMailbox()
+    let count = Monitor(0)
+    queue.add(mailbox) { count.update { $0 += 1 } }
+    _ = queue.flush()
+    mailbox.close()
+    let deadline = ContinuousClock.now + .seconds(10)
+    while count.value == 0, .now < deadline {
+      _ = queue.flush()
+      await Task.yield()
+    }
+    await mailbox.run()
+    #expect(count.value == 1)
+  }
+}

@@ -1,0 +1,84 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+/// Deadlines whose time begins to count late: while somebody waits for a connection, or an observer is slow.
+@Suite struct SocketTransportDeadlineTests {
+  private func transport(connections: Int = 8) -> SocketTransport {
+    var configuration = SocketTransport.Configuration()
+    configuration.maximumConnectionsPerOrigin = connections
+    return SocketTransport(configuration: configuration)
+  }
+
+  private func expect(_ time: Duration, isShortlyAfter deadline: Duration) {
+    #expect(time >= deadline && time < deadline + .milliseconds(250), "\(time)")
+  }
+
+  @Test func `T6: the idle deadline comes on time after a wait for a connection that was longer`() async throws {
+    let (gate, answered) = (Latch(), Latch())
+    let server = try ScriptedServer(
+      [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .readRequest, .waitForClientToClose])
+    let transport = transport(connections: 1)
+    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(onDisposed: { answered.open() })
+    try await server.waitForRequests(1)
+    let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), total: nil)
+    let outcome = Task { await transport.kindOfError(for: try .to(server, timeouts: timeouts)) }
+    // The first look at the deadlines falls into the wait.
+    try await Task.sleep(for: .milliseconds(400))
+    gate.open()
+    try await answered.wait(for: "the first answer", within: .seconds(10))
+    let start = ContinuousClock.now
+    #expect(try await outcome.value == .timedOut)
+    expect(.now - start, isShortlyAfter: .milliseconds(290))
+  }
+
+  @Test func `T6: the idle deadline comes on time after an observer that took longer`() async throws {
+    let server = try ScriptedServer(
+      [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n"), .waitForClientToClose])
+    let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(connect: nil, idle: .milliseconds(300), total: nil))
+    let (isOver, start) = (Latch(), Monitor<ContinuousClock.Instant?>(nil))
+    let end = Monitor<ContinuousClock.Instant?>(nil)
+    _ = transport().send(request).subscribe(
+      onNext: { _ in
+        Thread.sleep(forTimeInterval: 0.4)
+        start.update { $0 = .now }
+      },
+      onError: { _ in
+        end.update { $0 = .now }
+        isOver.open()
+      })
+    try await isOver.wait(for: "the deadline", within: .seconds(10))
+    let time = try #require(start.value.flatMap { start in end.value.map { $0 - start } })
+    expect(time, isShortlyAfter: .milliseconds(300))
+  }
+
+  @Test func `exchanges that expire with and without a connection leave none behind`() async throws {
+    let server = try ScriptedServer(.neverAnswering)
+    let transport = transport(connections: 4)
+    for _ in 0..<10 {
+      await withTaskGroup(of: Void.self) { group in
+        for _ in 0..<8 {
+          group.addTask {
+            let timeouts = HTTPTimeouts(connect: .milliseconds(60), idle: .milliseconds(60), total: .milliseconds(60))
+            let kind = try? await transport.kindOfError(for: .to(server, timeouts: timeouts))
+            #expect(kind == .timedOut)
+          }
+        }
+      }
+    }
+    try await server.log.wait(for: "all connections to be closed", within: .seconds(10)) { log in
+      log.connections.allSatisfy { $0.clientClosed != nil || $0.isOver }
+    }
+  }
+
+  @Test(arguments: ["-9223372036854775808", "-1", "9223372036854775807", "99999999999999999999", "0"])
+  func `a Keep-Alive time that makes no sense harms nobody`(_ seconds: String) async throws {
+    let server = try ScriptedServer(
+      .answering { _ in RawResponse(headers: [("Keep-Alive", "timeout=\(seconds)")], body: "{}") })
+    let transport = transport()
+    for _ in 0..<2 { #expect(try await transport.response(to: .to(server)).head.status == 200) }
+  }
+}
