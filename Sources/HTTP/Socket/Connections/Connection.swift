@@ -22,6 +22,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private var opening: ConnectionOpening?
   private var open: OpenSocket?
   private var parser: ResponseParser?
+  /// What has come and is not yet on its way to the observer, and how many bytes it came in.
+  private var parts: [HTTPResponsePart] = []
+  private var partsSize = 0
   private var isPaused = false
   private var isClosed = false
   /// Whether the peer may have sent its last; while connecting that may have come unseen.
@@ -152,7 +155,11 @@ final class Connection: LoopHandler, @unchecked Sendable {
     read()
   }
 
-  /// Reads until the socket is empty, or there is something to deliver first.
+  /// What is read at most before the observer has taken some of it: a piece that arrives in several, as TLS's records
+  /// do, is delivered in one go.
+  private static let largestDelivery = 64 << 10
+
+  /// Reads until the socket is empty, or there is enough to deliver first.
   func read() {
     guard let loop, !isPaused else { return }
     lock.withLock { channel?.beginReading(isOver: isOver) }
@@ -166,6 +173,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
         consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
       case .blocked:
         if let writeError { return fail(writeError) }
+        if let exchange, !parts.isEmpty { return deliver(to: exchange) }
         return loop.rearm(open.socket, .reading)
       case .end(let isAuthentic):
         return didEnd(isAuthentic: isAuthentic)
@@ -178,25 +186,35 @@ final class Connection: LoopHandler, @unchecked Sendable {
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
     var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
     self.parser = nil
-    var parts: [HTTPResponsePart] = []
     do throws(RequestError) {
       let count = try parser.consume(bytes, into: &parts)
       self.parser = parser
+      partsSize += count
       if parser.isComplete {
-        complete(exchange, parts, mayReuse: parser.allowsReuse && count == bytes.count)
-      } else if parts.isEmpty {
-        exchange.noteSign()
+        complete(exchange, mayReuse: parser.allowsReuse && count == bytes.count)
+      } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
+        deliver(to: exchange)
       } else {
-        isPaused = true
-        exchange.noteDelivery()
-        loop?.deliver(to: exchange.mailbox) { [self, loop, parts] in
-          if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
-        }
+        exchange.noteSign()
       }
     } catch {
       self.parser = parser
-      fail(error, after: parts)
+      fail(error)
     }
+  }
+
+  /// Reading goes on when the observer has taken what there is.
+  private func deliver(to exchange: SocketExchange) {
+    isPaused = true
+    exchange.noteDelivery()
+    loop?.deliver(to: exchange.mailbox) { [self, loop, parts = takeParts()] in
+      if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
+    }
+  }
+
+  private func takeParts() -> [HTTPResponsePart] {
+    defer { (parts, partsSize) = ([], 0) }
+    return parts
   }
 
   private func didEnd(isAuthentic: Bool) {
@@ -205,13 +223,14 @@ final class Connection: LoopHandler, @unchecked Sendable {
     do throws(RequestError) {
       try parser.finish()
       guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
-      complete(exchange, [], mayReuse: false)
+      complete(exchange, mayReuse: false)
     } catch {
       fail(error)
     }
   }
 
-  private func complete(_ exchange: SocketExchange, _ parts: [HTTPResponsePart], mayReuse: Bool) {
+  private func complete(_ exchange: SocketExchange, mayReuse: Bool) {
+    let parts = takeParts()
     let keepAlive = parser?.keepAliveTimeout
     parser = nil
     let isWritten = lock.withLock {
@@ -232,8 +251,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
   }
 
   /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
-  func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
+  func fail(_ error: RequestError) {
     guard open != nil else { return }
+    let parts = takeParts()
     let hasReceived = parser != nil
     let hasSent = close()
     engine?.didLose(self, ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: hasReceived))
@@ -246,6 +266,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     opening?.cancel()
     opening = nil
     parser = nil
+    _ = takeParts()
     // With the channel goes the chance to send: whoever comes later sends nothing.
     let hasSent = lock.withLock {
       channel?.close()
