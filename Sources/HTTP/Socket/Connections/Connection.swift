@@ -8,27 +8,27 @@ final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
   // Under `lock`, which is held during system calls that do not block, and never with another lock.
-  private let lock = NSLock()
-  private var channel: (any ByteChannel)?
-  private var outbound = Outbound()
-  private var exchange: SocketExchange?
-  private var hasSent = false
-  private var writeError: RequestError?
-  private var isUsed = false
+  let lock = NSLock()
+  var channel: (any ByteChannel)?
+  var outbound = Outbound()
+  var exchange: SocketExchange?
+  var hasSent = false
+  var writeError: RequestError?
+  var isUsed = false
 
   // On the loop's thread alone.
-  private var engine: SocketEngine?
-  private var loop: EventLoop?
+  var engine: SocketEngine?
+  var loop: EventLoop?
   private var opening: ConnectionOpening?
-  private var open: OpenSocket?
-  private var parser: ResponseParser?
+  var open: OpenSocket?
+  var parser: ResponseParser?
   /// What has come and is not yet on its way to the observer, and how many bytes it came in.
-  private var parts: [HTTPResponsePart] = []
-  private var partsSize = 0
-  private var isPaused = false
+  var parts: [HTTPResponsePart] = []
+  var partsSize = 0
+  var isPaused = false
   private var isClosed = false
   /// Whether the peer may have sent its last; while connecting that may have come unseen.
-  private var isOver = true
+  var isOver = true
 
   init(route: Route) {
     self.route = route
@@ -67,12 +67,12 @@ final class Connection: LoopHandler, @unchecked Sendable {
   }
 
   private func write(_ channel: any ByteChannel) -> Start {
-    defer { exchange?.didSend(outbound.count) }
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
       case .taken(let count):
         hasSent = true
         outbound.advance(by: count)
+        exchange?.didSend(outbound.count)
       case .blocked:
         return .blocked
       case .failed(let error):
@@ -146,108 +146,6 @@ final class Connection: LoopHandler, @unchecked Sendable {
     case .broken: read()
     case .sent, nil: break
     }
-  }
-
-  /// Reads on after a batch was delivered.
-  func resume(_ exchange: SocketExchange) {
-    guard lock.withLock({ self.exchange === exchange }) else { return }
-    isPaused = false
-    read()
-  }
-
-  /// What is read at most before the observer has taken some of it: a piece that arrives in several, as TLS's records
-  /// do, is delivered in one go.
-  private static let largestDelivery = 64 << 10
-
-  /// Reads until the socket is empty, or there is enough to deliver first.
-  func read() {
-    guard let loop, !isPaused else { return }
-    lock.withLock { channel?.beginReading(isOver: isOver) }
-    while !isPaused, let open {
-      let (outcome, exchange, writeError) = lock.withLock {
-        (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
-      }
-      switch outcome {
-      case .bytes(let count):
-        guard let exchange else { return fail(.notHTTP("it came before the request")) }
-        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
-      case .blocked:
-        if let writeError { return fail(writeError) }
-        if let exchange, !parts.isEmpty { return deliver(to: exchange) }
-        return loop.rearm(open.socket, .reading)
-      case .end(let isAuthentic):
-        return didEnd(isAuthentic: isAuthentic)
-      case .failed(let error):
-        return fail(error)
-      }
-    }
-  }
-
-  private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
-    var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
-    self.parser = nil
-    do throws(RequestError) {
-      let count = try parser.consume(bytes, into: &parts)
-      self.parser = parser
-      partsSize += count
-      if parser.isComplete {
-        complete(exchange, mayReuse: parser.allowsReuse && count == bytes.count)
-      } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
-        deliver(to: exchange)
-      } else {
-        exchange.noteSign()
-      }
-    } catch {
-      self.parser = parser
-      fail(error)
-    }
-  }
-
-  /// Reading goes on when the observer has taken what there is.
-  private func deliver(to exchange: SocketExchange) {
-    isPaused = true
-    exchange.noteDelivery()
-    loop?.deliver(to: exchange.mailbox) { [self, loop, parts = takeParts()] in
-      if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
-    }
-  }
-
-  private func takeParts() -> [HTTPResponsePart] {
-    defer { (parts, partsSize) = ([], 0) }
-    return parts
-  }
-
-  private func didEnd(isAuthentic: Bool) {
-    let exchange = lock.withLock { self.exchange }
-    guard let exchange, var parser else { return fail(.cut("before it answered")) }
-    do throws(RequestError) {
-      try parser.finish()
-      guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
-      complete(exchange, mayReuse: false)
-    } catch {
-      fail(error)
-    }
-  }
-
-  private func complete(_ exchange: SocketExchange, mayReuse: Bool) {
-    let parts = takeParts()
-    let keepAlive = parser?.keepAliveTimeout
-    parser = nil
-    let isWritten = lock.withLock {
-      self.exchange = nil
-      var isWritten = outbound.isEmpty && writeError == nil
-      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
-      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
-      // its own.
-      if mayReuse, let loop, case .blocked? = channel?.read(into: loop.buffer) {} else { isWritten = false }
-      outbound = Outbound()
-      hasSent = false
-      isUsed = true
-      return isWritten
-    }
-    let isReused = mayReuse && isWritten
-    if !isReused { close() }
-    engine?.didComplete(exchange, on: self, parts, isReusable: isReused, keepAlive: keepAlive)
   }
 
   /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
