@@ -8,24 +8,27 @@ final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
   // Under `lock`, which is held during system calls that do not block, and never with another lock.
-  private let lock = NSLock()
-  private var channel: (any ByteChannel)?
-  private var outbound = Outbound()
-  private var exchange: SocketExchange?
-  private var hasSent = false
-  private var writeError: RequestError?
-  private var isUsed = false
+  let lock = NSLock()
+  var channel: (any ByteChannel)?
+  var outbound = Outbound()
+  var exchange: SocketExchange?
+  var hasSent = false
+  var writeError: RequestError?
+  var isUsed = false
 
   // On the loop's thread alone.
-  private var engine: SocketEngine?
-  private var loop: EventLoop?
+  var engine: SocketEngine?
+  var loop: EventLoop?
   private var opening: ConnectionOpening?
-  private var open: OpenSocket?
-  private var parser: ResponseParser?
-  private var isPaused = false
+  var open: OpenSocket?
+  var parser: ResponseParser?
+  /// What has come and is not yet on its way to the observer, and how many bytes it came in.
+  var parts: [HTTPResponsePart] = []
+  var partsSize = 0
+  var isPaused = false
   private var isClosed = false
   /// Whether the peer may have sent its last; while connecting that may have come unseen.
-  private var isOver = true
+  var isOver = true
 
   init(route: Route) {
     self.route = route
@@ -64,12 +67,12 @@ final class Connection: LoopHandler, @unchecked Sendable {
   }
 
   private func write(_ channel: any ByteChannel) -> Start {
-    defer { exchange?.didSend(outbound.count) }
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
       case .taken(let count):
         hasSent = true
         outbound.advance(by: count)
+        exchange?.didSend(outbound.count)
       case .blocked:
         return .blocked
       case .failed(let error):
@@ -145,95 +148,10 @@ final class Connection: LoopHandler, @unchecked Sendable {
     }
   }
 
-  /// Reads on after a batch was delivered.
-  func resume(_ exchange: SocketExchange) {
-    guard lock.withLock({ self.exchange === exchange }) else { return }
-    isPaused = false
-    read()
-  }
-
-  /// Reads until the socket is empty, or there is something to deliver first.
-  func read() {
-    guard let loop, !isPaused else { return }
-    lock.withLock { channel?.beginReading(isOver: isOver) }
-    while !isPaused, let open {
-      let (outcome, exchange, writeError) = lock.withLock {
-        (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
-      }
-      switch outcome {
-      case .bytes(let count):
-        guard let exchange else { return fail(.notHTTP("it came before the request")) }
-        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
-      case .blocked:
-        if let writeError { return fail(writeError) }
-        return loop.rearm(open.socket, .reading)
-      case .end(let isAuthentic):
-        return didEnd(isAuthentic: isAuthentic)
-      case .failed(let error):
-        return fail(error)
-      }
-    }
-  }
-
-  private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
-    var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
-    self.parser = nil
-    var parts: [HTTPResponsePart] = []
-    do throws(RequestError) {
-      let count = try parser.consume(bytes, into: &parts)
-      self.parser = parser
-      if parser.isComplete {
-        complete(exchange, parts, mayReuse: parser.allowsReuse && count == bytes.count)
-      } else if parts.isEmpty {
-        exchange.noteSign()
-      } else {
-        isPaused = true
-        exchange.noteDelivery()
-        loop?.deliver(to: exchange.mailbox) { [self, loop, parts] in
-          if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
-        }
-      }
-    } catch {
-      self.parser = parser
-      fail(error, after: parts)
-    }
-  }
-
-  private func didEnd(isAuthentic: Bool) {
-    let exchange = lock.withLock { self.exchange }
-    guard let exchange, var parser else { return fail(.cut("before it answered")) }
-    do throws(RequestError) {
-      try parser.finish()
-      guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
-      complete(exchange, [], mayReuse: false)
-    } catch {
-      fail(error)
-    }
-  }
-
-  private func complete(_ exchange: SocketExchange, _ parts: [HTTPResponsePart], mayReuse: Bool) {
-    let keepAlive = parser?.keepAliveTimeout
-    parser = nil
-    let isWritten = lock.withLock {
-      self.exchange = nil
-      var isWritten = outbound.isEmpty && writeError == nil
-      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
-      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
-      // its own.
-      if mayReuse, let loop, case .blocked? = channel?.read(into: loop.buffer) {} else { isWritten = false }
-      outbound = Outbound()
-      hasSent = false
-      isUsed = true
-      return isWritten
-    }
-    let isReused = mayReuse && isWritten
-    if !isReused { close() }
-    engine?.didComplete(exchange, on: self, parts, isReusable: isReused, keepAlive: keepAlive)
-  }
-
   /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
-  func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
+  func fail(_ error: RequestError) {
     guard open != nil else { return }
+    let parts = takeParts()
     let hasReceived = parser != nil
     let hasSent = close()
     engine?.didLose(self, ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: hasReceived))
@@ -246,6 +164,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     opening?.cancel()
     opening = nil
     parser = nil
+    _ = takeParts()
     // With the channel goes the chance to send: whoever comes later sends nothing.
     let hasSent = lock.withLock {
       channel?.close()

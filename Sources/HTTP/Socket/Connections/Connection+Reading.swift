@@ -1,0 +1,106 @@
+import Foundation
+
+// On the loop's thread alone.
+extension Connection {
+  /// Reads on after a batch was delivered.
+  func resume(_ exchange: SocketExchange) {
+    guard lock.withLock({ self.exchange === exchange }) else { return }
+    isPaused = false
+    read()
+  }
+
+  /// What is read at most before the observer has taken some of it: a piece that arrives in several, as TLS's records
+  /// do, is delivered in one go.
+  private static let largestDelivery = 64 << 10
+
+  /// Reads until the socket is empty, or there is enough to deliver first.
+  func read() {
+    guard let loop, !isPaused else { return }
+    lock.withLock { channel?.beginReading(isOver: isOver) }
+    while !isPaused, let open {
+      let (outcome, exchange, writeError) = lock.withLock {
+        (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
+      }
+      switch outcome {
+      case .bytes(let count):
+        guard let exchange else { return fail(.notHTTP("it came before the request")) }
+        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
+      case .blocked:
+        if let writeError { return fail(writeError) }
+        if let exchange, !parts.isEmpty { return deliver(to: exchange) }
+        return loop.rearm(open.socket, .reading)
+      case .end(let isAuthentic):
+        return didEnd(isAuthentic: isAuthentic)
+      case .failed(let error):
+        return fail(error)
+      }
+    }
+  }
+
+  private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
+    var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
+    self.parser = nil
+    do throws(RequestError) {
+      let count = try parser.consume(bytes, into: &parts)
+      self.parser = parser
+      partsSize += count
+      if parser.isComplete {
+        complete(exchange, mayReuse: parser.allowsReuse && count == bytes.count)
+      } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
+        deliver(to: exchange)
+      } else {
+        exchange.noteSign()
+      }
+    } catch {
+      self.parser = parser
+      fail(error)
+    }
+  }
+
+  /// Reading goes on when the observer has taken what there is.
+  private func deliver(to exchange: SocketExchange) {
+    isPaused = true
+    exchange.noteDelivery()
+    loop?.deliver(to: exchange.mailbox) { [self, loop, parts = takeParts()] in
+      if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
+    }
+  }
+
+  func takeParts() -> [HTTPResponsePart] {
+    defer { (parts, partsSize) = ([], 0) }
+    return parts
+  }
+
+  private func didEnd(isAuthentic: Bool) {
+    let exchange = lock.withLock { self.exchange }
+    guard let exchange, var parser else { return fail(.cut("before it answered")) }
+    do throws(RequestError) {
+      try parser.finish()
+      guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
+      complete(exchange, mayReuse: false)
+    } catch {
+      fail(error)
+    }
+  }
+
+  private func complete(_ exchange: SocketExchange, mayReuse: Bool) {
+    let parts = takeParts()
+    let keepAlive = parser?.keepAliveTimeout
+    parser = nil
+    let isWritten = lock.withLock {
+      self.exchange = nil
+      var isWritten = outbound.isEmpty && writeError == nil
+      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
+      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
+      // its own.
+      if mayReuse, let loop, case .blocked? = channel?.read(into: loop.buffer) {} else { isWritten = false }
+      outbound = Outbound()
+      hasSent = false
+      isUsed = true
+      return isWritten
+    }
+    let isReused = mayReuse && isWritten
+    if !isReused { close() }
+    engine?.didComplete(exchange, on: self, parts, isReusable: isReused, keepAlive: keepAlive)
+  }
+}
