@@ -88,6 +88,32 @@ import Testing
     #expect((context.underlyingError as? JSONError)?.offset == 24)
   }
 
+  @Test func `a type that reads itself and is tried costs what it reads, wherever it stands`() throws {
+    struct Tried: Decodable {
+      var made: SelfMade?
+      init(from decoder: any Decoder) throws {
+        made = try? decoder.singleValueContainer().decode(SelfMade.self)
+      }
+    }
+    let text = "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + #","self-made 2"]"#
+    let tried = try coder.decode([Tried].self, from: Data(text.utf8))
+    #expect(tried.count == 100_001 && tried.compactMap(\.made) == [SelfMade(number: 2)])
+  }
+
+  @Test func `a type's own error without a path is an error`() throws {
+    struct Own: Decodable, JSONDecodable {
+      init(from json: inout JSONReader) throws(JSONError) {
+        throw JSONError(.missing(key: "k"), path: [], offset: 0, expected: "a value")
+      }
+    }
+    let error = try #require(throws: DecodingError.self) { try coder.decode(Own.self, from: Data("{}".utf8)) }
+    guard case .keyNotFound(let key, let context) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(key.stringValue == "k" && context.codingPath.isEmpty)
+  }
+
   @Test func `what cannot be written leaves no trace where its error is caught`() throws {
     struct Careful: Encodable {
       func encode(to encoder: any Encoder) throws {

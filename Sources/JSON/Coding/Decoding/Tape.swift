@@ -21,6 +21,9 @@ struct Tape: ~Copyable {
     var count: UInt32 = 0
     /// The place on the tape behind the whole of it; for a key the hash of its text.
     var next: UInt32
+
+    /// Where the token begins: its first byte, or the quote before it.
+    var start: Int { Int(offset) - (kind == .string || kind == .escapedString ? 1 : 0) }
   }
 
   private var tokens: UnsafeMutablePointer<Token>

@@ -1,7 +1,11 @@
 extension TapeDecoder {
+  /// The path to a value that a step leads to from this decoder's own, or to that.
+  func path(to step: Step?) -> [any CodingKey] {
+    codingPath + (step.flatMap { key(of: $0) }.map { [$0] } ?? [])
+  }
+
   func context(_ description: String, step: Step?) -> DecodingError.Context {
-    let last: [any CodingKey] = step.flatMap { key(of: $0) }.map { [$0] } ?? []
-    return DecodingError.Context(codingPath: codingPath + last, debugDescription: description)
+    DecodingError.Context(codingPath: path(to: step), debugDescription: description)
   }
 
   /// The error for a value of another kind.
