@@ -36,6 +36,13 @@ final class JSONPath {
     }
   }
 
+  /// How many commas an array or object has of its own, of which all is given but its end.
+  static func commas(in bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    let search = JSONPath(of: bytes)
+    search.advance(to: bytes.count)
+    return search.levels.first?.index ?? 0
+  }
+
   /// Goes on to a place, or to the quote that opens the text in which it is.
   private func advance(to offset: Int) {
     while position < offset {

@@ -187,15 +187,15 @@ struct Tape: ~Copyable {
 }
 
 extension Tape.Token.Kind {
-  /// The kind in words.
-  var name: String {
+  /// The kind as readers have it.
+  var asRead: JSONReader.Kind {
     switch self {
-    case .object: "an object"
-    case .array: "an array"
-    case .string, .escapedString: "a text"
-    case .number: "a number"
-    case .boolean: "true or false"
-    case .null: "null"
+    case .object: .object
+    case .array: .array
+    case .string, .escapedString: .string
+    case .number: .number
+    case .boolean: .boolean
+    case .null: .null
     }
   }
 }

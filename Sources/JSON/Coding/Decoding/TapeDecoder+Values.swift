@@ -81,7 +81,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(type, "a whole number", at: place, step: step) }
     guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.integer(type) }) else {
-      throw corrupted("Expected a whole number that fits \(type).", at: place, step: step)
+      throw corrupted(.outOfRange, "a whole number that fits \(type)", at: place, step: step)
     }
     return value
   }
@@ -90,7 +90,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(Double.self, "a number", at: place, step: step) }
     guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.double() }) else {
-      throw corrupted("Expected a number that fits Double.", at: place, step: step)
+      throw corrupted(.outOfRange, "a number that fits Double", at: place, step: step)
     }
     return value
   }
@@ -99,7 +99,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(Float.self, "a number", at: place, step: step) }
     guard let value = Float(document.string(token)), value.isFinite else {
-      throw corrupted("Expected a number that fits Float.", at: place, step: step)
+      throw corrupted(.outOfRange, "a number that fits Float", at: place, step: step)
     }
     return value
   }
