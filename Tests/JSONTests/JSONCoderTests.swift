@@ -160,6 +160,41 @@ import Testing
     #expect(try [String: [String]](from: later.decoder) == ["a": ["long enough not to be stored inline"]])
   }
 
+  @Test(arguments: [JSONCoder(), JSONCoder(keys: .snakeCase)])
+  func `numbers of 128 bits are read and written as by Foundation`(coder: JSONCoder) throws {
+    struct Wide: Codable, Equatable {
+      var least = Int128.min
+      var greatest = UInt128.max
+      var list: [Int128] = [0, -1, 18_446_744_073_709_551_616, -9_223_372_036_854_775_809]
+      var maybe: UInt128? = 7
+      var missing: Int128?
+      var hand: ByHand = ByHand()
+    }
+    struct ByHand: Codable, Equatable {
+      var values: [UInt128] = [1, .max]
+      init() {}
+      init(from decoder: any Decoder) throws {
+        var array = try decoder.unkeyedContainer()
+        values = [UInt128(try array.decode(Int128.self)), try array.decode(UInt128.self)]
+      }
+      func encode(to encoder: any Encoder) throws {
+        var array = encoder.unkeyedContainer()
+        try array.encode(Int128(1))
+        try array.encode(values[1])
+      }
+    }
+    let data = try coder.encode(Wide())
+    #expect(try coder.decode(Wide.self, from: data) == Wide())
+    #expect(try JSONDecoder().decode(Wide.self, from: data) == Wide())
+    #expect(try coder.decode(Wide.self, from: JSONEncoder().encode(Wide())) == Wide())
+    #expect(String(decoding: try coder.encode(Int128.min), as: UTF8.self) == "\(Int128.min)")
+    #expect(try coder.decode(UInt128.self, from: Data("1e2".utf8)) == 100)
+    for text in ["\(Int128.max)0", "1.5", "340282366920938463463374607431768211456", "\"1\""] {
+      #expect(throws: DecodingError.self) { try coder.decode(Int128.self, from: Data(text.utf8)) }
+      #expect(throws: DecodingError.self) { try coder.decode(UInt128.self, from: Data(text.utf8)) }
+    }
+  }
+
   @Test func `what a Codable type finds in userInfo is what the coder was given`() throws {
     struct Reader: Codable, Equatable {
       var found: String?

@@ -153,8 +153,16 @@ extension StreamEncoder: SingleValueEncodingContainer {
     begin(.plain)
   }
 
+  func encode<Value: Encodable>(_ value: Value) throws { try encodeAlone(value) }
+
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  func encode(_ value: Int128) throws { try encodeAlone(value) }
+
+  func encode(_ value: UInt128) throws { try encodeAlone(value) }
+
   /// Writes the one value, or leaves no trace of it where that fails.
-  func encode<Value: Encodable>(_ value: Value) throws {
+  private func encodeAlone<Value: Encodable>(_ value: Value) throws {
     try requireNothing(before: value)
     let mark = output.mark
     do {

@@ -17,6 +17,16 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
   }
 
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  mutating func encode(_ value: Int128, forKey key: Key) throws {
+    try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
+  }
+
+  mutating func encode(_ value: UInt128, forKey key: Key) throws {
+    try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
+  }
+
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type, forKey key: Key
   ) -> KeyedEncodingContainer<NestedKey> {
