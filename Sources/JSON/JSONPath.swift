@@ -1,7 +1,9 @@
-/// Finds the path to a place in a text that is well-formed up to there.
+/// Finds the paths to places in a text that is well-formed up to there.
 ///
-/// Readers keep no path: who fails looks it up, and who does not fail pays nothing.
-enum JSONPath {
+/// Readers keep no path: who fails looks it up, and who does not fail pays nothing. A search goes on where the one before
+/// it ended, so that the errors of one text, each farther on and most of them caught, take one pass together.
+@usableFromInline
+final class JSONPath {
   private struct Level {
     let isObject: Bool
     var index = 0
@@ -9,20 +11,48 @@ enum JSONPath {
     var expectsKey: Bool
   }
 
-  private static let keyLimit = 64
+  private let bytes: UnsafeBufferPointer<UInt8>
+  /// What is open at `position`, which is in no text.
+  private var levels: [Level] = []
+  private var position = 0
+
+  /// Takes the text, which must stay where it is for as long as paths are asked for.
+  init(of bytes: UnsafeBufferPointer<UInt8>) {
+    self.bytes = bytes
+  }
 
   /// The path to the value, or the array or object, that a byte belongs to.
-  static func path(to offset: Int, in bytes: UnsafeBufferPointer<UInt8>) -> [JSONError.PathElement] {
-    var levels: [Level] = []
-    var position = 0
+  func path(to offset: Int) -> [JSONError.PathElement] {
+    if offset < position {
+      position = 0
+      levels = []
+    }
+    advance(to: offset)
+    // The end of an array or object belongs to itself, not to its last element.
+    let endsLevel =
+      offset < bytes.count && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
+    return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
+      level.isObject ? level.key.map { .key(Self.text(of: $0, in: bytes)) } : .index(level.index)
+    }
+  }
+
+  /// How many commas an array or object has of its own, of which all is given but its end.
+  static func commas(in bytes: UnsafeBufferPointer<UInt8>) -> Int {
+    let search = JSONPath(of: bytes)
+    search.advance(to: bytes.count)
+    return search.levels.first?.index ?? 0
+  }
+
+  /// Goes on to a place, or to the quote that opens the text in which it is.
+  private func advance(to offset: Int) {
     while position < offset {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         let first = position + 1
-        position = endOfText(from: first, before: offset, in: bytes)
-        if let last = levels.indices.last, levels[last].expectsKey, position < offset {
-          levels[last].key = first..<position
-        }
+        let end = endOfText(from: first, before: offset)
+        guard end < offset else { return }
+        position = end
+        if let last = levels.indices.last, levels[last].expectsKey { levels[last].key = first..<end }
       case UInt8(ascii: ":"): levels.mutateLast { $0.expectsKey = false }
       case UInt8(ascii: "{"): levels.append(Level(isObject: true, expectsKey: true))
       case UInt8(ascii: "["): levels.append(Level(isObject: false, expectsKey: false))
@@ -37,30 +67,30 @@ enum JSONPath {
       }
       position += 1
     }
-    // The end of an array or object belongs to itself, not to its last element.
-    if offset < bytes.count, bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]") {
-      _ = levels.popLast()
-    }
-    return levels.compactMap { level in
-      level.isObject ? level.key.map { .key(text(of: $0, in: bytes)) } : .index(level.index)
-    }
   }
 
   /// The place of the closing quote, or the limit.
-  private static func endOfText(from first: Int, before limit: Int, in bytes: UnsafeBufferPointer<UInt8>) -> Int {
-    var position = first
-    while position < limit, bytes[position] != UInt8(ascii: "\"") {
-      position += bytes[position] == UInt8(ascii: "\\") ? 2 : 1
+  private func endOfText(from first: Int, before limit: Int) -> Int {
+    var place = first
+    while place < limit, bytes[place] != UInt8(ascii: "\"") {
+      place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
     }
-    return min(position, limit)
+    return min(place, limit)
   }
 
   private static func text(of range: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) -> String {
     let key = UnsafeBufferPointer(rebasing: bytes[range])
     guard let start = key.baseAddress else { return "" }
-    let text = Escapes.string(from: start, count: key.count)
-    guard text.utf8.count > keyLimit else { return text }
-    return String(decoding: text.utf8.prefix(keyLimit), as: UTF8.self) + "…"
+    return Escapes.string(from: start, count: key.count).asPathKey
+  }
+}
+
+extension String {
+  private static var keyLimit: Int { 64 }
+
+  /// The key as paths have it: its first 64 bytes.
+  var asPathKey: String {
+    utf8.count > Self.keyLimit ? String(decoding: utf8.prefix(Self.keyLimit), as: UTF8.self) + "…" : self
   }
 }
 

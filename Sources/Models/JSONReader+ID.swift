@@ -5,10 +5,13 @@ extension JSONReader {
   /// Reads a value of GraphQL's `ID` type: a text, or a number of up to 38 digits as its text.
   mutating func readID() throws(JSONError) -> String {
     guard try nextKind() == .number else { return try readString() }
-    let expected = mismatch("a text or a number of up to 38 digits")
+    let first = offset
     let text = try readNumberText()
     if let number = Int64(text) { return String(number) }
-    guard let number = Decimal(string: text), number.magnitude < 1e38 else { throw expected }
+    guard let number = Decimal(string: text), number.magnitude < 1e38 else {
+      goBack(to: first)
+      throw mismatch("a text or a number of up to 38 digits")
+    }
     return number.description
   }
 }

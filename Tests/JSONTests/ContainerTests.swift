@@ -94,6 +94,20 @@ import Testing
     #expect(throws: DecodingError.self) { try JSONCoder().decode(Derived.self, from: Data(#"{"extra":[]}"#.utf8)) }
   }
 
+  @Test func `a type that reads itself finds null for a superclass that wrote nothing`() throws {
+    struct Parts: Decodable, Equatable {
+      var direct: JSONValue?
+      var optional: [Int]?
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: AnyKey.self)
+        direct = try container.superDecoder(forKey: "direct").singleValueContainer().decode(JSONValue.self)
+        optional = try container.superDecoder().singleValueContainer().decode([Int]?.self)
+      }
+    }
+    let parts = try JSONCoder().decode(Parts.self, from: Data("{}".utf8))
+    #expect(parts.direct == .null && parts.optional == nil)
+  }
+
   @Test func `a container that is asked for twice is the same one`() throws {
     try expectEqual(Merged())
   }

@@ -71,6 +71,53 @@ import Testing
     #expect(try error(#"{"x":0,"y":[\#(deep)]}"#).kind == .tooDeep)
   }
 
+  /// Numbers, and nothing of what is none.
+  private struct Lenient: JSONDecodable {
+    var numbers: [Int] = []
+    var errors: [String] = []
+
+    init(from json: inout JSONReader) throws(JSONError) {
+      try json.beginArray()
+      while try json.nextElement() {
+        switch try json.readResult(Int.self) {
+        case .success(let number): numbers.append(number)
+        case .failure(let error): errors.append(error.description)
+        }
+      }
+    }
+  }
+
+  @Test func `errors that are caught take one pass together, however many there are`() throws {
+    let lenient = try Lenient(json: "[" + Array(repeating: #""a,[""#, count: 50_000).joined(separator: ",") + ",7]")
+    #expect(lenient.numbers == [7])
+    #expect(lenient.errors.count == 50_000)
+    #expect(lenient.errors.last == "At [49999] (byte 299995): expected a whole number, found a text")
+  }
+
+  @Test func `each of several errors names its own path`() throws {
+    struct Nested: JSONDecodable {
+      var errors: [String] = []
+      init(from json: inout JSONReader) throws(JSONError) {
+        try json.beginObject()
+        while try json.nextKey() {
+          switch try json.readResult([Point].self) {
+          case .success: break
+          case .failure(let error): errors.append(error.description)
+          }
+        }
+      }
+    }
+    let nested = try Nested(json: #"{"a":[{"x":1},{"x":"]"}],"b":[{"x":0},{}],"c":[],"d":{},"e":[{"x":0,"tags":1}]}"#)
+    #expect(
+      nested.errors == [
+        "At a[1].x (byte 19): expected a whole number, found a text", "At b[1].x (byte 39): a value is missing",
+        "At d (byte 53): expected an array, found an object",
+        "At e[0].tags (byte 75): expected an array, found a number",
+      ])
+    let bad = try #require(throws: JSONError.self) { try Nested(json: #"{"a":1,"b":["\x"]}"#) }
+    #expect(bad.description.hasPrefix("At b[0] (byte 1"))
+  }
+
   @Test func `a member's error can be told from a missing one`() throws {
     #expect(try error("{}").kind == .missing(key: "x"))
     #expect(try error(#"{"x":[]}"#).kind == .mismatch(.array))

@@ -88,6 +88,32 @@ import Testing
     #expect((context.underlyingError as? JSONError)?.offset == 24)
   }
 
+  @Test func `a type that reads itself and is tried costs what it reads, wherever it stands`() throws {
+    struct Tried: Decodable {
+      var made: SelfMade?
+      init(from decoder: any Decoder) throws {
+        made = try? decoder.singleValueContainer().decode(SelfMade.self)
+      }
+    }
+    let text = "[" + Array(repeating: "1", count: 100_000).joined(separator: ",") + #","self-made 2"]"#
+    let tried = try coder.decode([Tried].self, from: Data(text.utf8))
+    #expect(tried.count == 100_001 && tried.compactMap(\.made) == [SelfMade(number: 2)])
+  }
+
+  @Test func `a type's own error without a path is an error`() throws {
+    struct Own: Decodable, JSONDecodable {
+      init(from json: inout JSONReader) throws(JSONError) {
+        throw JSONError(.missing(key: "k"), path: [], offset: 0, expected: "a value")
+      }
+    }
+    let error = try #require(throws: DecodingError.self) { try coder.decode(Own.self, from: Data("{}".utf8)) }
+    guard case .keyNotFound(let key, let context) = error else {
+      Issue.record("\(error)")
+      return
+    }
+    #expect(key.stringValue == "k" && context.codingPath.isEmpty)
+  }
+
   @Test func `what cannot be written leaves no trace where its error is caught`() throws {
     struct Careful: Encodable {
       func encode(to encoder: any Encoder) throws {
@@ -132,6 +158,41 @@ import Testing
     }
     let later = try coder.decode(Later.self, from: Data(#"{"a":["long enough not to be stored inline"]}"#.utf8))
     #expect(try [String: [String]](from: later.decoder) == ["a": ["long enough not to be stored inline"]])
+  }
+
+  @Test(arguments: [JSONCoder(), JSONCoder(keys: .snakeCase)])
+  func `numbers of 128 bits are read and written as by Foundation`(coder: JSONCoder) throws {
+    struct Wide: Codable, Equatable {
+      var least = Int128.min
+      var greatest = UInt128.max
+      var list: [Int128] = [0, -1, 18_446_744_073_709_551_616, -9_223_372_036_854_775_809]
+      var maybe: UInt128? = 7
+      var missing: Int128?
+      var hand: ByHand = ByHand()
+    }
+    struct ByHand: Codable, Equatable {
+      var values: [UInt128] = [1, .max]
+      init() {}
+      init(from decoder: any Decoder) throws {
+        var array = try decoder.unkeyedContainer()
+        values = [UInt128(try array.decode(Int128.self)), try array.decode(UInt128.self)]
+      }
+      func encode(to encoder: any Encoder) throws {
+        var array = encoder.unkeyedContainer()
+        try array.encode(Int128(1))
+        try array.encode(values[1])
+      }
+    }
+    let data = try coder.encode(Wide())
+    #expect(try coder.decode(Wide.self, from: data) == Wide())
+    #expect(try JSONDecoder().decode(Wide.self, from: data) == Wide())
+    #expect(try coder.decode(Wide.self, from: JSONEncoder().encode(Wide())) == Wide())
+    #expect(String(decoding: try coder.encode(Int128.min), as: UTF8.self) == "\(Int128.min)")
+    #expect(try coder.decode(UInt128.self, from: Data("1e2".utf8)) == 100)
+    for text in ["\(Int128.max)0", "1.5", "340282366920938463463374607431768211456", "\"1\""] {
+      #expect(throws: DecodingError.self) { try coder.decode(Int128.self, from: Data(text.utf8)) }
+      #expect(throws: DecodingError.self) { try coder.decode(UInt128.self, from: Data(text.utf8)) }
+    }
   }
 
   @Test func `what a Codable type finds in userInfo is what the coder was given`() throws {

@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import Models
 import Testing
 
@@ -32,6 +33,21 @@ import Testing
   func `an id that is neither text nor number is an error that names the path`(json: String) throws {
     let error = #expect(throws: DecodingError.self) { try id(json) }
     #expect(error?.pathText == "id")
+  }
+
+  @Test func `ids that are numbers are read in one pass, however many there are`() throws {
+    let liker = #"{"id":1,"avatar":"a"}"#
+    let text = "[" + Array(repeating: liker, count: 50_000).joined(separator: ",") + "]"
+    let likers = try [MomentsDetails.Moment.Liker](json: text)
+    #expect(likers.count == 50_000 && likers.allSatisfy { $0.id == "1" })
+  }
+
+  @Test func `an id too big is an error at its first digit`() throws {
+    let long = String(repeating: "1", count: 43)
+    let error = try #require(throws: JSONError.self) {
+      try [MomentsDetails.Moment.Liker](json: #"[{"avatar":"a","id": \#(long)}]"#)
+    }
+    #expect(error.description == "At [0].id (byte 21): expected a text or a number of up to 38 digits, found a number")
   }
 
   @Test func `owner, moment and liker all read ids that are numbers`() throws {

@@ -24,6 +24,53 @@ import Testing
     }
   }
 
+  @Test func `random pages and connections are read and written as by Codable`() throws {
+    var generator = SystemRandomNumberGenerator()
+    for _ in 0..<200 {
+      try expectBothWays(MomentsPage.random(using: &generator))
+      try expectBothWays(MomentsConnection.random(using: &generator))
+    }
+  }
+
+  private func expectBothWays<Value: Codable & JSONDecodable & JSONEncodable & Equatable>(_ value: Value) throws {
+    #expect(try Value(json: encoder.encode(value).bytes) == value)
+    #expect(try decoder.decode(Value.self, from: value.json()) == value)
+    #expect(try Value(json: value.json().bytes) == value)
+    #expect(try JSONValue(json: encoder.encode(value).bytes) == JSONValue(json: value.json().bytes))
+  }
+
+  @Test func `members of pages and connections that are changed are read, or refused, as by Codable`() throws {
+    let moment = String(decoding: try encoder.encode(Fixture.details.moments[0]), as: UTF8.self)
+    let info = #"{"hasNextPage":true,"hasPreviousPage":false}"#
+    try expectSame(
+      MomentsPage.self,
+      [
+        ("curPage", "1"), ("pageCount", "2"), ("total", "3"), ("size", "4"), ("over", "true"), ("datas", "[\(moment)]"),
+      ])
+    try expectSame(
+      MomentsConnection.self,
+      [("edges", #"[{"cursor":"c","node":\#(moment)}]"#), ("pageInfo", info), ("totalCount", "1")])
+    try expectSame(MomentsConnection.Edge.self, [("cursor", "\"c\""), ("node", moment)])
+    try expectSame(
+      PageInfo.self,
+      [("hasNextPage", "true"), ("hasPreviousPage", "false"), ("startCursor", "\"a\""), ("endCursor", "\"b\"")])
+  }
+
+  private func expectSame<Value: Decodable & JSONDecodable & Equatable>(
+    _ type: Value.Type, _ members: [(String, String)]
+  ) throws {
+    let values = ["", "null", "1", "1.5", "1e30", "\"x\"", "true", "[]", "{}", "[null]", "[{}]"]
+    for (index, member) in members.enumerated() {
+      for value in values + [member.1] {
+        var changed = members + [("unknown", "[{}]")]
+        changed[index].1 = value
+        let text = "{" + changed.filter { !$0.1.isEmpty }.map { "\"\($0.0)\":\($0.1)" }.joined(separator: ",") + "}"
+        let expected = try? decoder.decode(type, from: Data(text.utf8))
+        #expect((try? Value(json: text)) == expected, "\(text)")
+      }
+    }
+  }
+
   /// Members that are there, null, left out, doubled, of another type or unknown: both ways say the same.
   @Test func `changed members are read, or refused, as by Codable`() throws {
     let values = [
@@ -72,5 +119,26 @@ extension MomentsDetails {
           photos: (0..<number(0...3)).map { _ in text() }, createdDate: text(), isLiked: optional(number(0...1) == 0),
           likes: optional((0..<number(0...3)).map { _ in .init(id: text(), avatar: text()) }))
       })
+  }
+}
+
+extension MomentsPage {
+  fileprivate static func random(using generator: inout some RandomNumberGenerator) -> MomentsPage {
+    MomentsPage(
+      curPage: .random(in: -3...9, using: &generator), pageCount: .random(in: 0...9, using: &generator), total: .max,
+      size: .random(in: 0...99, using: &generator), over: .random(using: &generator),
+      datas: MomentsDetails.random(using: &generator).moments)
+  }
+}
+
+extension MomentsConnection {
+  fileprivate static func random(using generator: inout some RandomNumberGenerator) -> MomentsConnection {
+    let details = MomentsDetails.random(using: &generator)
+    return MomentsConnection(
+      edges: details.moments.map { Edge(cursor: $0.createdDate, node: $0) },
+      pageInfo: PageInfo(
+        hasNextPage: .random(using: &generator), hasPreviousPage: .random(using: &generator),
+        startCursor: details.moments.first?.title, endCursor: details.moments.last?.title),
+      totalCount: .random(in: 0...99, using: &generator))
   }
 }

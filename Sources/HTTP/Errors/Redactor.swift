@@ -10,7 +10,6 @@ public struct Redactor: Sendable {
   // A shorter value is no secret: it would take words out of every text.
   private static let shortestSecret = 8
 
-  /// The secrets in each of their spellings, longest first.
   private let secrets: [[UInt8]]
 
   /// Takes the secrets of a request: each value of a header that is not public, and each part of it between white
@@ -25,45 +24,36 @@ public struct Redactor: Sendable {
     let parts = values.flatMap { value in
       value.split(separator: " ").flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
     }
-    let spellings = Set(values + parts).flatMap { secret in
-      [
-        secret, secret.replacingOccurrences(of: "/", with: "\\/"),
-        secret.addingPercentEncoding(withAllowedCharacters: .unreserved) ?? secret,
-      ]
-    }
-    secrets = Set(spellings.map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
-      .sorted { $0.count > $1.count }
+    secrets = Set((values + parts).map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
   }
 
-  /// The text without the secrets, in plain spelling and in those of JSON and URLs; where it was cut, at its end or
-  /// before an ellipsis, also without the first 8 or more bytes of one.
+  /// The text without the secrets, in plain spelling, in those of JSON and URLs, and in that of `harmless`; where it was
+  /// cut, at its end or before an ellipsis, also without the first 8 or more bytes of one.
   public func redact(_ text: String) -> String {
     guard !secrets.isEmpty else { return text }
-    return text.unicodeScalars.split(separator: "…", omittingEmptySubsequences: false)
-      .map { redactPiece(Array(String($0).utf8)) }
-      .joined(separator: "…")
-  }
-
-  private func redactPiece(_ bytes: [UInt8]) -> String {
+    let bytes = Array(text.utf8)
     var result: [UInt8] = []
-    var rest = bytes[...]
-    while let byte = rest.first {
-      if let count = secretLength(in: rest) {
+    result.reserveCapacity(bytes.count)
+    var place = 0
+    while place < bytes.count {
+      if let end = endOfSecret(from: place, in: bytes) {
         result += Self.placeholder.utf8
-        rest = rest.dropFirst(count)
+        place = end
       } else {
-        result.append(byte)
-        rest = rest.dropFirst()
+        result.append(bytes[place])
+        place += 1
       }
     }
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// How many bytes of a secret a text begins with, be it a whole one or as much as there is text.
-  private func secretLength(in text: ArraySlice<UInt8>) -> Int? {
-    guard text.count >= Self.shortestSecret else { return nil }
-    return secrets.first { $0.first == text.first && text.starts(with: $0.prefix(text.count)) }
-      .map { min($0.count, text.count) }
+  /// Where the longest secret ends that begins at a place, be it a whole one or as much as there is text.
+  private func endOfSecret(from place: Int, in text: [UInt8]) -> Int? {
+    let mayBeEscape = text[place] == UInt8(ascii: "\\") || text[place] == UInt8(ascii: "%")
+    let ends = secrets.lazy.filter { mayBeEscape || $0.first == text[place] }.flatMap { secret in
+      Spelling.allCases.lazy.compactMap { $0.end(of: secret, from: place, in: text) }
+    }
+    return ends.filter { $0 - place >= Self.shortestSecret }.max()
   }
 
   /// The start of a body as text, redacted, harmless, and at most `limit` bytes of it.
@@ -74,14 +64,108 @@ public struct Redactor: Sendable {
   }
 }
 
-extension CharacterSet {
-  /// What RFC 3986, section 2.3 never percent-encodes.
-  fileprivate static let unreserved = CharacterSet(
-    charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
+/// How a text may spell the bytes of a secret; each of them may stand for itself as well.
+private enum Spelling: CaseIterable {
+  /// As they are.
+  case plain
+  /// RFC 8259, section 7.
+  case json
+  /// RFC 3986, section 2.1.
+  case url
+  /// As `harmless` writes out what cannot be seen.
+  case harmless
+
+  private static let ellipsis = Array("…".utf8)
+  /// Two `\u` and four digits each.
+  private static let longestEscape = 12
+
+  /// Where a secret that begins at a place ends, or where the text was cut within it.
+  func end(of secret: [UInt8], from place: Int, in text: [UInt8]) -> Int? {
+    var place = place
+    var rest = secret[...]
+    while let next = rest.first {
+      if place < text.count, isEscape(text[place]) {
+        if let (bytes, count) = unescaped(text[place...].prefix(Self.longestEscape)) {
+          guard rest.starts(with: bytes) else { return nil }
+          rest = rest.dropFirst(bytes.count)
+          place += count
+          continue
+        }
+        if let cut = endOfCutEscape(from: place, in: text) { return cut }
+      }
+      if place < text.count, text[place] == next {
+        rest = rest.dropFirst()
+        place += 1
+      } else {
+        return isCut(text, at: place) ? place : nil
+      }
+    }
+    return place
+  }
+
+  private func isCut(_ text: [UInt8], at place: Int) -> Bool {
+    place == text.count || place < text.count && text[place...].starts(with: Self.ellipsis)
+  }
+
+  /// Where the text was cut within the escape that begins at a place.
+  private func endOfCutEscape(from place: Int, in text: [UInt8]) -> Int? {
+    let isLong = self != .url && place + 1 < text.count && text[place + 1] == UInt8(ascii: "u")
+    let length = isLong ? Self.longestEscape : self == .url ? 3 : 2
+    return (place + 1..<place + length).first { isCut(text, at: $0) }
+  }
+
+  private func isEscape(_ byte: UInt8) -> Bool {
+    switch self {
+    case .plain: false
+    case .json, .harmless: byte == UInt8(ascii: "\\")
+    case .url: byte == UInt8(ascii: "%")
+    }
+  }
+
+  /// The bytes that a text's first escape stands for, and how long that is.
+  private func unescaped(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], count: Int)? {
+    let text = String(decoding: text, as: UTF8.self)
+    if self == .url {
+      return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) }
+    }
+    guard let letter = text.dropFirst().first else { return nil }
+    if letter == "u" { return self == .json ? text.jsonScalar : text.harmlessScalar }
+    let letters: [Character: UInt8] =
+      self == .json
+      ? ["\"": 0x22, "\\": 0x5C, "/": 0x2F, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9] : ["n": 10, "r": 13, "t": 9]
+    return letters[letter].map { ([$0], 2) }
+  }
+}
+
+extension StringProtocol {
+  /// The number that the first digits are.
+  fileprivate func hexadecimal(digits: Int) -> UInt32? {
+    let text = prefix(digits)
+    return text.utf8.count == digits && text.allSatisfy(\.isHexDigit) ? UInt32(text, radix: 16) : nil
+  }
+
+  /// The scalar of `\u00E9`, or of two such that are a pair.
+  fileprivate var jsonScalar: (bytes: [UInt8], count: Int)? {
+    guard let first = dropFirst(2).hexadecimal(digits: 4) else { return nil }
+    if let scalar = Unicode.Scalar(first) { return (Array(String(scalar).utf8), 6) }
+    guard (0xD800...0xDBFF).contains(first), dropFirst(6).hasPrefix("\\u"),
+      let second = dropFirst(8).hexadecimal(digits: 4), (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { return nil }
+    return (Array(String(scalar).utf8), 12)
+  }
+
+  /// The scalar of `\u{E9}`.
+  fileprivate var harmlessScalar: (bytes: [UInt8], count: Int)? {
+    guard dropFirst(2).first == "{", let end = firstIndex(of: "}") else { return nil }
+    let digits = self[..<end].dropFirst(3)
+    guard let value = digits.hexadecimal(digits: digits.count), let scalar = Unicode.Scalar(value) else { return nil }
+    return (Array(String(scalar).utf8), digits.count + 4)
+  }
 }
 
 extension Redactor: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// How many spellings of secrets it knows.
+  /// How many secrets it knows.
   public var description: String { "Redactor(\(secrets.count))" }
 
   /// The same as `description`.

@@ -3,7 +3,7 @@ extension DecodingError {
   init(_ error: JSONError, type: Any.Type) {
     var path = error.codingPath
     let missing = path.last
-    if case .missing = error.kind { path.removeLast() }
+    if case .missing = error.kind { _ = path.popLast() }
     let context = Context(codingPath: path, debugDescription: error.description, underlyingError: error)
     self =
       switch error.kind {
@@ -26,6 +26,12 @@ extension EncodingError {
 }
 
 extension JSONError {
+  /// The error of a value that begins at a place of the whole, to which a path leads.
+  func inside(_ outer: [any CodingKey], from start: Int) -> JSONError {
+    let steps = outer.map { $0.intValue.map(PathElement.index) ?? .key($0.stringValue.asPathKey) }
+    return JSONError(kind, path: steps + path, offset: start + offset, expected: expected)
+  }
+
   fileprivate var codingPath: [any CodingKey] {
     path.map {
       switch $0 {

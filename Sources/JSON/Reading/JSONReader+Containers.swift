@@ -55,7 +55,7 @@ extension JSONReader {
 
   /// A member's value; throws an error that names the path where there was none.
   @inlinable @inline(__always)
-  public func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
+  public mutating func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
     guard let value else { throw missing("\(key)") }
     return value
   }

@@ -2,7 +2,7 @@ extension JSONReader {
   /// An error for a value of the right kind that a type refuses: `throw json.invalid("a date")`.
   ///
   /// Its place is where the reader stands, which after a value has been read is behind it.
-  public func invalid(_ expected: String) -> JSONError {
+  public mutating func invalid(_ expected: String) -> JSONError {
     error(.invalid, expected)
   }
 
@@ -10,7 +10,7 @@ extension JSONReader {
   ///
   /// Its place is the next value's, which must not have been read yet.
   @inline(never)
-  public func mismatch(_ expected: String) -> JSONError {
+  public mutating func mismatch(_ expected: String) -> JSONError {
     guard let found = kindOfWholeWord() else { return malformed(expected) }
     return error(.mismatch(found), expected)
   }
@@ -27,17 +27,17 @@ extension JSONReader {
   }
 
   @usableFromInline @inline(never)
-  func malformed(_ expected: String) -> JSONError {
+  mutating func malformed(_ expected: String) -> JSONError {
     error(.malformed, expected)
   }
 
   @usableFromInline @inline(never)
-  func tooDeep() -> JSONError {
+  mutating func tooDeep() -> JSONError {
     error(.tooDeep, "less depth")
   }
 
   @usableFromInline @inline(never)
-  func outOfRange(_ expected: String) -> JSONError {
+  mutating func outOfRange(_ expected: String) -> JSONError {
     error(.outOfRange, expected)
   }
 
@@ -45,17 +45,19 @@ extension JSONReader {
   ///
   /// Its place is the object's end, behind which the reader stands.
   @inline(never)
-  public func missing(_ key: String) -> JSONError {
+  public mutating func missing(_ key: String) -> JSONError {
     let offset = max(offset - 1, 0)
     return JSONError(
       .missing(key: key), path: path(to: offset) + [.key(key)], offset: offset, expected: "a value")
   }
 
-  private func error(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
+  private mutating func error(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
     JSONError(kind, path: path(to: offset), offset: offset, expected: expected)
   }
 
-  private func path(to offset: Int) -> [JSONError.PathElement] {
-    JSONPath.path(to: offset, in: UnsafeBufferPointer(start: start, count: end - start))
+  private mutating func path(to offset: Int) -> [JSONError.PathElement] {
+    let search = search ?? JSONPath(of: UnsafeBufferPointer(start: start, count: end - start))
+    self.search = search
+    return search.path(to: offset)
   }
 }

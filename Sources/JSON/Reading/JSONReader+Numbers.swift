@@ -8,7 +8,7 @@ extension JSONReader {
     if let value = takePlainInteger(Value.self) { return value }
     guard try nextKind() == .number else { throw mismatch("a whole number") }
     let first = position
-    guard let value = try scanNumber().whole(Value.self) else {
+    guard let value = try scanNumber().whole(Value.self) ?? wideInteger(from: first) else {
       position = first
       throw outOfRange("a whole number that fits \(Value.self)")
     }
@@ -47,6 +47,12 @@ extension JSONReader {
   mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws(JSONError) -> Value? {
     if let value = takePlainInteger(type) { return value }
     return try scanNumber().whole(type)
+  }
+
+  /// The number of more than 64 bits that was passed.
+  @usableFromInline
+  func wideInteger<Value: FixedWidthInteger>(from first: UnsafePointer<UInt8>) -> Value? {
+    Value.bitWidth > 64 ? Value(text(from: first)) : nil
   }
 
   /// Reads a number that was checked before; `nil` where it does not fit.

@@ -42,6 +42,9 @@ public struct JSONReader: ~Copyable {
   @usableFromInline var keyCount = 0
   @usableFromInline var keyShape = StringShape(isASCII: true, hasEscapes: false)
 
+  /// The search for paths, once there was an error.
+  @usableFromInline var search: JSONPath?
+
   /// How deep arrays and objects may nest: 128.
   @inlinable public static var depthLimit: Int { 128 }
 
@@ -72,6 +75,12 @@ public struct JSONReader: ~Copyable {
 
   /// How many bytes were read.
   @inlinable public var offset: Int { position - start }
+
+  /// Goes back to a place that was passed before, at which a value begins.
+  package mutating func goBack(to offset: Int) {
+    precondition((0...self.offset).contains(offset), "A reader goes back to a place that it has passed.")
+    position = start + offset
+  }
 
   @inlinable
   mutating func finish() throws(JSONError) {

@@ -56,3 +56,8 @@ extension UInt8: JSONDecodable, JSONEncodable {}
 extension UInt16: JSONDecodable, JSONEncodable {}
 extension UInt32: JSONDecodable, JSONEncodable {}
 extension UInt64: JSONDecodable, JSONEncodable {}
+
+// Past 64 bits a number is read where it is written without a fraction and an exponent.
+
+extension Int128: JSONDecodable, JSONEncodable {}
+extension UInt128: JSONDecodable, JSONEncodable {}

@@ -84,7 +84,7 @@ public struct JSONWriter: ~Copyable {
   /// Notes that something here cannot be written, the first of such; other types say so by this, too.
   public mutating func fail(expected: String) {
     guard failure == nil else { return }
-    let path = JSONPath.path(to: count, in: UnsafeBufferPointer(start: buffer, count: count))
+    let path = JSONPath(of: UnsafeBufferPointer(start: buffer, count: count)).path(to: count)
     failure = JSONError(.invalid, path: path, offset: count, expected: expected)
   }
 }

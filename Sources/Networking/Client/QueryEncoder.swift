@@ -9,11 +9,11 @@ enum QueryEncoder {
     of parameters: some Encodable & Sendable, by encoder: any BodyEncoder
   ) throws -> [(name: String, value: String)] {
     let json = try encoder.encode(parameters)
-    do {
-      return try JSONCoder().decode([String: Values].self, from: json)
+    do throws(JSONError) {
+      return try [String: Values](json: json.bytes)
         .sorted { $0.key < $1.key }
         .flatMap { name, values in values.texts.map { (name, $0) } }
-    } catch let error as DecodingError {
+    } catch {
       throw RequestError(
         .invalidRequest,
         "A query or a form carries an object of texts, numbers, booleans and lists of these. \(DecodingFailure(error))")
@@ -21,38 +21,30 @@ enum QueryEncoder {
   }
 
   /// The texts of a scalar or of a list of scalars.
-  private struct Values: Decodable {
+  private struct Values: JSONDecodable {
     var texts: [String] = []
 
-    init(from decoder: any Decoder) throws {
-      if var list = try? decoder.unkeyedContainer() {
-        while !list.isAtEnd { texts += try list.decode(Scalar.self).text.map { [$0] } ?? [] }
-      } else {
-        texts += try Scalar(from: decoder).text.map { [$0] } ?? []
+    init(from json: inout JSONReader) throws(JSONError) {
+      guard try json.nextKind() == .array else {
+        texts += try json.read(Scalar.self).texts
+        return
       }
+      try json.beginArray()
+      while try json.nextElement() { texts += try json.read(Scalar.self).texts }
     }
   }
 
-  /// The text of a scalar; `nil` for `null`.
-  private struct Scalar: Decodable {
-    let text: String?
+  /// The text of a scalar, a number's as it is written; none for `null`.
+  private struct Scalar: JSONDecodable {
+    var texts: [String] = []
 
-    init(from decoder: any Decoder) throws {
-      let container = try decoder.singleValueContainer()
-      if container.decodeNil() {
-        text = nil
-      } else if let value = try? container.decode(Bool.self) {
-        text = value ? "true" : "false"
-      } else if let value = try? container.decode(Int64.self) {
-        text = String(value)
-      } else if let value = try? container.decode(UInt64.self) {
-        text = String(value)
-      } else if let value = try? container.decode(Double.self) {
-        text = String(value)
-      } else if let value = try? container.decode(String.self) {
-        text = value
-      } else {
-        throw DecodingError.dataCorruptedError(in: container, debugDescription: "the value is nested")
+    init(from json: inout JSONReader) throws(JSONError) {
+      switch try json.nextKind() {
+      case .null: _ = try json.readNull()
+      case .boolean: texts.append(try json.readBool() ? "true" : "false")
+      case .number: texts.append(try json.readNumberText())
+      case .string: texts.append(try json.readString())
+      case .array, .object: throw json.mismatch("a value that is not nested")
       }
     }
   }

@@ -18,11 +18,9 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
 
   /// Takes the place and the reason of a decoder's or an encoder's error.
   init(_ error: any Error) {
-    switch error {
+    switch (error as? DecodingError)?.context.underlyingError as? JSONError ?? error {
     case let error as JSONError:
-      self.init(path: error.pathText, reason: error.reason)
-    case DecodingError.dataCorrupted(let context) where context.underlyingError is JSONError:
-      self.init(context.underlyingError ?? error)
+      self.init(error.path.map(\.key), error.reason)
     case DecodingError.keyNotFound(let key, let context):
       self.init(context.codingPath + [key], "a value is missing")
     case DecodingError.valueNotFound(let type, let context):
@@ -30,7 +28,8 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
     case DecodingError.typeMismatch(let type, let context):
       self.init(context.codingPath, "expected \(type), found another type")
     case DecodingError.dataCorrupted(let context):
-      self.init(context.codingPath, context.debugDescription)
+      // Its description may show the value, as that of an enum does.
+      self.init(context.codingPath, "the value is refused")
     case EncodingError.invalidValue(_, let context):
       self.init(context.codingPath, context.debugDescription)
     default:
@@ -51,6 +50,26 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
 
   /// The place and the reason.
   public var description: String { path.isEmpty ? reason : "At \(path): \(reason)" }
+}
+
+extension DecodingError {
+  fileprivate var context: Context {
+    switch self {
+    case .typeMismatch(_, let context), .valueNotFound(_, let context), .keyNotFound(_, let context),
+      .dataCorrupted(let context):
+      context
+    @unknown default: Context(codingPath: [], debugDescription: "")
+    }
+  }
+}
+
+extension JSONError.PathElement {
+  fileprivate var key: any CodingKey {
+    switch self {
+    case .key(let name): AnyCodingKey(name)
+    case .index(let index): AnyCodingKey(intValue: index)
+    }
+  }
 }
 
 extension DecodingFailure: RedactableCause {

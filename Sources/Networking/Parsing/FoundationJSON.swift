@@ -9,7 +9,6 @@ public import JSON
 /// Dates are read as ISO 8601 text with an offset and up to 6 digits of a fraction, and written in UTC. A JSON text
 /// that nests deeper than 128 is refused.
 public struct FoundationJSON: BodyDecoder, BodyEncoder {
-  private static let greatestDepth = 128
   private let keys: JSONCoder.KeyStrategy
 
   /// Takes how keys differ; not at all unless given.
@@ -21,19 +20,17 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
     // Foundation reads UTF-16 and UTF-32 as well, in which brackets and quotes are not where one would count them.
     guard !body.contains(0) else {
-      throw DecodingError.dataCorrupted(.init(codingPath: [], debugDescription: "The JSON is not in UTF-8."))
+      throw DecodingError(.malformed, expected: "JSON in UTF-8")
     }
-    guard !body.nestsJSON(deeperThan: Self.greatestDepth) else {
-      throw DecodingError.dataCorrupted(
-        .init(codingPath: [], debugDescription: "The JSON nests deeper than \(Self.greatestDepth) levels."))
+    guard !body.nestsJSON(deeperThan: JSONReader.depthLimit) else {
+      throw DecodingError(.tooDeep, expected: "less depth")
     }
     let decoder = JSONDecoder()
     if keys == .snakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
     decoder.dateDecodingStrategy = .custom { decoder in
       let container = try decoder.singleValueContainer()
       guard let date = Date(iso8601: try container.decode(String.self)) else {
-        throw DecodingError.dataCorruptedError(
-          in: container, debugDescription: "Expected a date such as 2026-01-31T12:00:00.5+01:00.")
+        throw DecodingError(.invalid, at: decoder.codingPath, expected: "a date such as 2026-01-31T12:00:00.5+01:00")
       }
       return date
     }
@@ -54,6 +51,15 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
       try container.encode(text)
     }
     return try encoder.encode(value)
+  }
+}
+
+extension DecodingError {
+  /// An error with a reason that holds nothing of the text.
+  fileprivate init(_ kind: JSONError.Kind, at path: [any CodingKey] = [], expected: String) {
+    let steps = path.map { $0.intValue.map(JSONError.PathElement.index) ?? .key($0.stringValue) }
+    let error = JSONError(kind, path: steps, offset: 0, expected: expected)
+    self = .dataCorrupted(Context(codingPath: path, debugDescription: error.reason, underlyingError: error))
   }
 }
 

@@ -1,3 +1,4 @@
+public import JSON
 public import Models
 public import Streams
 
@@ -77,5 +78,33 @@ extension GetMomentsConnectionSession {
     public init(userID: String, first: Int? = nil, after: String? = nil, withLikes: Bool = true) {
       variables = Variables(userID: userID, first: first, after: after, withLikes: withLikes)
     }
+  }
+}
+
+extension GetMomentsConnectionSession.Session.Variables: JSONEncodable {
+  /// Writes the variables.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("userID", userID)
+    json.write("first", ifPresent: first)
+    json.write("after", ifPresent: after)
+    json.write("withLikes", withLikes)
+    json.endObject()
+  }
+}
+
+extension GetMomentsConnectionSession.Session.ResponseData: JSONDecodable {
+  /// Reads the data; the error names the path of what is missing or of another type.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var connection: MomentsConnection?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "momentsConnection") {
+        connection = try json.read(MomentsConnection.self)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(momentsConnection: try json.require(connection, "momentsConnection"))
   }
 }

@@ -1,3 +1,4 @@
+public import JSON
 public import Models
 public import Streams
 
@@ -74,5 +75,32 @@ extension GetMomentsPageSession {
     public init(userID: String, page: Int, withLikes: Bool = true) {
       variables = Variables(userID: userID, page: page, withLikes: withLikes)
     }
+  }
+}
+
+extension GetMomentsPageSession.Session.Variables: JSONEncodable {
+  /// Writes the variables.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("userID", userID)
+    json.write("page", page)
+    json.write("withLikes", withLikes)
+    json.endObject()
+  }
+}
+
+extension GetMomentsPageSession.Session.ResponseData: JSONDecodable {
+  /// Reads the data; the error names the path of what is missing or of another type.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var page: MomentsPage?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "momentsPage") {
+        page = try json.read(MomentsPage.self)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(momentsPage: try json.require(page, "momentsPage"))
   }
 }

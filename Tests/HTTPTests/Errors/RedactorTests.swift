@@ -41,6 +41,33 @@ import Testing
     #expect(redactor.redact("?token=ab%2Fcd%2Bef%3D%3Dgh%2Fijkl&a") == "?token=<redacted>&a")
   }
 
+  /// What a header may hold, escaped by servers of every kind, and by this SDK's own messages.
+  @Test(arguments: [
+    (#"pass"word\12"#, [#"pass\"word\\12"#, #"pass\u0022word\u005c12"#, #"pass\u0022word\u005C12"#]),
+    (#"pass"word\13"#, ["pass%22word%5c13", "pass%22word%5C13"]),
+    ("ab+cd==efgh", [#"ab\u002bcd\u003d\u003defgh"#, #"ab\u002Bcd\u003D=efgh"#, "ab%2Bcd==efgh", "ab%2bcd%3d%3defgh"]),
+    ("clé-secrète", [#"cl\u00e9-secr\u00E8te"#, "cl%C3%A9-secr%c3%a8te"]),
+    ("clé-🔑-…-clé", [#"cl\u00e9-\ud83d\uDD11-\u2026-cl\u00E9"#, "clé-🔑-…-clé"]),
+    ("one two\u{200B}three", [#"one two\u200bthree"#, #"one two\u{200B}three"#]),
+    (#"back\tab\n\t1"#, [#"back\\tab\\n\\t1"#]), ("100%25%41%42", ["100%25%41%42", "100%2525%2541%2542"]),
+  ])
+  func `S3: a secret is found in each spelling, escaped as far as the writer liked`(
+    secret: String, spellings: [String]
+  ) throws {
+    let redactor = try redactor("X-Key", secret)
+    for spelling in spellings + [secret, secret.harmless()] {
+      #expect(redactor.redact(#"{"key": "\#(spelling)", "a": 1}"#) == #"{"key": "<redacted>", "a": 1}"#, "\(spelling)")
+      #expect(redactor.redact(#"\n\u00\#(spelling)%2"#) == #"\n\u00<redacted>%2"#, "\(spelling)")
+      for length in 8..<spelling.utf8.count {
+        guard let start = String(spelling.utf8.prefix(length)) else { continue }
+        #expect(redactor.redact("bad \(start)") == "bad <redacted>", "\(start)")
+        let cut = redactor.redact("bad \(start)…")
+        // The ellipsis may be one of the secret's own.
+        #expect(cut == "bad <redacted>…" || secret.contains("…") && cut == "bad <redacted>", "\(start)")
+      }
+    }
+  }
+
   @Test func `S3: a secret is found though a combining character follows it`() throws {
     #expect(try !redactor().redact("\(canary)\u{301}").contains(canary))
   }

@@ -65,6 +65,11 @@ import Testing
       ])
   }
 
+  @Test func `a number keeps all of its digits`() async throws {
+    let number = try #require(Decimal(string: "1234567890.12345678901234567890"))
+    #expect(try await encoded(["n": [number, 0.1, 3]]).query == "n=1234567890.1234567890123456789&n=0.1&n=3")
+  }
+
   @Test func `a list gives its name once for each element, in order`() async throws {
     let (query, _) = try await encoded(["b": ["2", "1"], "a": [], "c": ["x&y"]])
     #expect(query == "b=2&b=1&c=x%26y")

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 import Networking
 import NetworkingTesting
 import Streams
@@ -92,6 +93,49 @@ import Testing
     let failure = try #require(error?.cause as? DecodingFailure)
     #expect(failure.path.hasPrefix(#"\u{1B}[2J\nkkk"#))
     #expect(failure.description.utf8.count < 1100)
+  }
+
+  private struct Card: Decodable, Sendable {
+    enum Role: String, Decodable, Sendable { case admin }
+    struct Code: Decodable, Sendable {
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.singleValueContainer()
+        let text = try container.decode(String.self)
+        throw DecodingError.dataCorruptedError(in: container, debugDescription: "What is \(text)?")
+      }
+    }
+    var role: Role?
+    var code: Code?
+    var day: Date?
+    var size: Int8?
+    var home: [URL]?
+  }
+
+  @Test(arguments: [
+    (#"{"role": "hunter2"}"#, "At role: "), (#"{"code": "hunter2"}"#, "At code: the value is refused"),
+    (#"{"day": "hunter2"}"#, "At day: expected a date such as 2026-01-31T12:00:00.5+01:00"),
+  ])
+  func `S3: no message shows a value of the answer`(json: String, message: String) async throws {
+    struct Get: APISession { typealias ResponseType = Card }
+    for decoder in [JSONCoder(), FoundationJSON()] as [any BodyDecoder] {
+      var client = try client(ScriptedTransport(always: .json(json)))
+      client.decoder = decoder
+      let error = try #require(await Get().get(on: client).failure)
+      #expect(error.kind == .undecodable)
+      #expect(error.message.hasPrefix(message))
+      #expect(!error.message.contains("hunter2") && !"\(error.cause as Any)".contains("hunter2"))
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"size": 128}"#, "At size: expected a whole number that fits Int8"),
+    (#"{"size": ""}"#, "At size: expected a whole number, found a text"),
+    (#"{"home": [1]}"#, "At home[0]: expected a text, found a number"),
+  ])
+  func `a message says what was expected and what was found`(json: String, message: String) async throws {
+    struct Get: APISession { typealias ResponseType = Card }
+    let error = await Get().get(on: try client(ScriptedTransport(always: .json(json)))).failure
+    #expect(error?.message == message)
   }
 
   @Test func `text is the body in UTF-8, whatever its type`() async throws {

@@ -30,7 +30,7 @@ enum DecodingWay: @unchecked Sendable {
       self = .decimal
     } else if type == [String].self {
       self = .strings
-    } else if let direct = type as? any JSONDecodable.Type, allowDirect || type == RawJSON.self {
+    } else if let direct = type as? any JSONDecodable.Type, allowDirect || Self.isOfNoOption(type) {
       self = .direct(direct)
     } else if let array = type as? any ArrayOfDecodables.Type {
       self = .array(array)
@@ -39,6 +39,10 @@ enum DecodingWay: @unchecked Sendable {
     } else {
       self = .generic
     }
+  }
+
+  private static func isOfNoOption(_ type: Any.Type) -> Bool {
+    type == RawJSON.self || type == Int128.self || type == UInt128.self
   }
 }
 

@@ -55,14 +55,19 @@ final class JSONDocument {
     return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: token.isASCII))
   }
 
-  /// Lends a reader that stands at a token's first byte.
+  /// Lends a reader of which a token's first byte is the first, so that an error looks at nothing before it.
   func reading<Value>(
     _ token: Tape.Token, _ body: (inout JSONReader) throws(JSONError) -> Value
   ) throws(JSONError) -> Value {
+    guard token.kind != .null else {
+      // One that is not in the text, for what is absent, reads as one that is.
+      let null: StaticString = "null"
+      var reader = JSONReader(start: null.utf8Start, count: null.utf8CodeUnitCount)
+      return try body(&reader)
+    }
     guard let start = bytes.baseAddress else { throw .empty }
-    var reader = JSONReader(start: start, count: bytes.count)
-    let isText = token.kind == .string || token.kind == .escapedString
-    reader.position = start + (Int(token.offset) - (isText ? 1 : 0))
+    let first = token.start
+    var reader = JSONReader(start: start + first, count: bytes.count - first)
     return try body(&reader)
   }
 

@@ -21,6 +21,9 @@ struct Tape: ~Copyable {
     var count: UInt32 = 0
     /// The place on the tape behind the whole of it; for a key the hash of its text.
     var next: UInt32
+
+    /// Where the token begins: its first byte, or the quote before it.
+    var start: Int { Int(offset) - (kind == .string || kind == .escapedString ? 1 : 0) }
   }
 
   private var tokens: UnsafeMutablePointer<Token>
@@ -184,15 +187,15 @@ struct Tape: ~Copyable {
 }
 
 extension Tape.Token.Kind {
-  /// The kind in words.
-  var name: String {
+  /// The kind as readers have it.
+  var asRead: JSONReader.Kind {
     switch self {
-    case .object: "an object"
-    case .array: "an array"
-    case .string, .escapedString: "a text"
-    case .number: "a number"
-    case .boolean: "true or false"
-    case .null: "null"
+    case .object: .object
+    case .array: .array
+    case .string, .escapedString: .string
+    case .number: .number
+    case .boolean: .boolean
+    case .null: .null
     }
   }
 }

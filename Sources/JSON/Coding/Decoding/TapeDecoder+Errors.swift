@@ -1,14 +1,18 @@
 extension TapeDecoder {
+  /// The path to a value that a step leads to from this decoder's own, or to that.
+  func path(to step: Step?) -> [any CodingKey] {
+    codingPath + (step.flatMap { key(of: $0) }.map { [$0] } ?? [])
+  }
+
   func context(_ description: String, step: Step?) -> DecodingError.Context {
-    let last: [any CodingKey] = step.flatMap { key(of: $0) }.map { [$0] } ?? []
-    return DecodingError.Context(codingPath: codingPath + last, debugDescription: description)
+    DecodingError.Context(codingPath: path(to: step), debugDescription: description)
   }
 
   /// The error for a value of another kind.
   func mismatch(_ type: Any.Type, _ expected: String, at place: Int, step: Step?) -> DecodingError {
     let token = document.tape[place]
-    let context = context("Expected \(expected), found \(token.kind.name) at byte \(token.offset).", step: step)
-    return token.kind == .null ? .valueNotFound(type, context) : .typeMismatch(type, context)
+    let error = JSONError(.mismatch(token.kind.asRead), path: [], offset: 0, expected: expected)
+    return DecodingError(error.inside(path(to: step), from: token.start), type: type)
   }
 
   /// The error for a member that is not there.
@@ -17,7 +21,8 @@ extension TapeDecoder {
   }
 
   /// The error for a value of the right kind that its type refuses.
-  func corrupted(_ description: String, at place: Int, step: Step?) -> DecodingError {
-    .dataCorrupted(context(description, step: step))
+  func corrupted(_ kind: JSONError.Kind, _ expected: String, at place: Int, step: Step?) -> DecodingError {
+    let error = JSONError(kind, path: [], offset: 0, expected: expected)
+    return DecodingError(error.inside(path(to: step), from: document.tape[place].start), type: Any.self)
   }
 }

@@ -5,7 +5,7 @@ extension TapeDecoder {
     switch document.options.dates {
     case .iso8601:
       guard let date = Date(iso8601: try decodeValue(String.self, at: place, step: step)) else {
-        throw corrupted("Expected a date such as 2026-01-31T12:00:00.5+01:00.", at: place, step: step)
+        throw corrupted(.invalid, "a date such as 2026-01-31T12:00:00.5+01:00", at: place, step: step)
       }
       return date
     case .secondsSince1970:
@@ -22,14 +22,14 @@ extension TapeDecoder {
       return try lendingDecoder(at: place, step: step) { try Data(from: $0) }
     }
     guard let data = Data(base64Encoded: try decodeValue(String.self, at: place, step: step)) else {
-      throw corrupted("Expected data in Base64.", at: place, step: step)
+      throw corrupted(.invalid, "data in Base64", at: place, step: step)
     }
     return data
   }
 
   func url(at place: Int, step: Step?) throws -> URL {
     guard let url = URL(string: try decodeValue(String.self, at: place, step: step)) else {
-      throw corrupted("Expected a URL.", at: place, step: step)
+      throw corrupted(.invalid, "a URL", at: place, step: step)
     }
     return url
   }
@@ -38,7 +38,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(Decimal.self, "a number", at: place, step: step) }
     guard let value = Decimal(string: document.string(token)), value.isFinite else {
-      throw corrupted("Expected a number that fits Decimal.", at: place, step: step)
+      throw corrupted(.outOfRange, "a number that fits Decimal", at: place, step: step)
     }
     return value
   }

@@ -31,7 +31,7 @@ extension TapeDecoder {
       return unsafeBitCast(try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }, to: type)
     case .array(let array): return try lendingDecoder(at: place, step: step) { try $0.decode(array, as: type) }
     case .dictionary(let map): return try lendingDecoder(at: place, step: step) { try $0.decode(map, as: type) }
-    case .direct(let direct): return try self.direct(direct, as: type, at: place)
+    case .direct(let direct): return try self.direct(direct, as: type, at: place, step: step)
     case .date: return unsafeBitCast(try date(at: place, step: step), to: type)
     case .data: return unsafeBitCast(try data(at: place, step: step), to: type)
     case .url: return unsafeBitCast(try url(at: place, step: step), to: type)
@@ -50,15 +50,16 @@ extension TapeDecoder {
   }
 
   private func direct<Direct: JSONDecodable, Value>(
-    _ direct: Direct.Type, as type: Value.Type, at place: Int
+    _ direct: Direct.Type, as type: Value.Type, at place: Int, step: Step?
   ) throws -> Value {
+    let token = document.tape[place]
     do throws(JSONError) {
-      let value = try document.reading(document.tape[place]) { (json: inout JSONReader) throws(JSONError) in
+      let value = try document.reading(token) { (json: inout JSONReader) throws(JSONError) in
         try Direct(from: &json)
       }
       return unsafeBitCast(value, to: type)
     } catch {
-      throw DecodingError(error, type: type)
+      throw DecodingError(error.inside(path(to: step), from: token.start), type: type)
     }
   }
 
@@ -80,7 +81,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(type, "a whole number", at: place, step: step) }
     guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.integer(type) }) else {
-      throw corrupted("Expected a whole number that fits \(type).", at: place, step: step)
+      throw corrupted(.outOfRange, "a whole number that fits \(type)", at: place, step: step)
     }
     return value
   }
@@ -89,7 +90,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(Double.self, "a number", at: place, step: step) }
     guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.double() }) else {
-      throw corrupted("Expected a number that fits Double.", at: place, step: step)
+      throw corrupted(.outOfRange, "a number that fits Double", at: place, step: step)
     }
     return value
   }
@@ -98,7 +99,7 @@ extension TapeDecoder {
     let token = document.tape[place]
     guard token.kind == .number else { throw mismatch(Float.self, "a number", at: place, step: step) }
     guard let value = Float(document.string(token)), value.isFinite else {
-      throw corrupted("Expected a number that fits Float.", at: place, step: step)
+      throw corrupted(.outOfRange, "a number that fits Float", at: place, step: step)
     }
     return value
   }

@@ -151,6 +151,12 @@ extension TapeDecoder: SingleValueDecodingContainer {
   func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try decodeValue(type, at: place, step: nil)
   }
+
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  func decode(_ type: Int128.Type) throws -> Int128 { try decodeValue(type, at: place, step: nil) }
+
+  func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeValue(type, at: place, step: nil) }
 }
 
 /// A key of any name.

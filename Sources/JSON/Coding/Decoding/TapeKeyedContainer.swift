@@ -45,6 +45,16 @@ struct TapeKeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     try decoder.doubleIfPresent(key.stringValue)
   }
 
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
+    try decoder.decodeMember(type, key.stringValue)
+  }
+
+  func decode(_ type: UInt128.Type, forKey key: Key) throws -> UInt128 {
+    try decoder.decodeMember(type, key.stringValue)
+  }
+
   func nestedContainer<NestedKey: CodingKey>(
     keyedBy type: NestedKey.Type, forKey key: Key
   ) throws -> KeyedDecodingContainer<NestedKey> {

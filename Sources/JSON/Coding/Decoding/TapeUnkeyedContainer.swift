@@ -31,7 +31,15 @@ struct TapeUnkeyedContainer: UnkeyedDecodingContainer {
     return true
   }
 
-  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
+  mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decodeElement(type) }
+
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeElement(type) }
+
+  mutating func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeElement(type) }
+
+  private mutating func decodeElement<Value: Decodable>(_ type: Value.Type) throws -> Value {
     try requireElement(type)
     let value = try decoder.decodeValue(type, at: place, step: .element(currentIndex))
     advance()

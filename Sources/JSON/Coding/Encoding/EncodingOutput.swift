@@ -50,13 +50,39 @@ final class EncodingOutput {
   struct Mark {
     fileprivate let writer: JSONWriter.Mark
     fileprivate let nested: Int
+    /// Where the next value begins, behind its comma.
+    var start: Int { writer.count + (writer.needsComma ? 1 : 0) }
   }
 
   var mark: Mark { Mark(writer: writer.pointee.mark, nested: nested.count) }
 
   func goBack(to mark: Mark) {
     writer.pointee.goBack(to: mark.writer)
+    nested[mark.nested...].forEach { $0.encoder.output.discardNested() }
     nested.removeSubrange(mark.nested...)
+  }
+
+  /// Lets go of what stands inside: its encoders hold this output by their parents.
+  func discardNested() {
+    nested.forEach { $0.encoder.output.discardNested() }
+    nested = []
+  }
+
+  /// Takes back the end of an array or object that was the last to be written; gives its number of elements, or of members,
+  /// or `nil` where it is of another form, or not the last.
+  func reopen(_ range: Range<Int>, as form: StreamEncoder.Form) -> Int? {
+    let bracket: UInt8
+    switch form {
+    case .object: bracket = UInt8(ascii: "{")
+    case .array: bracket = UInt8(ascii: "[")
+    case .plain, .nothing: return nil
+    }
+    guard range.count > 1, range.upperBound == writer.pointee.count else { return nil }
+    let text = UnsafeBufferPointer(start: writer.pointee.buffer + range.lowerBound, count: range.count - 1)
+    guard text.first == bracket else { return nil }
+    let isEmpty = text.count == 1 && nested.last?.offset != range.lowerBound + 1
+    writer.pointee.reopen(isEmpty: isEmpty)
+    return isEmpty ? 0 : JSONPath.commas(in: text) + 1
   }
 
   /// The whole, once all is written.
@@ -96,6 +122,13 @@ extension JSONWriter {
     depth = mark.depth
     needsComma = mark.needsComma
     failure = nil
+  }
+
+  /// Takes back the bracket that ended an array or object.
+  fileprivate mutating func reopen(isEmpty: Bool) {
+    count -= 1
+    depth += 1
+    needsComma = !isEmpty
   }
 
   /// The text, with an empty writer put where this one was.

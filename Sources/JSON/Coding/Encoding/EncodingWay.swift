@@ -8,7 +8,7 @@ enum EncodingWay: @unchecked Sendable {
   case direct(any JSONEncodable.Type)
   /// By its `Encodable` conformance.
   case generic
-  /// As an object whose keys are data, not names: sorted, and no key strategy is for them.
+  /// As an object whose keys are data: sorted.
   case dictionary
   /// By the options.
   case date, data
@@ -26,7 +26,7 @@ enum EncodingWay: @unchecked Sendable {
       self = .decimal
     } else if let direct = type as? any JSONEncodable.Type, allowDirect || Self.isOfNoOption(type) {
       self = .direct(direct)
-    } else if type is any StringKeyedMembers.Type {
+    } else if let dictionary = type as? any SortedMembers.Type, dictionary.areNamed {
       self = .dictionary
     } else {
       self = .generic
@@ -34,21 +34,35 @@ enum EncodingWay: @unchecked Sendable {
   }
 
   private static func isOfNoOption(_ type: Any.Type) -> Bool {
-    type == RawJSON.self || type == PreparedString.self
+    type == RawJSON.self || type == PreparedString.self || type == Int128.self || type == UInt128.self
   }
 }
 
-/// A dictionary with texts for keys.
-protocol StringKeyedMembers {
-  /// Writes the members as an object, sorted by their keys.
+/// A dictionary.
+protocol SortedMembers {
+  /// Whether it is written as an object: its keys are texts, `Int`s, or have coding keys of their own.
+  static var areNamed: Bool { get }
+  /// Writes the members as an object, sorted by their names. No key strategy is for keys that are texts.
   func encode(by encoder: StreamEncoder) throws
 }
 
-extension Dictionary: StringKeyedMembers where Key == String, Value: Encodable {
+extension Dictionary: SortedMembers where Key: Encodable, Value: Encodable {
+  static var areNamed: Bool {
+    Key.self is any CodingKeyRepresentable.Type
+  }
+
   func encode(by encoder: StreamEncoder) throws {
     encoder.begin(.object)
-    for (key, value) in sorted(by: { $0.key < $1.key }) {
-      try encoder.encodeMember(value, name: key, key: JSONKey(stringValue: key))
+    if Key.self == String.self {
+      // The two types are one.
+      for (key, value) in unsafeBitCast(self, to: [String: Value].self).sorted(by: { $0.key < $1.key }) {
+        try encoder.encodeMember(value, name: key, key: JSONKey(stringValue: key))
+      }
+      return
+    }
+    let members = compactMap { key, value in (key as? any CodingKeyRepresentable).map { (key: $0.codingKey, value) } }
+    for (key, value) in members.sorted(by: { $0.key.stringValue < $1.key.stringValue }) {
+      try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
     }
   }
 }

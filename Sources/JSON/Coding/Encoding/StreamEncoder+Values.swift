@@ -41,7 +41,7 @@ extension StreamEncoder {
     case .direct(let direct): write(value, as: direct)
     case .dictionary:
       let encoder = StreamEncoder(output: output, parent: self, key: key)
-      try (value as? any StringKeyedMembers)?.encode(by: encoder)
+      try (value as? any SortedMembers)?.encode(by: encoder)
       encoder.close()
     case .date:
       if let date = value as? Date { try encode(date, key: key) }

@@ -11,6 +11,8 @@ final class StreamEncoder: Encoder {
   private let parent: StreamEncoder?
   private let key: (any CodingKey)?
   private var form = Form.nothing
+  /// Where in the output a plain value is.
+  private var plain: Range<Int>?
   var isEmpty: Bool { form == .nothing }
   /// The number of elements of an array so far.
   private(set) var count = 0
@@ -24,6 +26,7 @@ final class StreamEncoder: Encoder {
   /// The text of a value.
   static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
     let output = EncodingOutput(options: coder.options, ways: coder.ways.encoding)
+    defer { output.discardNested() }
     let encoder = StreamEncoder(output: output, parent: nil, key: nil)
     try encoder.encodeValue(value, key: nil, isWhole: true)
     let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
@@ -47,7 +50,7 @@ final class StreamEncoder: Encoder {
 
   /// Begins an array or object, or goes on with it: a value may ask for its container more than once.
   func begin(_ form: Form) {
-    guard self.form != form else { return }
+    guard self.form != form, !reopen(as: form) else { return }
     precondition(self.form == .nothing, "A value is encoded as one object, one array or one plain value.")
     self.form = form
     switch form {
@@ -55,6 +58,15 @@ final class StreamEncoder: Encoder {
     case .array: output.writer.pointee.beginArray()
     case .plain, .nothing: break
     }
+  }
+
+  /// Goes on with an array or object that a superclass, say, wrote through the single value container, as with its own.
+  private func reopen(as form: Form) -> Bool {
+    guard let plain, let count = output.reopen(plain, as: form) else { return false }
+    self.plain = nil
+    self.form = form
+    self.count = count
+    return true
   }
 
   /// Ends the value; one that wrote nothing is an empty object.
@@ -81,6 +93,12 @@ final class StreamEncoder: Encoder {
   }
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
+
+  /// A key as it is written.
+  @inline(__always)
+  func name(of key: some CodingKey) -> String {
+    output.options.keys == .snakeCase ? key.stringValue.toSnakeCase : key.stringValue
+  }
 
   /// Writes a member, or leaves no trace of it where that fails.
   @inline(__always)
@@ -130,12 +148,37 @@ final class StreamEncoder: Encoder {
 
 extension StreamEncoder: SingleValueEncodingContainer {
   func encodeNil() throws {
-    begin(.plain)
+    try requireNothing(before: Any?.none as Any)
     output.writer.pointee.writeNull()
+    begin(.plain)
   }
 
-  func encode<Value: Encodable>(_ value: Value) throws {
-    try encodeValue(value, key: nil)
+  func encode<Value: Encodable>(_ value: Value) throws { try encodeAlone(value) }
+
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  func encode(_ value: Int128) throws { try encodeAlone(value) }
+
+  func encode(_ value: UInt128) throws { try encodeAlone(value) }
+
+  /// Writes the one value, or leaves no trace of it where that fails.
+  private func encodeAlone<Value: Encodable>(_ value: Value) throws {
+    try requireNothing(before: value)
+    let mark = output.mark
+    do {
+      try encodeValue(value, key: nil)
+    } catch {
+      output.goBack(to: mark)
+      throw error
+    }
     begin(.plain)
+    plain = mark.start..<max(mark.start, output.writer.pointee.count)
+  }
+
+  /// Two values in one place would be no JSON.
+  private func requireNothing(before value: Any) throws {
+    guard isEmpty else {
+      throw EncodingError.invalidValue(value, context("Another value was encoded in the same place.", key: nil))
+    }
   }
 }

@@ -8,18 +8,23 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  @inline(__always)
-  private func name(_ key: some CodingKey) -> String {
-    encoder.output.options.keys == .snakeCase ? key.stringValue.toSnakeCase : key.stringValue
-  }
-
   mutating func encodeNil(forKey key: Key) throws {
-    encoder.output.writer.pointee.writeKey(name(key))
+    encoder.output.writer.pointee.writeKey(encoder.name(of: key))
     encoder.output.writer.pointee.writeNull()
   }
 
   mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
-    try encoder.encodeMember(value, name: name(key), key: key)
+    try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
+  }
+
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  mutating func encode(_ value: Int128, forKey key: Key) throws {
+    try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
+  }
+
+  mutating func encode(_ value: UInt128, forKey key: Key) throws {
+    try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
   }
 
   mutating func nestedContainer<NestedKey: CodingKey>(
@@ -37,7 +42,7 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   mutating func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
 
   private func nested(_ key: some CodingKey) -> StreamEncoder {
-    encoder.output.writer.pointee.writeKey(name(key))
+    encoder.output.writer.pointee.writeKey(encoder.name(of: key))
     return encoder.nestedEncoder(key: key)
   }
 }

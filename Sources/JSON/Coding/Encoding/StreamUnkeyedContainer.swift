@@ -13,6 +13,12 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
 
   mutating func encode<Value: Encodable>(_ value: Value) throws { try encoder.encodeElement(value) }
 
+  // The standard library refuses these two unless a container has methods of its own for them.
+
+  mutating func encode(_ value: Int128) throws { try encoder.encodeElement(value) }
+
+  mutating func encode(_ value: UInt128) throws { try encoder.encodeElement(value) }
+
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type
   ) -> KeyedEncodingContainer<NestedKey> {

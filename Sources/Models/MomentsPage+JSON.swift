@@ -1,0 +1,47 @@
+public import JSON
+
+extension MomentsPage: JSONDecodable, JSONEncodable {
+  /// Reads a page; the error names the path of what is missing or of another type.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var curPage: Int?
+    var pageCount: Int?
+    var total: Int?
+    var size: Int?
+    var over: Bool?
+    var datas: [MomentsDetails.Moment]?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "curPage") {
+        curPage = try json.readInteger()
+      } else if json.key(is: "pageCount") {
+        pageCount = try json.readInteger()
+      } else if json.key(is: "total") {
+        total = try json.readInteger()
+      } else if json.key(is: "size") {
+        size = try json.readInteger()
+      } else if json.key(is: "over") {
+        over = try json.readBool()
+      } else if json.key(is: "datas") {
+        datas = try json.read([MomentsDetails.Moment].self)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(
+      curPage: try json.require(curPage, "curPage"), pageCount: try json.require(pageCount, "pageCount"),
+      total: try json.require(total, "total"), size: try json.require(size, "size"),
+      over: try json.require(over, "over"), datas: try json.require(datas, "datas"))
+  }
+
+  /// Writes the page.
+  public func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    json.write("curPage", curPage)
+    json.write("pageCount", pageCount)
+    json.write("total", total)
+    json.write("size", size)
+    json.write("over", over)
+    json.write("datas", datas)
+    json.endObject()
+  }
+}
