@@ -18,10 +18,11 @@ enum OutboxVerdict {
   init(_ error: RequestError) {
     self =
       switch error.kind {
+      // Also where it was the refresh of a token that failed: then the server has turned the request down before.
+      case _ where error.status == 401: .blocked
       case .cannotConnect, .circuitOpen, .overloaded: .notSent
       case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
-      case .httpStatus where error.status == 401: .blocked
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
       case .graphQL where error.graphQLErrors.contains { $0.code == "UNAUTHENTICATED" }: .blocked
       default: .refused

@@ -109,6 +109,8 @@ struct OutboxCommandTests {
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
       try await account.run("like", "m0-2", environment: environment).expectFailure(77, "GraphQL")
+      let refused = environment.merging(["MOMENTS_REFRESH_TOKEN": "no-such-token"]) { $1 }
+      #expect(try await account.run("outbox", "flush", environment: refused).exitCode == 77)
       #expect(try await account.run("outbox", "list").outputText == "waiting  like m0-1 --user 0, just now\n")
       let timeline = try await account.run("timeline", environment: ["MOMENTS_TOKEN": "valid-token"])
       #expect(timeline.errorText.contains("is sent now"))

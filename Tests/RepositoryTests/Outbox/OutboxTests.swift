@@ -165,6 +165,7 @@ import Testing
     (RequestError(.httpStatus, "", status: 429), "mayHaveBeenSent"),
     (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
+    (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
     (RequestError(.undecodable, ""), "refused"), (RequestError(.unknown, ""), "refused"),
     (RequestError(.invalidRequest, ""), "refused"),
   ])
