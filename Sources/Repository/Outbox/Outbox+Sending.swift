@@ -7,12 +7,12 @@ extension Outbox {
   static var attemptLimit: Int { 8 }
 
   /// Sends what waits, after all who have asked for that before.
-  func takeTurn() -> Task<OutboxReport<Mutation>, Never> {
+  func takeTurn(patience: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { state in
       let previous = state.turn
       let turn = Task {
         _ = await previous?.value
-        let report = await self.sendAll()
+        let report = await self.sendAll(patience ?? self.patience)
         self.state.withLock { $0.turnCount -= 1 }
         return report
       }
@@ -28,10 +28,11 @@ extension Outbox {
     if isDue { _ = takeTurn() }
   }
 
-  private func sendAll() async -> OutboxReport<Mutation> {
+  private func sendAll(_ patience: Duration) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
-      let letOthersSend = try await onQueue { try self.folder.waitToSend() }
+      guard try await onQueue({ try self.look() }) != nil else { return report }
+      let letOthersSend = try await waitToSend(patience)
       defer { letOthersSend() }
       // What comes later has a turn of its own, in the process where somebody may wait for it.
       let last = try await onQueue {
@@ -49,6 +50,21 @@ extension Outbox {
       report.error = error
     }
     return report
+  }
+
+  /// Waits until nobody else sends. It asks again and again: who waits for a lock itself cannot be told to stop.
+  private func waitToSend(_ patience: Duration) async throws -> @Sendable () -> Void {
+    let deadline = ContinuousClock.now + patience
+    while true {
+      if let letOthersSend = try await onQueue({ try self.folder.trySend() }) { return letOthersSend }
+      if isClosed.value { throw OutboxError.closed }
+      guard ContinuousClock.now < deadline else {
+        throw RequestError(
+          .timedOut, "Another process is sending what waits: try again, or end it where it hangs.",
+          cause: OutboxError.busy)
+      }
+      try await Task.sleep(for: .milliseconds(20))
+    }
   }
 
   /// Looks at what is on disk, and tells of what other processes have put in or taken out; gives the oldest that waits.

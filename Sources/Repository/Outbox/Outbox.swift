@@ -45,30 +45,34 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   let notices: AnyObserver<OutboxNotice<Mutation, Answer>>
   let isClosed = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
+  let patience: Duration
   private let clock: StoreClock
 
   /// Opens the outbox of a scope, and makes its folder where it is missing.
   /// - Parameters:
   ///   - folder: Where the scopes are; nothing else should be.
   ///   - scope: What tells accounts apart.
+  ///   - patience: How long to wait for another process that is sending; a minute unless given.
   ///   - isIdempotent: Whether it does no harm to carry a mutation out twice, or the server knows idempotency keys.
   ///   - send: Sends a mutation under its key; the stream's first element is the answer.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
   public convenience init(
-    folder: URL, scope: String, isIdempotent: @escaping @Sendable (Mutation) -> Bool,
+    folder: URL, scope: String, patience: Duration = .seconds(60),
+    isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
   ) throws {
     try self.init(
-      folder: folder, scope: scope, clock: .system, fileSystem: SystemFileSystem(), isIdempotent: isIdempotent,
-      send: send)
+      folder: folder, scope: scope, patience: patience, clock: .system, fileSystem: SystemFileSystem(),
+      isIdempotent: isIdempotent, send: send)
   }
 
   package init(
-    folder: URL, scope: String, clock: StoreClock, fileSystem: some FileSystem,
+    folder: URL, scope: String, patience: Duration, clock: StoreClock, fileSystem: some FileSystem,
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
   ) throws {
     self.folder = try OutboxFolder(folder, scope: scope, fileSystem: fileSystem)
+    self.patience = patience
     self.clock = clock
     self.isIdempotent = isIdempotent
     self.send = send
@@ -117,8 +121,12 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   }
 
   /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
-  public func flush() -> Observable<OutboxReport<Mutation>> {
-    .async { await self.takeTurn().value }
+  ///
+  /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
+  /// patience, the report's error is a ``RequestError`` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// - Parameter patience: How long to wait for another process; as the outbox was opened with unless given.
+  public func flush(patience: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
+    .async { await self.takeTurn(patience: patience).value }
   }
 
   /// Takes an entry out that waits or was set aside. One that is being sent may be carried out nonetheless.

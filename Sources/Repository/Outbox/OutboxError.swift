@@ -11,6 +11,9 @@ public enum OutboxError: Error, Sendable {
   /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
   case refusedElsewhere(String)
 
+  /// Another process is sending, and was for longer than the outbox waits: nothing was sent.
+  case busy
+
   /// The outbox was closed, as at a sign-out.
   case closed
 }
@@ -22,6 +25,7 @@ extension OutboxError: CustomStringConvertible {
     case .queued(let error): "The change is kept, and will be sent later: \(error)"
     case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
+    case .busy: "Another process is sending what waits."
     case .closed: "The outbox is closed."
     }
   }

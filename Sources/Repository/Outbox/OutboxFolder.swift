@@ -71,16 +71,18 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return entry
   }
 
-  /// Waits until nobody else sends, in this process or another. Calling the result lets others send.
-  func waitToSend() throws -> @Sendable () -> Void {
+  /// Begins to send; `nil` where somebody else sends, in this process or another. Calling the result lets others send.
+  func trySend() throws -> (@Sendable () -> Void)? {
     let lock = try fileSystem.open("\(path)/sending", .lock)
+    let close: @Sendable () -> Void = { [fileSystem] in try? fileSystem.close(lock) }
     do {
-      try fileSystem.lock(lock)
+      if try fileSystem.tryLock(lock) { return close }
     } catch {
-      try? fileSystem.close(lock)
+      close()
       throw error
     }
-    return { [fileSystem] in try? fileSystem.close(lock) }
+    close()
+    return nil
   }
 
   private func write(_ entry: Entry, in folder: Int32) throws {

@@ -178,7 +178,7 @@ import Testing
     let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
     for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
       server.set(mood)
-      let letOthersSend = try files.waitToSend()
+      let letOthersSend = try #require(try files.trySend())
       let submission = Recorder(outbox.submit("a"))
       submission.dispose()
       #expect(try outbox.contents() == ["a"])
@@ -197,7 +197,7 @@ import Testing
       (nil, "Another process has sent the change."),
       ("No.", "Another process has sent the change, and it was refused: No."),
     ] {
-      let letOthersSend = try otherProcess.waitToSend()
+      let letOthersSend = try #require(try otherProcess.trySend())
       let submission = Recorder(outbox.submit("a"))
       var entry = try #require(try outbox.entries().first)
       entry.refusal = refusal
@@ -208,6 +208,32 @@ import Testing
       #expect(try outbox.contents() == [])
     }
     #expect(server.received == [])
+  }
+
+  @Test func `another process that sends, and never ends, is waited for no longer than the patience`() async throws {
+    let outbox = try folder.outbox(server, patience: .milliseconds(50))
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    #expect(try await outbox.flushed().error == nil, "Nothing waits")
+    #expect(await outbox.outcome("a") == "queued: timed out")
+    let error = try await outbox.flush(patience: .zero).value.error as? RequestError
+    #expect(error?.kind == .timedOut && error?.cause as? OutboxError != nil)
+    #expect(server.received == [])
+    #expect(try outbox.contents() == ["a"])
+    letOthersSend()
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+  }
+
+  @Test func `S1: signing out ends the wait for another process that sends`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let flush = Recorder(outbox.flush())
+    try outbox.close()
+    while !flush.isCompleted.value { await Task.yield() }
+    #expect(submission.error.value.map { "\($0)" } == "The outbox is closed.")
+    letOthersSend()
   }
 
   @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
