@@ -9,7 +9,7 @@ extension MomentsCommand {
     let timeline = service.repo.getMoments(userID: arguments.userID, policy: arguments.policy)
     let snapshot = try await answer(timeline, from: service)
     // A part of a timeline is no timeline.
-    if snapshot.source == .network, let error = snapshot.errors.first { throw error }
+    if snapshot.isPartial, let error = snapshot.errors.first { throw error }
     let details = try snapshot.requireValue()
     if let error = snapshot.errors.first {
       say("\(ErrorLine(error)) This is the timeline as it was kept \(Age.words(snapshot.age)).")
