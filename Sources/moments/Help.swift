@@ -45,6 +45,9 @@ enum Help {
 
     A value may also follow '=', as in --user=ID. After -- nothing is an option.
 
+    'cache' and 'outbox' act on what is kept for one account: the user of --user at
+    that endpoint.
+
     With --cache-dir, a like without a server is queued: it is shown in timelines,
     and sent, once, before the next timeline or by 'moments outbox flush'. One that
     the server refuses is set aside; 'moments outbox list' shows it.

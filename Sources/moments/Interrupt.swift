@@ -23,10 +23,10 @@ final class Interrupt: Sendable {
     source.activate()
   }
 
-  /// The value of a task, which the first Ctrl-C cancels.
-  func value<Value: Sendable>(of task: Task<Value, any Error>) async throws -> Value {
+  /// What a task comes to, which the first Ctrl-C cancels.
+  func result<Value: Sendable>(of task: Task<Value, any Error>) async -> Result<Value, any Error> {
     cancel.withLock { $0 = { task.cancel() } }
     defer { cancel.withLock { $0 = nil } }
-    return try await task.value
+    return await task.result
   }
 }

@@ -37,8 +37,9 @@ extension MomentsCommand {
 
   /// Sends what is queued; fails with the reason where something still is.
   func flushOutbox() async throws {
-    guard let outbox = try service().outbox else { return }
-    let report = try await answer(outbox.flush())
+    let service = try service()
+    guard let outbox = service.outbox else { return }
+    let report = try await answer(outbox.flush(), from: service)
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
     try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }

@@ -6,10 +6,10 @@ import Streams
 extension MomentsCommand {
   func showTimeline() async throws {
     let service = try service()
-    let snapshot = try await answer(service.repo.getMoments(userID: arguments.userID, policy: arguments.policy))
-    await service.repo.flush()
+    let timeline = service.repo.getMoments(userID: arguments.userID, policy: arguments.policy)
+    let snapshot = try await answer(timeline, from: service)
     // A part of a timeline is no timeline.
-    if snapshot.source == .network, let error = snapshot.errors.first { throw error }
+    if snapshot.isPartial, let error = snapshot.errors.first { throw error }
     let details = try snapshot.requireValue()
     if let error = snapshot.errors.first {
       say("\(ErrorLine(error)) This is the timeline as it was kept \(Age.words(snapshot.age)).")
@@ -34,8 +34,7 @@ extension MomentsCommand {
     let words = MomentLike(isLiked: isLiked, momentID: momentID, userID: arguments.userID).words
     do {
       let update = service.repo.updateLike(isLiked: isLiked, momentID: momentID, fromUserID: arguments.userID)
-      let details = try await answer(update)
-      await service.repo.flush()
+      let details = try await answer(update, from: service)
       guard let moment = details.moments.first(where: { $0.id == momentID }) else {
         throw RequestError(.undecodable, "The answer does not hold the moment '\(momentID)'.")
       }

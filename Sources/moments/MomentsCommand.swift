@@ -50,9 +50,12 @@ struct MomentsCommand {
     }
   }
 
-  /// The one element of a stream, unless Ctrl-C comes first.
-  func answer<Value>(_ stream: Observable<Value>) async throws -> Value {
-    try await interrupt.value(of: Task { try await stream.value })
+  /// The one element of a stream, unless Ctrl-C comes first. What was kept on the way is on disk when this ends, however
+  /// it does.
+  func answer<Value>(_ stream: Observable<Value>, from service: Service) async throws -> Value {
+    let result = await interrupt.result(of: Task { try await stream.value })
+    await service.repo.flush()
+    return try result.get()
   }
 
   func show(_ result: some Encodable, _ draw: (TimelineRenderer) throws -> String) throws {

@@ -27,12 +27,6 @@ final class RefreshedTokens: TokenProvider {
         tokens.withLock { $0 = (token, new.refreshToken) }
         return token
       }
-    }.catch { error in
-      // Where the server knows no such mutation, what is left is that it does not take the token.
-      var error = RequestError(wrapping: error)
-      let isNo = error.kind == .graphQL || error.kind == .httpStatus && (400...499).contains(error.status ?? 0)
-      if isNo { error.status = 401 }
-      throw error
     }
   }
 }

@@ -32,7 +32,9 @@ struct Service {
     }
     let cache = try DiskCache<MomentsKey, MomentsDetails>(
       folder: folder.appendingPathComponent("timelines"), partition: account)
-    let outbox = try Outbox(folder: folder.appendingPathComponent("outbox"), scope: account, session: sessions)
+    let outbox = try Outbox(
+      folder: folder.appendingPathComponent("outbox"), scope: account, patience: arguments.timeout ?? .seconds(60),
+      session: sessions)
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.writing = .behind
     configuration.onStorageError = { say("\(ErrorLine($0))") }
@@ -71,7 +73,7 @@ private struct ServerSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSe
   }
 }
 
-/// Sends what is queued before it asks for a timeline, which then has it.
+/// Sends what is queued before it asks for a timeline, which then has it; unless another run is at that.
 private struct FlushingSession: GetMomentsByUserIDSessionType {
   let base: any GetMomentsByUserIDSessionType
   let outbox: Outbox<MomentLike, MomentsDetails>
@@ -85,10 +87,18 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
   }
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
-    outbox.flush().flatMap { report in
-      // Where nobody can be reached, one attempt is enough to know.
-      if let error = report.error as? RequestError, error.kind == .cannotConnect { throw error }
+    outbox.flush(patience: .zero).flatMap { report in
+      // Where nobody can be reached, or answers in time, one attempt is enough to know.
+      if let error = report.error as? RequestError, isEnough(error) { throw error }
       return answer()
+    }
+  }
+
+  private func isEnough(_ error: RequestError) -> Bool {
+    switch (error.kind, error.cause) {
+    case (.timedOut, OutboxError.busy?): false
+    case (.cannotConnect, _), (.timedOut, _): true
+    default: false
     }
   }
 }

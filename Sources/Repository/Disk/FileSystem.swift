@@ -17,6 +17,9 @@ package protocol FileSystem: Sendable {
   /// Waits for the file's lock, which no other process that asks for it has meanwhile; closing gives it back.
   func lock(_ file: Int32) throws
 
+  /// Takes the file's lock unless somebody has it; says whether it did.
+  func tryLock(_ file: Int32) throws -> Bool
+
   func close(_ file: Int32) throws
 
   /// Size, and time of the last change, of a file that is open.

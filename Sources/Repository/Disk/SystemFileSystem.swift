@@ -36,6 +36,15 @@ package struct SystemFileSystem: FileSystem {
 
   package func lock(_ file: Int32) throws { _ = try check("flock") { flock(file, LOCK_EX) } }
 
+  package func tryLock(_ file: Int32) throws -> Bool {
+    do {
+      _ = try check("flock") { flock(file, LOCK_EX | LOCK_NB) }
+      return true
+    } catch let error as FileError where error.code == EWOULDBLOCK {
+      return false
+    }
+  }
+
   package func close(_ file: Int32) throws {
     // After an interrupt the number is free already, and may be another file's.
     if Foundation.close(file) != 0, errno != EINTR { throw FileError(code: errno, call: "close") }

@@ -26,10 +26,13 @@ extension Outbox where Mutation == MomentLike, Answer == MomentsDetails {
   /// - Parameters:
   ///   - folder: Where the scopes are; nothing else should be.
   ///   - scope: What tells accounts apart, such as a user's id together with an endpoint.
+  ///   - patience: How long to wait for another process that is sending; a minute unless given.
   ///   - session: Sends the likes.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
-  public convenience init(folder: URL, scope: String, session: some UpdateMomentLikeSessionType) throws {
-    try self.init(folder: folder, scope: scope, isIdempotent: { _ in true }) { like, key in
+  public convenience init(
+    folder: URL, scope: String, patience: Duration = .seconds(60), session: some UpdateMomentLikeSessionType
+  ) throws {
+    try self.init(folder: folder, scope: scope, patience: patience, isIdempotent: { _ in true }) { like, key in
       session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
     }
   }

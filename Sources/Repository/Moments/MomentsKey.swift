@@ -11,4 +11,15 @@ public struct MomentsKey: Hashable, Codable, Sendable {
     self.userID = userID
     self.withLikes = withLikes
   }
+
+  /// Whether both are of the same bytes: to a server, users are not the same whose ids only look it.
+  public static func == (left: MomentsKey, right: MomentsKey) -> Bool {
+    left.withLikes == right.withLikes && left.userID.utf8.elementsEqual(right.userID.utf8)
+  }
+
+  /// Hashes the bytes.
+  public func hash(into hasher: inout Hasher) {
+    for byte in userID.utf8 { hasher.combine(byte) }
+    hasher.combine(withLikes)
+  }
 }

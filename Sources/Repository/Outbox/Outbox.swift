@@ -17,8 +17,9 @@ public import Streams
 ///
 /// - With an answer: it goes.
 /// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
-/// - With a lost connection, a deadline, or a status of 408, 429 or 5xx: it waits where the mutation is idempotent, for at
-///   most 8 such attempts. Else it is set aside, since a second attempt might carry it out twice.
+/// - With a lost connection, a deadline, an answer that cannot be read, or a status of 408, 429 or 5xx: it waits where the
+///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
+///   twice.
 /// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
@@ -36,6 +37,8 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     var turn: Task<OutboxReport<Mutation>, Never>?
     var turnCount = 0
     var lastNumber: UInt64 = 0
+    /// What the latest look found that cannot be read.
+    var unreadable: OutboxError?
   }
 
   let folder: OutboxFolder<Mutation>
@@ -45,30 +48,34 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   let notices: AnyObserver<OutboxNotice<Mutation, Answer>>
   let isClosed = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
+  let patience: Duration
   private let clock: StoreClock
 
   /// Opens the outbox of a scope, and makes its folder where it is missing.
   /// - Parameters:
   ///   - folder: Where the scopes are; nothing else should be.
   ///   - scope: What tells accounts apart.
+  ///   - patience: How long to wait for another process that is sending; a minute unless given.
   ///   - isIdempotent: Whether it does no harm to carry a mutation out twice, or the server knows idempotency keys.
   ///   - send: Sends a mutation under its key; the stream's first element is the answer.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
   public convenience init(
-    folder: URL, scope: String, isIdempotent: @escaping @Sendable (Mutation) -> Bool,
+    folder: URL, scope: String, patience: Duration = .seconds(60),
+    isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
   ) throws {
     try self.init(
-      folder: folder, scope: scope, clock: .system, fileSystem: SystemFileSystem(), isIdempotent: isIdempotent,
-      send: send)
+      folder: folder, scope: scope, patience: patience, clock: .system, fileSystem: SystemFileSystem(),
+      isIdempotent: isIdempotent, send: send)
   }
 
   package init(
-    folder: URL, scope: String, clock: StoreClock, fileSystem: some FileSystem,
+    folder: URL, scope: String, patience: Duration, clock: StoreClock, fileSystem: some FileSystem,
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
   ) throws {
     self.folder = try OutboxFolder(folder, scope: scope, fileSystem: fileSystem)
+    self.patience = patience
     self.clock = clock
     self.isIdempotent = isIdempotent
     self.send = send
@@ -91,15 +98,19 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     }
   }
 
-  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal.
+  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal. What cannot be read is
+  /// left out; a flush reports it.
   public func entries() throws -> [OutboxEntry<Mutation>] {
-    try folder.names().compactMap { try folder.read($0) }
+    try folder.names().compactMap { name in
+      do { return try folder.read(name) } catch OutboxError.unreadable { return nil }
+    }
   }
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
   /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
-  /// it is not, and with ``FileError`` where it cannot be written: then it is not sent either. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// it is not, and with ``FileError`` or ``OutboxError/tooLarge(size:limit:)`` where it cannot be written: then it is not
+  /// sent either. Disposing takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString
@@ -107,8 +118,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
-        let turn = self.takeTurn()
-        Task { await self.conclude(entry, turn.value.error) }
+        self.takeTurn(for: entry)
       } catch {
         observer.onError(error)
       }
@@ -117,21 +127,27 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   }
 
   /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
-  public func flush() -> Observable<OutboxReport<Mutation>> {
-    .async { await self.takeTurn().value }
+  ///
+  /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
+  /// patience, the report's error is a ``RequestError`` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// - Parameter patience: How long to wait for another process; as the outbox was opened with unless given.
+  public func flush(patience: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
+    .async { await self.takeTurn(patience: patience).value }
   }
 
-  /// Takes an entry out that waits or was set aside. One that is being sent may be carried out nonetheless.
+  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/withdrawn``. One that is being
+  /// sent may be carried out nonetheless.
   public func discard(_ entry: OutboxEntry<Mutation>) throws {
     try folder.remove(entry.name)
-    forget(entry, .withdrawn(entry))
+    let waiter = takeWaiter(entry.id)
+    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.withdrawn) }
   }
 
   /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
   public func close() throws {
-    let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
     isClosed.onNext(true)
     defer {
+      let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
       for waiter in waiters.values { waiter.onError(OutboxError.closed) }
       notices.onCompleted()
     }

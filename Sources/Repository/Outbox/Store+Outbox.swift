@@ -22,9 +22,10 @@ extension Store {
         switch event {
         case .added(let entry):
           let answer = PublishSubject<Value>()
-          let layer = self.mutateAll(
-            optimistic: { key, value in change(entry.mutation, key, value) }, send: { answer.asObservable() },
-            keyOfAnswer: keyOfAnswer
+          let layer = self.mutate(
+            layerKey: nil, isInOrder: true,
+            optimistic: { key, value in value.flatMap { change(entry.mutation, key, $0) } },
+            send: { answer.asObservable() }, keyOfAnswer: keyOfAnswer
           ).subscribe(onError: { _ in })
           layers.add(entry.id, answer, layer)
         case .sent(let entry, let value): layers.remove(entry.id)?.onNext(value)

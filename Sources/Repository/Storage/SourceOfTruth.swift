@@ -13,7 +13,8 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
   /// The value of a key; `nil` where there is none, and where what is there cannot be read whole.
   func read(_ key: Key) throws -> StoredValue<Value>?
 
-  /// Puts a value in the place of the one before; after an error the old one is there, or none.
+  /// Puts a value in the place of the one before. After an error the old one is there or the new one, whole; or none, where
+  /// the place refuses a value for its size, say.
   func write(_ stored: StoredValue<Value>, for key: Key) throws
 
   /// Removes the value of a key, where there is one.

@@ -15,9 +15,9 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Whether the latest request gave no answer at all.
   var hasFailed: Bool
 
-  /// What is kept with the layers over it. Runs the user's closures: not to be called under a lock.
-  func rendered() -> (value: Value?, layers: [UInt64]) {
-    var value = kept?.value
+  /// What is kept, or another value, with the layers over it. Runs the user's closures: not to be called under a lock.
+  func rendered(over base: Value? = nil) -> (value: Value?, layers: [UInt64]) {
+    var value = base ?? kept?.value
     var applied: [UInt64] = []
     for layer in layers {
       guard let changed = layer.apply(key, value) else { continue }
@@ -38,6 +38,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if let kept {
       snapshot.age = max(.zero, now - kept.writtenAt)
       snapshot.isStale = freshness.isStale(kept, now: now)
+      snapshot.isPartial = kept.isPartial
       snapshot.errors += kept.errors
     }
     return snapshot

@@ -12,6 +12,9 @@ public struct Snapshot<Value: Sendable>: Sendable {
   /// Whether the value is older than the store's stale time, was invalidated, or bears a date in the future.
   public var isStale: Bool
 
+  /// Whether the value is only a part of what was asked for; the errors tell what is missing.
+  public internal(set) var isPartial = false
+
   /// What went wrong with the latest request; or, beside a value of the network, what is missing from it.
   public var errors: [any Error]
 
@@ -39,6 +42,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
     var other = Snapshot<Other>(
       value: try value.map(transform), source: source, age: age, isStale: isStale, errors: errors,
       isFetching: isFetching)
+    other.isPartial = isPartial
     other.stamp = stamp
     return other
   }

@@ -4,7 +4,8 @@ extension Store {
   /// A cold stream that changes a value on the server, and shows the change at once.
   ///
   /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
-  /// of both in one step; a failure takes the layer away, and fails the stream. Layers of several changes under way are
+  /// of both in one step. Where something was kept meanwhile that was written, or asked for, after the change began, the
+  /// answer may be older: then the change itself is kept in that. A failure takes the layer away, and fails the stream. Layers of several changes under way are
   /// independent: each is laid over what is kept and the layers before it, and may end in any order. Disposing takes
   /// the layer away; the server may have made the change nonetheless. A `send` that ends late, such as one that waits
   /// for a network, keeps the layer until then.
@@ -33,15 +34,17 @@ extension Store {
       keyOfAnswer: keyOfAnswer)
   }
 
-  private func mutate(
-    layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
+  /// - Parameter isInOrder: Whether changes are sent one after the other, so that each answer is newer than the last.
+  func mutate(
+    layerKey: Key?, isInOrder: Bool = false, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
       let id = self.addLayer(key: layerKey, optimistic)
       let answer = send().take(1).subscribe(
         onNext: { value in
-          self.settle(id, isForOneKey: layerKey != nil, optimistic, value, for: keyOfAnswer(value)) { error in
+          let change = LayerChange(isForOneKey: layerKey != nil, isInOrder: isInOrder, apply: optimistic)
+          self.settle(id, change, value, for: keyOfAnswer(value)) { error in
             if let error { return observer.onError(error) }
             observer.onNext(value)
             observer.onCompleted()
@@ -79,8 +82,8 @@ extension Store {
   }
 
   /// Keeps the answer, and the change itself in all other values it concerns; then takes the layer away.
-  func settle(
-    _ id: UInt64, isForOneKey: Bool, _ apply: @Sendable (Key, Value?) -> Value?, _ answer: Value, for key: Key,
+  private func settle(
+    _ id: UInt64, _ change: LayerChange<Key, Value>, _ answer: Value, for key: Key,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     guard configuration.isCacheable(answer) else {
@@ -88,32 +91,54 @@ extension Store {
       return completion(nil)
     }
     let kept = makeKept(answer)
-    if !isForOneKey { keepChange(id, apply, except: key) }
-    perform { state in
+    if !change.isForOneKey { keepChange(id, change.apply, except: key) }
+    let isOvertaken = perform { state in
+      if !change.isInOrder, state.isOvertaken(id, for: key) { return true }
       state.settle(id, kept: kept, for: key, completion: completion)
       state.removeLayer(id)
+      return false
     }
+    guard isOvertaken else { return }
+    let apply: (Key, Value?) -> Value? = { change.apply($0, $1) ?? (change.isForOneKey ? answer : $1) }
+    if !keepChange(id, apply, in: key, isForPartial: false, then: completion) {
+      perform { $0.settle(id, kept: kept, for: key, completion: completion) }
+    }
+    removeLayer(id)
   }
 
   /// Keeps a change in every value it concerns.
-  func keepChange(_ id: UInt64, _ apply: @Sendable (Key, Value?) -> Value?, except exception: Key?) {
+  private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key) {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {
       do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
     }
-    for key in keys where key != exception { keepChange(id, apply, in: key) }
+    for key in keys where key != exception { _ = keepChange(id, apply, in: key, isForPartial: true) { _ in } }
   }
 
-  private func keepChange(_ id: UInt64, _ apply: @Sendable (Key, Value?) -> Value?, in key: Key) {
+  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did.
+  private func keepChange(
+    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isForPartial: Bool,
+    then completion: @escaping @Sendable ((any Error)?) -> Void
+  ) -> Bool {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
     _ = load(key)
     while true {
       let now = configuration.clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
-      guard let current, let value = apply(key, current.value) else { return }
+      guard let current, isForPartial || !current.isPartial, let value = apply(key, current.value) else { return false }
       let kept = changed(current, to: value)
-      if perform({ $0.settle(id, changed: kept, for: key, version: version) }) { return }
+      let isDone = perform {
+        $0.settle(id, changed: kept, for: key, version: version, completion: completion)
+      }
+      if isDone { return true }
     }
   }
+}
+
+/// A change whose layer is to be settled.
+private struct LayerChange<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  let isForOneKey: Bool
+  let isInOrder: Bool
+  let apply: @Sendable (Key, Value?) -> Value?
 }

@@ -6,7 +6,8 @@ import Streams
 /// and records of two partitions never meet: each has a store of its own.
 public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let make: @Sendable (String) -> Store<Key, Value>
-  private let stores = Guarded<[String: Store<Key, Value>]>([:])
+  /// By the bytes of their names: strings are equal that look the same, and partitions are not.
+  private let stores = Guarded<[[UInt8]: Store<Key, Value>]>([:])
 
   /// Makes a group, with a closure that makes the store of a partition, over the partition's own source of truth.
   public init(_ make: @escaping @Sendable (_ partition: String) -> Store<Key, Value>) {
@@ -15,11 +16,12 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
 
   /// The store of a partition; the same one until it is signed out.
   public subscript(partition: String) -> Store<Key, Value> {
-    if let store = stores.withLock({ $0[partition] }) { return store }
+    let name = Array(partition.utf8)
+    if let store = stores.withLock({ $0[name] }) { return store }
     let store = make(partition)
     return stores.withLock { stores in
-      if let first = stores[partition] { return first }
-      stores[partition] = store
+      if let first = stores[name] { return first }
+      stores[name] = store
       return store
     }
   }
@@ -28,6 +30,7 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
   public func signOut(_ partition: String) {
     let store = self[partition]
     store.close()
-    stores.withLock { if $0[partition] === store { $0[partition] = nil } }
+    let name = Array(partition.utf8)
+    stores.withLock { if $0[name] === store { $0[name] = nil } }
   }
 }

@@ -127,7 +127,7 @@ extension StoreState {
     let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
     let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && mayStand
     if isKept {
-      keep(answer, for: target)
+      keep(answer, for: target, askedAt: fetchID)
       publish(target, source: .network)
     }
     if !isKept || target != key {

@@ -50,8 +50,8 @@ extension StoreState {
   /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
   mutating func close() {
     guard !isClosed else { return }
-    garbage.append(layers)
-    layers = []
+    garbage.append((layers, written))
+    (layers, written) = ([], [:])
     for key in Array(entries.keys) {
       guard let fetch = entries[key]?.fetch else { continue }
       entries[key]?.fetch = nil
@@ -75,8 +75,12 @@ extension StoreState {
     guard let place = layers.firstIndex(where: { $0.id == id }) else { return }
     let layer = layers.remove(at: place)
     garbage.append(layer)
+    if layers.isEmpty { garbage.append(exchange(&written, with: [:])) }
     publishAll(of: layer)
   }
+
+  /// Whether what is kept for a key may be newer than the server's answer to the change of a layer.
+  func isOvertaken(_ id: UInt64, for key: Key) -> Bool { written[key].map { $0 > id } ?? false }
 
   /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
   mutating func settle(
@@ -87,9 +91,12 @@ extension StoreState {
   }
 
   /// The same for another key whose kept value the change was made in, unless that was written meanwhile.
-  mutating func settle(_ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64) -> Bool {
+  mutating func settle(
+    _ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64,
+    completion: @escaping @Sendable ((any Error)?) -> Void
+  ) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
-    settle(id, kept: changed, for: key) { _ in }
+    settle(id, kept: changed, for: key, completion: completion)
     return true
   }
 

@@ -34,6 +34,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   var entries: [Key: Entry] = [:]
   var memory: LRUCache<Key, Kept<Value>>
   var layers: [Layer<Key, Value>] = []
+  /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers.
+  var written: [Key: UInt64] = [:]
   var isClosed = false
   var effects: [Effect] = []
   /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
@@ -88,9 +90,10 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     memory.modify(key) { $0.readAt = now }
   }
 
-  /// Puts a value in the place of the one before.
-  mutating func keep(_ kept: Kept<Value>, for key: Key) {
+  /// Puts a value in the place of the one before; an answer comes with the number of its request.
+  mutating func keep(_ kept: Kept<Value>, for key: Key, askedAt request: UInt64? = nil) {
     let number = nextNumber()
+    if !layers.isEmpty { written[key] = max(written[key] ?? 0, request ?? number) }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     entries[key]?.errors = []

@@ -19,7 +19,8 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     let isFetching: Bool
     let failure: UInt64
     let isStale: Bool
-    let isPassing: Bool
+    /// The layers over an answer that was not kept; `nil` where none is shown.
+    let passingLayers: [UInt64]?
   }
 
   init(id: UInt64, policy: FetchPolicy, observer: AnyObserver<Snapshot<Value>>) {
@@ -49,14 +50,18 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     }
     let showsKept = hiddenThrough == nil && rendered.value != nil
     var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
+    var passingLayers: [UInt64]?
     if !showsKept, let passing {
-      snapshot.value = passing.answer.value
-      snapshot.source = .network
+      let (value, layers) = state.rendered(over: passing.answer.value)
+      snapshot.value = value
+      snapshot.source = layers.isEmpty ? .network : .optimistic
+      snapshot.isPartial = passing.answer.isPartial
       snapshot.age = max(.zero, now - passing.answer.writtenAt)
+      passingLayers = layers
     }
     let sign = Sign(
       stamp: snapshot.stamp, isFetching: snapshot.isFetching, failure: state.failure, isStale: snapshot.isStale,
-      isPassing: !showsKept && passing != nil)
+      passingLayers: passingLayers)
     guard sign != last else { return }
     last = sign
     observer.onNext(snapshot)

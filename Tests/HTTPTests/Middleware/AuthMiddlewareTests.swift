@@ -99,6 +99,17 @@ struct AuthMiddlewareTests {
     #expect(next.status == 200)
   }
 
+  @Test(arguments: [
+    (RequestError(.httpStatus, "invalid_grant", status: 400), 401), (RequestError(.badResponse, ""), 401),
+    (RequestError(.unknown, "No such key in the keychain."), 401), (RequestError(.httpStatus, "", status: 503), 503),
+    (RequestError(.cannotConnect, ""), nil), (RequestError(.circuitOpen, ""), nil),
+  ])
+  func `a refresh that fails for good has status 401, as the request had`(error: RequestError, status: Int?) throws {
+    let outcome = try start()
+    tokens.fail(error)
+    #expect(outcome.error?.kind == error.kind && outcome.error?.status == status)
+  }
+
   @Test func `a refresh that never answers fails all who wait`() throws {
     let outcomes = try (0..<10).map { _ in try start() }
     harness.scheduler.run()

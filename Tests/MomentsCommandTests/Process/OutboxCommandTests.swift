@@ -63,6 +63,19 @@ struct OutboxCommandTests {
     }
   }
 
+  @Test func `what a flush brings is in the cache when it ends`() async throws {
+    let account = try await Account.offline()
+    for round in 0..<3 {
+      let id = "m0-\(round)"
+      _ = try await account.run("like", id)
+      let flushed = try await account.online { _ in try await account.run("outbox", "flush") }
+      #expect(flushed.outputText == "1 sent, 0 refused, 0 waiting\n")
+      let cached = try await account.run("timeline", "--policy", "cacheOnly", "--json")
+      #expect(try account.isLiked(id, in: cached) == true)
+      #expect(try await account.run("cache", "clear").exitCode == 0)
+    }
+  }
+
   @Test func `runs at the same time send each like once`() async throws {
     let account = try await Account.offline()
     for number in 0..<5 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
@@ -109,6 +122,8 @@ struct OutboxCommandTests {
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
       try await account.run("like", "m0-2", environment: environment).expectFailure(77, "GraphQL")
+      let refused = environment.merging(["MOMENTS_REFRESH_TOKEN": "no-such-token"]) { $1 }
+      #expect(try await account.run("outbox", "flush", environment: refused).exitCode == 77)
       #expect(try await account.run("outbox", "list").outputText == "waiting  like m0-1 --user 0, just now\n")
       let timeline = try await account.run("timeline", environment: ["MOMENTS_TOKEN": "valid-token"])
       #expect(timeline.errorText.contains("is sent now"))
@@ -126,6 +141,37 @@ struct OutboxCommandTests {
     #expect(try await Moments.run(["outbox", "flush", "--retries", "0"] + options).exitCode == 69)
     let sent = server.requests.map { $0["Idempotency-Key"] }
     #expect(sent.count == 3 && Set(sent).count == 1 && sent[0] != nil)
+  }
+
+  @Test func `--timeout ends a timeline whose server does not even answer what is queued before`() async throws {
+    let server = try ScriptedServer(.neverAnswering)
+    let account = try await Account.offline()
+    let options = ["--endpoint", server.url.absoluteString, "--timeout", "0.3", "--retries", "0"]
+    let folder = account.options.suffix(2)
+    #expect(try await Moments.run(["like", "m0-1"] + options + folder).exitCode == 0)
+    try await Moments.run(["timeline"] + options + folder).expectFailure(69, "timed out")
+    let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
+    #expect(bodies.count == 2 && bodies.allSatisfy { $0.contains("updateMomentLike") })
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `a run that hangs while it sends holds up no other for longer than --timeout`() async throws {
+    let server = try ScriptedServer(.neverAnswering)
+    let account = try await Account.offline()
+    let folder = account.options.suffix(2)
+    let hanging = try Moments.start(["like", "m0-1", "--endpoint", server.url.absoluteString] + folder)
+    try await server.waitForRequests()
+    hanging.send(SIGSTOP)
+    let options = ["--endpoint", server.url.absoluteString, "--timeout", "0.3", "--retries", "0"] + folder
+    try await Moments.run(["timeline"] + options).expectFailure(69, "timed out")
+    let like = try await Moments.run(["like", "m0-2"] + options)
+    #expect(like.exitCode == 0 && like.errorText.contains("Another process") && like.errorText.contains("is queued"))
+    let flush = try await Moments.run(["outbox", "flush"] + options)
+    #expect(flush.exitCode == 69 && flush.outputText == "0 sent, 0 refused, 2 waiting\n")
+    let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
+    #expect(bodies.filter { $0.contains("updateMomentLike") }.count == 1)
+    hanging.send(SIGKILL)
+    _ = try await hanging.waitForEnd()
   }
 
   @Test func `Ctrl-C leaves a like queued that may have been sent`() async throws {

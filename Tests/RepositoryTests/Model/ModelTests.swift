@@ -108,7 +108,7 @@ private struct ModelRun {
           mutations.fetch(key).map(\.value)
         })
       changes.append((id, key, Recorder(change), request))
-      model.layers.append((id, key, added))
+      model.change(id, key, adding: added)
       return "mutate \(key)"
     case 84..<92: return settle(value)
     case 92..<99:

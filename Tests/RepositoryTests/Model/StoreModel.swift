@@ -10,6 +10,7 @@ struct StoreModel {
   }
 
   struct Request {
+    var began: Int
     var claims: Set<Int> = []
     var gets: [(reader: Int, policy: FetchPolicy)] = []
     var keepsAnswer = false
@@ -34,7 +35,10 @@ struct StoreModel {
 
   var now = 0
   var kept: [String: Kept] = [:]
-  var layers: [(id: Int, key: String, added: Int)] = []
+  private(set) var layers: [(id: Int, key: String, added: Int, began: Int)] = []
+  /// How new what is kept is: the step of its write, or of the request it answers.
+  private var written: [String: Int] = [:]
+  private var steps = 0
   var requests: [String: Request] = [:]
   var watchers: [Int: Watcher] = [:]
   var outcomes: [Int: Outcome] = [:]
@@ -52,7 +56,8 @@ struct StoreModel {
   /// What a watcher has been shown last.
   func shown(_ id: Int) -> Int? {
     guard let watcher = watchers[id] else { return nil }
-    return watcher.isHidden ? watcher.passing : rendered(watcher.key) ?? watcher.passing
+    let passing = watcher.passing.flatMap { rendered(watcher.key, over: $0) }
+    return watcher.isHidden ? passing : rendered(watcher.key) ?? passing
   }
 
   // MARK: Reading
@@ -91,7 +96,8 @@ struct StoreModel {
   }
 
   private mutating func claim(_ key: String, _ id: Int, keepsAnswer: Bool) {
-    var request = requests[key] ?? Request()
+    steps += 1
+    var request = requests[key] ?? Request(began: steps)
     request.claims.insert(id)
     if keepsAnswer { request.keepsAnswer = true }
     requests[key] = request
@@ -106,7 +112,8 @@ struct StoreModel {
     if isCacheable && request.keepsAnswer && !request.isSuperseded && mayStand {
       write(
         key,
-        Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated))
+        Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated),
+        askedAt: request.began)
     } else if !request.isSuperseded {
       for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
     }
@@ -147,8 +154,18 @@ struct StoreModel {
     refetch(key)
   }
 
+  mutating func change(_ id: Int, _ key: String, adding added: Int) {
+    steps += 1
+    layers.append((id, key, added, steps))
+  }
+
   mutating func settle(_ id: Int, _ key: String, _ value: Int) {
-    save(key, value)
+    let layer = layers.first { $0.id == id }
+    if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
+      update(key, adding: layer.added)
+    } else {
+      save(key, value)
+    }
     layers.removeAll { $0.id == id }
   }
 
@@ -158,8 +175,10 @@ struct StoreModel {
     (layers, requests, watchers) = ([], [:], [:])
   }
 
-  private mutating func write(_ key: String, _ new: Kept?) {
+  private mutating func write(_ key: String, _ new: Kept?, askedAt request: Int? = nil) {
+    steps += 1
     kept[key] = new
+    if new != nil { written[key] = max(written[key] ?? 0, request ?? steps) }
     for id in watchers.keys where watchers[id]?.key == key {
       watchers[id]?.isHidden = false
       watchers[id]?.passing = nil

@@ -58,6 +58,51 @@ struct MutationTests {
     #expect(changes.allSatisfy { $0.isCompleted.value || $0.error.value != nil })
   }
 
+  @Test(arguments: [0, 1], [0, 1])
+  func `O6: no confirmed change is lost, in whatever order the server works and its answers come`(
+    firstAtServer: Int, firstToCome: Int
+  ) {
+    for isForAll in [true, false] {
+      let server = FakeServer<Int, Set<Int>>()
+      let store = Store<String, Set<Int>>(partialFetch: FakeServer<String, Set<Int>>().fetch)
+      store.save([9], for: "k")
+      let changes = (0..<2).map { item in
+        Recorder(
+          isForAll
+            ? store.mutateAll(
+              optimistic: { $1.contains(item) ? nil : $1.union([item]) },
+              send: { server.fetch(item).map(\.value) }, keyOfAnswer: { _ in "k" })
+            : store.mutate(
+              "k", optimistic: { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
+      }
+      for item in [firstToCome, 1 - firstToCome] {
+        server[item].answer(item == firstAtServer ? [9, item] : [9, 0, 1])
+      }
+      #expect(store.peek("k")?.value == [9, 0, 1] && store.peek("k")?.source == .memory)
+      #expect(changes.allSatisfy { $0.isCompleted.value })
+    }
+  }
+
+  @Test func `an answer that comes after one of a later request does not take its place`() {
+    let change = adding("b")
+    let later = Recorder(store.get("k", .networkOnly))
+    server.requests.value.last?.answer(["a", "b", "c"])
+    server[0].answer(["a", "b"])
+    #expect(store.peek("k")?.value?.contains("c") == true)
+    #expect(change.isCompleted.value && later.isCompleted.value)
+  }
+
+  @Test func `an answer takes the place of nothing, and of a part, whatever was written meanwhile`() {
+    let changes = [adding("b"), adding("c")]
+    server[1].answer(["a", "c"])
+    store.remove("k")
+    let partial = Recorder(store.get("k", .networkOnly))
+    server[2].answer(["part"], errors: [Failure()])
+    server[0].answer(["a", "b", "c"])
+    #expect(store.peek("k")?.value == ["a", "b", "c"] && store.peek("k")?.errors.isEmpty == true)
+    #expect(changes.allSatisfy { $0.isCompleted.value } && partial.isCompleted.value)
+  }
+
   @Test func `disposing takes a change back`() {
     let change = adding("b")
     #expect(store.peek("k")?.value == ["a", "b"])

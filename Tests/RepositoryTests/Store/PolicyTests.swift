@@ -79,6 +79,37 @@ struct PolicyTests {
     #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
   }
 
+  @Test func `a change lies over an answer that is not kept, too`() {
+    let store = store()
+    let stream = Recorder(store.stream("a", .noCache))
+    server[0].answer(1)
+    _ = stream.take()
+    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyOfAnswer: { _ in "a" }))
+    #expect(stream.brief() == ["11 optimistic"])
+    let get = Recorder(store.get("a", .noCache))
+    server[1].answer(2)
+    #expect(get.brief() == ["12 optimistic"])
+    #expect(stream.brief() == ["11 optimistic …", "12 optimistic"])
+    change.dispose()
+    #expect(stream.brief() == ["2 network"])
+  }
+
+  @Test func `a part of a value is one under a change, too`() {
+    let store = store()
+    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyOfAnswer: { _ in "a" }))
+    for policy in [FetchPolicy.networkOnly, .noCache] {
+      let get = Recorder(store.get("a", policy))
+      server.requests.value.last?.answer(1, errors: [Failure()])
+      let snapshot = get.take().first
+      #expect(snapshot?.value == 11 && snapshot?.source == .optimistic && snapshot?.isPartial == true)
+      #expect(snapshot?.map { "\($0)" }.isPartial == true)
+    }
+    let whole = Recorder(store.get("a", .networkOnly))
+    server.requests.value.last?.answer(1)
+    #expect(whole.take().first?.isPartial == false)
+    change.dispose()
+  }
+
   @Test func `an answer that is not kept stays in view while the next request is under way`() {
     let store = store()
     let stream = Recorder(store.stream("a", .noCache))

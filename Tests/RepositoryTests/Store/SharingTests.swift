@@ -75,6 +75,18 @@ struct SharingTests {
     #expect(group["one"].peek("a") == nil)
   }
 
+  @Test func `S1: accounts and users whose names only look the same are apart`() {
+    let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+    let group = StoreGroup<MomentsKey, Int> { _ in Store(partialFetch: FakeServer<MomentsKey, Int>().fetch) }
+    #expect(group[composed] !== group[decomposed] && group[composed] === group["\u{E9}"])
+    let store = group[composed]
+    store.save(1, for: MomentsKey(userID: composed))
+    #expect(store.peek(MomentsKey(userID: decomposed)) == nil)
+    #expect(store.peek(MomentsKey(userID: "\u{E9}"))?.value == 1)
+    group.signOut(composed)
+    #expect(group[composed] !== store)
+  }
+
   @Test func `O4: one write wakes each watcher of its key once, and no other`() {
     let store = Store<Int, Int>(partialFetch: FakeServer<Int, Int>().fetch)
     let watchers = (0..<100).map { index in (index, Recorder(store.stream(index % 10, .cacheOnly))) }

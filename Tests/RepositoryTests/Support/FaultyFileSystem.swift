@@ -75,6 +75,11 @@ final class FaultyFileSystem: FileSystem {
     try real.lock(file)
   }
 
+  func tryLock(_ file: Int32) throws -> Bool {
+    try check("tryLock")
+    return try real.tryLock(file)
+  }
+
   func close(_ file: Int32) throws {
     // The system closes the number, whatever else goes wrong.
     try real.close(file)

@@ -112,7 +112,8 @@ final class TokenKeeper: Sendable {
     return expiry.timeIntervalSince(now) <= ahead && now >= pausedUntil
   }
 
-  /// The error for all who wait: the refresh's own, which says that it is about the refresh.
+  /// The error for all who wait: the refresh's own, which says that it is about the refresh. Unless that may pass, its
+  /// status is 401: what the request has met is that its token is taken no more.
   private static func refreshError(_ error: any Error) -> RequestError {
     if case StreamError.timeout = error {
       return RequestError(.timedOut, "The token was not refreshed in time: try again, or sign in again.", cause: error)
@@ -120,6 +121,8 @@ final class TokenKeeper: Sendable {
     var failure = RequestError(wrapping: error)
     failure.message = "The token could not be refreshed: \(failure.message)".harmless(upTo: 1024)
     failure.operationName = nil
+    let mayPass = failure.isTransient || failure.kind == .circuitOpen || failure.kind == .overloaded
+    if !mayPass { failure.status = 401 }
     return failure
   }
 }
