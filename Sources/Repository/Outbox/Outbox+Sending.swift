@@ -7,14 +7,12 @@ extension Outbox {
   static var attemptLimit: Int { 8 }
 
   /// Sends what waits, after all who have asked for that before.
-  /// - Parameter submitted: Whose submitter is told what has become of it, while nobody else can send it.
-  @discardableResult
-  func takeTurn(patience: Duration? = nil, for submitted: Entry? = nil) -> Task<OutboxReport<Mutation>, Never> {
+  func takeTurn(patience: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { state in
       let previous = state.turn
       let turn = Task {
         _ = await previous?.value
-        let report = await self.report(patience ?? self.patience, for: submitted)
+        let report = await self.sendAll(patience ?? self.patience)
         self.state.withLock { $0.turnCount -= 1 }
         return report
       }
@@ -27,40 +25,31 @@ extension Outbox {
   /// Sends what waits unless nothing does, or somebody is at it.
   func flushSoon() {
     let isDue = state.withLock { $0.turnCount == 0 && $0.known.values.contains { $0.refusal == nil } }
-    if isDue { takeTurn() }
+    if isDue { _ = takeTurn() }
   }
 
-  private func report(_ patience: Duration, for submitted: Entry?) async -> OutboxReport<Mutation> {
+  private func sendAll(_ patience: Duration) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
-      let waits = try await onQueue { try self.look() } != nil
-      if waits || submitted != nil {
-        let letOthersSend = try await waitToSend(patience)
-        defer { letOthersSend() }
-        do { try await sendAll(&report) } catch { report.error = error }
-        if let submitted { await conclude(submitted, report.error, mayWithdraw: true) }
+      guard try await onQueue({ try self.look() }) != nil else { return report }
+      let letOthersSend = try await waitToSend(patience)
+      defer { letOthersSend() }
+      // What comes later has a turn of its own, in the process where somebody may wait for it.
+      let last = try await onQueue {
+        _ = try self.look()
+        return try self.folder.names().last
+      }
+      while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
+        if isClosed.value { throw OutboxError.closed }
+        if let error = try await attempt(entry, &report) {
+          report.error = error
+          return report
+        }
       }
     } catch {
       report.error = error
-      if let submitted { await conclude(submitted, error, mayWithdraw: false) }
     }
-    report.error = report.error ?? state.withLock { $0.unreadable }
     return report
-  }
-
-  private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
-    // What comes later has a turn of its own, in the process where somebody may wait for it.
-    let last = try await onQueue {
-      _ = try self.look()
-      return try self.folder.names().last
-    }
-    while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
-      if isClosed.value { throw OutboxError.closed }
-      if let error = try await attempt(entry, &report) {
-        report.error = error
-        return
-      }
-    }
   }
 
   /// Waits until nobody else sends. It asks again and again: who waits for a lock itself cannot be told to stop.
@@ -86,20 +75,13 @@ extension Outbox {
     let gone = Set(known.keys).subtracting(names)
     for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
     var oldest: Entry?
-    var unreadable: OutboxError?
     for name in names where known[name]?.refusal == nil {
       // Another process may have changed what is known: what is sent is what is on disk now.
       if oldest != nil, known[name] != nil { continue }
-      do {
-        guard let entry = try folder.read(name) else { continue }
-        note(entry)
-        if oldest == nil, entry.refusal == nil { oldest = entry }
-      } catch let error as OutboxError {
-        // It holds up nothing.
-        unreadable = unreadable ?? error
-      }
+      guard let entry = try folder.read(name) else { continue }
+      note(entry)
+      if oldest == nil, entry.refusal == nil { oldest = entry }
     }
-    state.withLock { [unreadable] in $0.unreadable = unreadable }
     return oldest
   }
 
@@ -164,23 +146,19 @@ extension Outbox {
   }
 
   /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
-  /// process was at it. Only who has the turn may take an entry out: else another process may be sending it.
-  private func conclude(_ entry: Entry, _ error: (any Error)?, mayWithdraw: Bool) async {
-    let left = await onQueue { Result { try self.folder.read(entry.name) } }
+  /// process was at it.
+  func conclude(_ entry: Entry, _ error: (any Error)?) async {
     guard let waiter = takeWaiter(entry.id) else { return }
-    if isClosed.value { return waiter.onError(OutboxError.closed) }
-    // Files that cannot be read tell nothing of what has become of the entry.
-    if let error = error as? FileError, (try? left.get()) == nil { return waiter.onError(error) }
-    guard let left = try? left.get() else { return waiter.onError(OutboxError.sentElsewhere) }
-    if let refusal = left.refusal {
+    guard let error else {
+      let left = try? await onQueue { try self.folder.read(entry.name) }
+      guard let refusal = left?.refusal else { return waiter.onError(OutboxError.sentElsewhere) }
       try? await withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
       return
     }
-    guard let error else { return waiter.onError(OutboxError.sentElsewhere) }
     let reason = RequestError(wrapping: error)
     switch OutboxVerdict(reason) {
-    case .blocked where mayWithdraw, .refused where mayWithdraw: try? await withdraw(entry) { waiter.onError(error) }
-    default: waiter.onError(OutboxError.queued(because: reason))
+    case .notSent, .mayHaveBeenSent: waiter.onError(OutboxError.queued(because: reason))
+    case .blocked, .refused: try? await withdraw(entry) { waiter.onError(error) }
     }
   }
 

@@ -17,9 +17,8 @@ public import Streams
 ///
 /// - With an answer: it goes.
 /// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
-/// - With a lost connection, a deadline, an answer that cannot be read, or a status of 408, 429 or 5xx: it waits where the
-///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
-///   twice.
+/// - With a lost connection, a deadline, or a status of 408, 429 or 5xx: it waits where the mutation is idempotent, for at
+///   most 8 such attempts. Else it is set aside, since a second attempt might carry it out twice.
 /// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
@@ -37,8 +36,6 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     var turn: Task<OutboxReport<Mutation>, Never>?
     var turnCount = 0
     var lastNumber: UInt64 = 0
-    /// What the latest look found that cannot be read.
-    var unreadable: OutboxError?
   }
 
   let folder: OutboxFolder<Mutation>
@@ -98,19 +95,15 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     }
   }
 
-  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal. What cannot be read is
-  /// left out; a flush reports it.
+  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal.
   public func entries() throws -> [OutboxEntry<Mutation>] {
-    try folder.names().compactMap { name in
-      do { return try folder.read(name) } catch OutboxError.unreadable { return nil }
-    }
+    try folder.names().compactMap { try folder.read($0) }
   }
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
   /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
-  /// it is not, and with ``FileError`` or ``OutboxError/tooLarge(size:limit:)`` where it cannot be written: then it is not
-  /// sent either. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// it is not, and with ``FileError`` where it cannot be written: then it is not sent either. Disposing takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString
@@ -118,7 +111,8 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
-        self.takeTurn(for: entry)
+        let turn = self.takeTurn()
+        Task { await self.conclude(entry, turn.value.error) }
       } catch {
         observer.onError(error)
       }
@@ -135,19 +129,17 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     .async { await self.takeTurn(patience: patience).value }
   }
 
-  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/withdrawn``. One that is being
-  /// sent may be carried out nonetheless.
+  /// Takes an entry out that waits or was set aside. One that is being sent may be carried out nonetheless.
   public func discard(_ entry: OutboxEntry<Mutation>) throws {
     try folder.remove(entry.name)
-    let waiter = takeWaiter(entry.id)
-    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.withdrawn) }
+    forget(entry, .withdrawn(entry))
   }
 
   /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
   public func close() throws {
+    let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
     isClosed.onNext(true)
     defer {
-      let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
       for waiter in waiters.values { waiter.onError(OutboxError.closed) }
       notices.onCompleted()
     }

@@ -5,21 +5,11 @@ public enum OutboxError: Error, Sendable {
   /// The mutation is on disk, and will be sent later; the reason is why it was not now.
   case queued(because: RequestError)
 
-  /// Another process has sent the mutation, or taken it out: what became of it is not known here.
+  /// Another process has sent the mutation: what the server made of it is not known here.
   case sentElsewhere
 
   /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
   case refusedElsewhere(String)
-
-  /// The mutation was taken out while it waited; see ``Outbox/discard(_:)``.
-  case withdrawn
-
-  /// The mutation is larger on disk than an entry may be, both in bytes; it was not put in, and is not sent.
-  case tooLarge(size: Int, limit: Int)
-
-  /// A file of the outbox is whole, and yet holds none of its mutations, as after a change of their type. It stays where
-  /// it is, and is not sent.
-  case unreadable(file: String)
 
   /// Another process is sending, and was for longer than the outbox waits: nothing was sent.
   case busy
@@ -33,11 +23,8 @@ extension OutboxError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .queued(let error): "The change is kept, and will be sent later: \(error)"
-    case .sentElsewhere: "Another process has sent the change, or taken it out."
+    case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
-    case .withdrawn: "The change was taken out."
-    case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
-    case .unreadable(let file): "A change that waits cannot be read, and was not sent: the file \(file)."
     case .busy: "Another process is sending what waits."
     case .closed: "The outbox is closed."
     }

@@ -9,11 +9,8 @@ import Streams
 final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
-  /// The greatest file of an entry that is put in.
-  static var entryLimit: Int { 16 << 20 }
-
-  /// The greatest file that is read, with room for what an entry gets later; larger ones are none of ours.
-  private static var readLimit: Int { entryLimit + 64 << 10 }
+  /// The greatest entry that is read: larger files are none of ours.
+  private static var entryLimit: Int { 16 << 20 }
 
   private let path: String
   private let scope: [UInt8]
@@ -36,11 +33,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try changing { folder in
       let last = try names().last?.addedAt ?? StoreTime(microseconds: 0)
       let entry = Entry(id: id, mutation: mutation, addedAt: max(now, last + .microseconds(1)))
-      let bytes = try bytes(of: entry)
-      guard bytes.count <= Self.entryLimit else {
-        throw OutboxError.tooLarge(size: bytes.count, limit: Self.entryLimit)
-      }
-      try write(bytes, as: entry.name, in: folder)
+      try write(entry, in: folder)
       return entry
     }
   }
@@ -48,24 +41,19 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// Puts an entry in the place of what it was; one that is gone meanwhile stays away.
   func update(_ entry: Entry) throws {
     try changing { folder in
-      if try names().contains(entry.name) { try write(bytes(of: entry), as: entry.name, in: folder) }
+      if try names().contains(entry.name) { try write(entry, in: folder) }
     }
   }
 
-  /// Removes an entry; it is gone from the device when this returns.
   func remove(_ name: OutboxFileName) throws {
-    try changing { folder in
-      try remove(file: "\(name)")
-      try fileSystem.sync(folder)
-    }
+    try changing { _ in try remove(file: "\(name)") }
   }
 
   /// Removes all entries, also those of other versions, and lets no other in any more.
   func close() throws {
     isClosed.withLock { $0 = true }
-    try fileSystem.withExclusiveAccess(to: path) { folder in
+    try fileSystem.withExclusiveAccess(to: path) { _ in
       for name in try fileSystem.names(in: path) where name != "lock" && name != "sending" { try remove(file: name) }
-      try fileSystem.sync(folder)
     }
   }
 
@@ -74,15 +62,12 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.names(in: path).compactMap { OutboxFileName($0) }.sorted()
   }
 
-  /// An entry; `nil` where it is gone, or damaged. Throws ``OutboxError/unreadable(file:)`` where it is whole, and yet is
-  /// no entry of these mutations.
+  /// An entry; `nil` where it is gone, or damaged.
   func read(_ name: OutboxFileName) throws -> Entry? {
-    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: Self.readLimit),
-      let record = try? Record(bytes), record.key.elementsEqual(scope)
+    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: Self.entryLimit),
+      let record = try? Record(bytes), record.key.elementsEqual(scope),
+      let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name
     else { return nil }
-    guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
-      throw OutboxError.unreadable(file: "\(name)")
-    }
     return entry
   }
 
@@ -100,15 +85,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return nil
   }
 
-  private func bytes(of entry: Entry) throws -> [UInt8] {
-    let value = Array(try JSONEncoder.sorted.encode(entry))
-    return Record(key: scope, value: value, writtenAt: entry.addedAt, isInvalidated: false).bytes
-  }
-
-  private func write(_ bytes: [UInt8], as name: OutboxFileName, in folder: Int32) throws {
+  private func write(_ entry: Entry, in folder: Int32) throws {
+    let record = Record(
+      key: scope, value: Array(try JSONEncoder.sorted.encode(entry)), writtenAt: entry.addedAt, isInvalidated: false)
     let temporary = "temporary-\(getpid())"
     try remove(file: temporary)
-    try fileSystem.replace("\(path)/\(name)", temporary: "\(path)/\(temporary)", in: folder, with: bytes)
+    try fileSystem.replace(
+      "\(path)/\(entry.name)", temporary: "\(path)/\(temporary)", in: folder, with: record.bytes)
   }
 
   private func remove(file name: String) throws {

@@ -24,43 +24,6 @@ import Testing
     #expect(try outbox.contents() == ["a"])
   }
 
-  @Test func `D1: what is taken out is gone from the device, too`() async throws {
-    let files = FaultyFileSystem()
-    let outbox = try folder.outbox(server, fileSystem: files)
-    for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
-    files.fail(call: nil)
-    try outbox.discard(try #require(try outbox.entries().first))
-    #expect(files.names.filter { ["remove", "sync"].contains($0) } == ["remove", "sync"])
-    files.fail(call: nil)
-    try outbox.close()
-    #expect(files.names.filter { ["remove", "sync"].contains($0) } == ["remove", "sync"])
-  }
-
-  @Test func `what is larger than can be read is not said to be kept`() async throws {
-    let outbox = try folder.outbox(server)
-    let outcome = await outbox.outcome(String(repeating: "x", count: 16 << 20))
-    #expect(outcome.hasPrefix("The change takes 16777") && outcome.hasSuffix("more than the 16777216 that are kept."))
-    #expect(entryFiles == [])
-    let greatest = String(repeating: "x", count: 16 << 20 - 1_000)
-    #expect(await outbox.outcome(greatest) == "queued: cannot connect")
-    #expect(try folder.outbox(server).entries().first?.mutation == greatest)
-  }
-
-  @Test func `an entry that is whole, and yet cannot be read, is reported, and holds up nothing`() async throws {
-    let older = try OutboxFolder<[Int]>(folder.url, scope: "account", fileSystem: SystemFileSystem())
-    let name = try older.append([1], id: "id", now: .now()).name
-    let outbox = try folder.outbox(server)
-    #expect(await outbox.outcome("a") == "queued: cannot connect")
-    #expect(try outbox.contents() == ["a"])
-    server.set(.answers)
-    let report = try await outbox.flushed()
-    #expect(report.sent.map(\.mutation) == ["a"])
-    let words = "A change that waits cannot be read, and was not sent: the file \(name)."
-    #expect(report.error.map { "\($0)" } == words)
-    #expect(await outbox.outcome("b") == "did b")
-    #expect(try older.read(name)?.mutation == [1])
-  }
-
   @Test func `D3: whichever file call fails, what was said to be kept is kept, and sent under one key`() async throws {
     for fault in FaultyFileSystem.Fault.allCases {
       for isLasting in [false, true] {

@@ -166,7 +166,7 @@ import Testing
     (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
-    (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
+    (RequestError(.undecodable, ""), "refused"), (RequestError(.unknown, ""), "refused"),
     (RequestError(.invalidRequest, ""), "refused"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
@@ -194,7 +194,7 @@ import Testing
     let outbox = try folder.outbox(server)
     let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
     for (refusal, outcome) in [
-      (nil, "Another process has sent the change, or taken it out."),
+      (nil, "Another process has sent the change."),
       ("No.", "Another process has sent the change, and it was refused: No."),
     ] {
       let letOthersSend = try #require(try otherProcess.trySend())
@@ -234,50 +234,6 @@ import Testing
     while !flush.isCompleted.value { await Task.yield() }
     #expect(submission.error.value.map { "\($0)" } == "The outbox is closed.")
     letOthersSend()
-  }
-
-  @Test func `what is taken out is told to the one who waits`() async throws {
-    let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
-    let letOthersSend = try #require(try otherProcess.trySend())
-    let submission = Recorder(outbox.submit("a"))
-    try outbox.discard(try #require(try outbox.entries().first))
-    #expect(submission.error.value.map { "\($0)" } == "The change was taken out.")
-    letOthersSend()
-    #expect(try await outbox.flushed().sent.isEmpty && server.received == [])
-  }
-
-  @Test func `where the folder is gone, the files' own error is told`() async throws {
-    let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
-    let letOthersSend = try #require(try otherProcess.trySend())
-    let submission = Recorder(outbox.submit("a"))
-    let elsewhere = TemporaryFolder()
-    try FileManager.default.moveItem(at: folder.url, to: elsewhere.url)
-    while submission.error.value == nil { await Task.yield() }
-    #expect(submission.error.value is FileError)
-    letOthersSend()
-  }
-
-  @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
-    let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
-    let isFree = Mutable<Bool?>(nil)
-    server.set(.fails(RequestError(.insecure, "Not the server.")))
-    let submission = outbox.submit("a").do(onError: { _ in
-      isFree.update { $0 = (try? otherProcess.trySend()) != nil }
-    })
-    await #expect(throws: RequestError.self) { try await submission.value }
-    #expect(isFree.value == false)
-    #expect(try outbox.contents() == [])
-  }
-
-  @Test func `a page of a proxy in place of an answer is waited out`() async throws {
-    server.set(.fails(RequestError(.undecodable, "<html>", status: 200)))
-    let outbox = try folder.outbox(server)
-    #expect(await outbox.outcome("a") == "queued: not decodable")
-    server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
   }
 
   @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
