@@ -23,7 +23,7 @@ public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
 }
 
 extension RecordCoder where Key: Codable, Value: Codable {
-  /// JSON: values by ``JSONCoder``, keys by Foundation, which sorts what they are made of.
+  /// JSON: values by `JSONCoder`, keys by Foundation, which sorts what they are made of.
   public static var json: RecordCoder {
     RecordCoder(
       encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },

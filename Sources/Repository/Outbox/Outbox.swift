@@ -123,7 +123,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
   ///
   /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
-  /// patience, the report's error is a ``RequestError`` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// patience, the report's error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
   /// - Parameter patience: How long to wait for another process; as the outbox was opened with unless given.
   public func flush(patience: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
     .async { await self.takeTurn(patience: patience).value }
