@@ -60,6 +60,21 @@ extension JSONReader {
     return value
   }
 
+  /// Reads an object for one of its members, and skips the others: `data` with the one field of an operation, say.
+  @inlinable
+  public mutating func readMember<Value: JSONDecodable>(_ name: StaticString) throws(JSONError) -> Value {
+    var value: Value?
+    try beginObject()
+    while try nextKey() {
+      if key(is: name) {
+        value = try read(Value.self)
+      } else {
+        try skipValue()
+      }
+    }
+    return try require(value, name)
+  }
+
   /// Enters an array; call ``nextElement()`` until it says `false`.
   @inlinable
   public mutating func beginArray() throws(JSONError) {

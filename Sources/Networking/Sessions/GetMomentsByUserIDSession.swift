@@ -104,15 +104,6 @@ extension GetMomentsByUserIDSession.Session.Variables: JSONEncodable {
 extension GetMomentsByUserIDSession.Session.ResponseData: JSONDecodable {
   /// Reads the data; the error names the path of what is missing or of another type.
   public init(from json: inout JSONReader) throws(JSONError) {
-    var details: MomentsDetails?
-    try json.beginObject()
-    while try json.nextKey() {
-      if json.key(is: "getMomentsDetailsByUserID") {
-        details = try json.read(MomentsDetails.self)
-      } else {
-        try json.skipValue()
-      }
-    }
-    self.init(getMomentsDetailsByUserID: try json.require(details, "getMomentsDetailsByUserID"))
+    self.init(getMomentsDetailsByUserID: try json.readMember("getMomentsDetailsByUserID"))
   }
 }

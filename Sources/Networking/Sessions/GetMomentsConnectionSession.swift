@@ -96,15 +96,6 @@ extension GetMomentsConnectionSession.Session.Variables: JSONEncodable {
 extension GetMomentsConnectionSession.Session.ResponseData: JSONDecodable {
   /// Reads the data; the error names the path of what is missing or of another type.
   public init(from json: inout JSONReader) throws(JSONError) {
-    var connection: MomentsConnection?
-    try json.beginObject()
-    while try json.nextKey() {
-      if json.key(is: "momentsConnection") {
-        connection = try json.read(MomentsConnection.self)
-      } else {
-        try json.skipValue()
-      }
-    }
-    self.init(momentsConnection: try json.require(connection, "momentsConnection"))
+    self.init(momentsConnection: try json.readMember("momentsConnection"))
   }
 }

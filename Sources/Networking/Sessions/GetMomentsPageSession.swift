@@ -92,15 +92,6 @@ extension GetMomentsPageSession.Session.Variables: JSONEncodable {
 extension GetMomentsPageSession.Session.ResponseData: JSONDecodable {
   /// Reads the data; the error names the path of what is missing or of another type.
   public init(from json: inout JSONReader) throws(JSONError) {
-    var page: MomentsPage?
-    try json.beginObject()
-    while try json.nextKey() {
-      if json.key(is: "momentsPage") {
-        page = try json.read(MomentsPage.self)
-      } else {
-        try json.skipValue()
-      }
-    }
-    self.init(momentsPage: try json.require(page, "momentsPage"))
+    self.init(momentsPage: try json.readMember("momentsPage"))
   }
 }

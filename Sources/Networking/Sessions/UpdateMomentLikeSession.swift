@@ -114,15 +114,6 @@ extension UpdateMomentLikeSession.Session.Variables: JSONEncodable {
 extension UpdateMomentLikeSession.Session.ResponseData: JSONDecodable {
   /// Reads the data; the error names the path of what is missing or of another type.
   public init(from json: inout JSONReader) throws(JSONError) {
-    var details: MomentsDetails?
-    try json.beginObject()
-    while try json.nextKey() {
-      if json.key(is: "updateMomentLike") {
-        details = try json.read(MomentsDetails.self)
-      } else {
-        try json.skipValue()
-      }
-    }
-    self.init(updateMomentLike: try json.require(details, "updateMomentLike"))
+    self.init(updateMomentLike: try json.readMember("updateMomentLike"))
   }
 }
