@@ -16,10 +16,12 @@ let package = Package(
   ],
   targets: [
     .target(name: "CAllocations"),
+    .target(name: "Measuring"),
     .executableTarget(
       name: "StreamsBenchmarks",
       dependencies: [
         "CAllocations",
+        "Measuring",
         .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "OpenCombine", package: "OpenCombine"),
         .product(name: "OpenCombineDispatch", package: "OpenCombine"),
@@ -30,6 +32,7 @@ let package = Package(
       name: "JSONBenchmarks",
       dependencies: [
         "CAllocations",
+        "Measuring",
         .product(name: "JSON", package: "MomentsSDK"),
         .product(name: "Models", package: "MomentsSDK"),
       ],
@@ -37,6 +40,7 @@ let package = Package(
     .target(
       name: "BenchmarkSupport",
       dependencies: [
+        "Measuring",
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
@@ -60,6 +64,7 @@ let package = Package(
       name: "ObserverBenchmarks",
       dependencies: [
         "CAllocations",
+        "Measuring",
         .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "Networking", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
@@ -68,6 +73,7 @@ let package = Package(
     .executableTarget(
       name: "RepositoryBenchmarks",
       dependencies: [
+        "Measuring",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),

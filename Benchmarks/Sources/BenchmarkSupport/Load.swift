@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// What a client is to do.
 package struct Load: Hashable, Sendable {
@@ -100,12 +101,7 @@ extension LoadResult {
 }
 
 /// The seconds of processor time that this process has used.
-package func processorTime() -> Double {
-  var usage = rusage()
-  getrusage(__rusage_who_t(RUSAGE_SELF.rawValue), &usage)
-  func seconds(_ time: timeval) -> Double { Double(time.tv_sec) + Double(time.tv_usec) / 1e6 }
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime)
-}
+package func processorTime() -> Double { processorNanoseconds() / 1e9 }
 
 /// The resident memory of this process in MiB.
 package func residentMemory() -> Double {

@@ -1,5 +1,6 @@
 import CAllocations
 import Foundation
+import Measuring
 
 /// Measures rows, interleaved, and prints them as Markdown.
 struct Table {
@@ -25,10 +26,10 @@ struct Table {
         // Foundation's share is kept short: it is the slower one.
         let count = index == 0 ? repetitions * 10 : repetitions
         let before = allocation_count()
-        let start = cpuTime()
+        let start = processorNanoseconds()
         var sum = 0
         for _ in 0..<count { sum += try work() }
-        let time = (cpuTime() - start) / Double(count)
+        let time = (processorNanoseconds() - start) / Double(count)
         if sum == 0 { misses.append("\(row.name): nothing came of it") }
         if index == 0 { allocations = Double(allocation_count() - before) / Double(count) }
         // The first round warms up.
@@ -58,11 +59,4 @@ struct Table {
   private func format(_ value: Double) -> String {
     value >= 100 ? "\(Int(value.rounded()))" : "\((value * 10).rounded() / 10)"
   }
-}
-
-/// The nanoseconds of processor time that this process has used.
-private func cpuTime() -> Double {
-  var time = timespec()
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-  return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }

@@ -1,6 +1,7 @@
 import CAllocations
 import Foundation
 import HTTP
+import Measuring
 import Networking
 import Streams
 import Synchronization
@@ -35,20 +36,13 @@ struct Main {
   private static func cost(of client: APIClient, count: Int) throws -> (nanoseconds: Double, allocations: Double) {
     let answers = Atomic(0)
     let before = allocation_count()
-    let start = cpuTime()
+    let start = processorNanoseconds()
     for _ in 0..<count {
       _ = Ping().get(on: client).subscribe(onNext: { _ in answers.add(1, ordering: .relaxed) })
     }
-    let result = ((cpuTime() - start) / Double(count), Double(allocation_count() - before) / Double(count))
+    let result = ((processorNanoseconds() - start) / Double(count), Double(allocation_count() - before) / Double(count))
     guard answers.load(ordering: .relaxed) == count else { throw RequestError(.unknown, "Some were not answered.") }
     return result
-  }
-
-  /// The nanoseconds of processor time that this process has used.
-  private static func cpuTime() -> Double {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
   }
 }
 

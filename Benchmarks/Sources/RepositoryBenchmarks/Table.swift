@@ -1,4 +1,5 @@
 import Foundation
+import Measuring
 
 /// Measures rows, interleaved, and prints them as Markdown.
 struct Table {
@@ -20,10 +21,10 @@ struct Table {
       for (index, work) in row.works.enumerated() {
         guard let work else { continue }
         var checksum = 0
-        let start = row.isInMemory ? processorTime() : DispatchTime.now().uptimeNanoseconds
+        let clock = row.isInMemory ? processorNanoseconds : { Double(DispatchTime.now().uptimeNanoseconds) }
+        let start = clock()
         for operation in 0..<row.count { checksum &+= try work(operation) }
-        let end = row.isInMemory ? processorTime() : DispatchTime.now().uptimeNanoseconds
-        let time = Double(end - start) / Double(row.count)
+        let time = (clock() - start) / Double(row.count)
         checksums.insert(checksum)
         // The first round warms up.
         if round > 0 { times[index].append(time) }
@@ -53,12 +54,6 @@ struct Table {
 
   private mutating func check(_ what: String, _ ratio: Double, _ ceiling: Double) {
     if ratio > ceiling { misses.append("\(what): \(format(ratio)), at most \(format(ceiling))") }
-  }
-
-  private func processorTime() -> UInt64 {
-    var time = timespec()
-    clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-    return UInt64(time.tv_sec) * 1_000_000_000 + UInt64(time.tv_nsec)
   }
 
   private func duration(_ nanoseconds: Double) -> String {

@@ -1,5 +1,6 @@
 import CAllocations
 import Glibc
+import Measuring
 
 /// Measures rows, interleaved, and prints them as Markdown.
 struct Table {
@@ -20,9 +21,9 @@ struct Table {
       for (index, work) in row.works.enumerated() {
         guard let work, only == nil || index == only else { continue }
         let before = allocation_count()
-        let start = cpuTime()
+        let start = processorNanoseconds()
         checksums.insert(await work(row.count))
-        let time = (cpuTime() - start) / Double(row.count)
+        let time = (processorNanoseconds() - start) / Double(row.count)
         if index == 0 { allocations = Double(allocation_count() - before) / Double(row.count) }
         // The first round warms up.
         if round > 0 { times[index].append(time) }
@@ -60,12 +61,4 @@ struct Table {
   private func format(_ value: Double) -> String {
     value >= 100 ? "\(Int(value.rounded()))" : "\((value * 10).rounded() / 10)"
   }
-}
-
-/// The nanoseconds of processor time that this process has used, on all its threads: what others do on the machine at the
-/// same time does not show.
-private func cpuTime() -> Double {
-  var time = timespec()
-  clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)
-  return Double(time.tv_sec) * 1e9 + Double(time.tv_nsec)
 }
