@@ -33,8 +33,9 @@ let package = Package(
 
     .target(name: "TransportConformance", dependencies: ["HTTP", "Streams", "TestSupport"]),
     .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
     .executableTarget(
-      name: "soak", dependencies: ["HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
+      name: "soak", dependencies: ["BFFOperations", "HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
       exclude: ["proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
@@ -48,13 +49,15 @@ let package = Package(
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",
-      dependencies: ["HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport"]),
+      dependencies: [
+        "BFFOperations", "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport",
+      ]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "DiskWriter", "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams", "StreamsTesting",
-        "TestSupport",
+        "BFFOperations", "DiskWriter", "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams",
+        "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",

@@ -1,3 +1,4 @@
+import BFFOperations
 import Foundation
 import HTTP
 import Networking
@@ -93,7 +94,7 @@ struct Soak {
           if isCreated { counts.created.insert(title) }
         }
       } else {
-        let isAnswered = (try? await ReadTimeline().post(on: client).value) != nil
+        let isAnswered = (try? await Ping().post(on: client).value) != nil
         tally.update { counts in
           counts.queries += 1
           if !isAnswered { counts.failedQueries += 1 }

@@ -45,22 +45,3 @@ struct RefreshToken: GraphQLSession {
     """
   let variables: Variables
 }
-
-struct Ping: GraphQLSession {
-  struct Variables: Encodable, Sendable {
-    let userID: String
-  }
-  struct ResponseData: Decodable, Sendable {
-    struct Details: Decodable, Sendable {
-      struct Moment: Decodable, Sendable {
-        let id: String
-      }
-      let moments: [Moment]
-    }
-    /// Not nullable: where it fails, there is no data at all.
-    let getMomentsDetailsByUserID: Details
-  }
-  static let query: GraphQLDocument =
-    "query ping($userID: ID!) { getMomentsDetailsByUserID(userID: $userID) { moments { id } } }"
-  var variables = Variables(userID: "1")
-}

@@ -1,3 +1,4 @@
+import BFFOperations
 import Foundation
 import HTTP
 import Networking
@@ -116,52 +117,4 @@ private final class Events: RequestObserver {
       }
     }
   }
-}
-
-private struct CreateMoment: GraphQLSession {
-  struct Variables: Encodable, Sendable {
-    struct Input: Encodable, Sendable {
-      var userID = "5"
-      let title: String
-      var url = "https://example.com/"
-    }
-    let input: Input
-  }
-  struct ResponseData: Decodable, Sendable {
-    struct Moment: Decodable, Sendable {
-      let id: String
-    }
-    let createMoment: Moment
-  }
-  static let query: GraphQLDocument =
-    "mutation createMoment($input: CreateMomentInput!) { createMoment(input: $input) { id } }"
-  let variables: Variables
-
-  init(title: String) {
-    variables = Variables(input: .init(title: title))
-  }
-}
-
-private struct LogIn: GraphQLSession {
-  struct ResponseData: Decodable, Sendable {
-    struct Token: Decodable, Sendable {
-      let accessToken: String
-    }
-    let login: Token
-  }
-  static let query: GraphQLDocument = "mutation login { login(userID: \"1\") { accessToken } }"
-}
-
-private struct ReadTitles: GraphQLSession {
-  struct ResponseData: Decodable, Sendable {
-    struct Details: Decodable, Sendable {
-      struct Moment: Decodable, Sendable {
-        let title: String?
-      }
-      let moments: [Moment]
-    }
-    let getMomentsDetailsByUserID: Details
-  }
-  static let query: GraphQLDocument =
-    "query readTitles { getMomentsDetailsByUserID(userID: \"5\") { moments { title } } }"
 }

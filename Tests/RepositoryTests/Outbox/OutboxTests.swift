@@ -1,3 +1,4 @@
+import BFFOperations
 import Foundation
 import HTTP
 import Networking

@@ -1,3 +1,4 @@
+import BFFOperations
 import Foundation
 import HTTP
 import Models
@@ -6,23 +7,6 @@ import Repository
 import Streams
 import TestSupport
 import Testing
-
-private struct CreateMoment: GraphQLSession {
-  struct Variables: Encodable, Sendable {
-    struct Input: Encodable, Sendable {
-      let userID = "0"
-      let url = "https://example.com/new"
-    }
-    let input = Input()
-  }
-  struct ResponseData: Decodable, Sendable {
-    struct Created: Decodable, Sendable { let id: String }
-    let createMoment: Created
-  }
-  static let query: GraphQLDocument =
-    "mutation createMoment($input: CreateMomentInput!) { createMoment(input: $input) { id } }"
-  let variables = Variables()
-}
 
 extension Pager {
   /// Waits for a state.
@@ -59,7 +43,7 @@ extension Pager {
     pager.refresh()
     _ = try await pager.state { $0.items.count == 20 }
     let before = try await moments(client)
-    let created = try await CreateMoment().post(on: client).value.data?.createMoment.id
+    let created = try await CreateMoment(userID: "0", title: "New").post(on: client).value.data?.createMoment.id
     #expect(try await pager.loadAll(60) == before)
     pager.refresh()
     let all = try await pager.loadAll(61)
