@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/timerfd.h>
 #include <unistd.h>
 
 // `struct epoll_event` is packed on some processors, and its data is a union: this is what Swift sees of it.
@@ -34,10 +35,10 @@ static inline int clinux_epoll_add(int epoll, int descriptor, uint64_t data) {
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Waits for events, at most 256 of them.
-static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count, int milliseconds) {
+// Waits for events without end, and gives at most 256 of them.
+static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count) {
   struct epoll_event batch[256];
-  int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, milliseconds);
+  int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, -1);
   for (int index = 0; index < ready; index++) {
     events[index].events = batch[index].events;
     events[index].data = batch[index].data.u64;
@@ -47,6 +48,17 @@ static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count, 
 
 static inline int clinux_eventfd_create(void) {
   return eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK);
+}
+
+static inline int clinux_timer_create(void) {
+  return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
+}
+
+// Goes off once after so many nanoseconds, which are more than 0.
+static inline int clinux_timer_set(int timer, uint64_t nanoseconds) {
+  struct itimerspec time = {
+      .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
+  return timerfd_settime(timer, 0, &time, 0);
 }
 
 #endif

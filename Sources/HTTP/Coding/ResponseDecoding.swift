@@ -4,9 +4,9 @@ import Foundation
 /// decoded than the observer takes.
 ///
 /// Not for two threads at once.
-struct ResponseDecoding {
+final class ResponseDecoding {
   private var inflater: Inflater?
-  private var isWithoutBody = false
+  private let isWithoutBody: Bool
 
   /// Makes one for the answer to a request; the answer to HEAD has no body, whatever its head says.
   init(isHead: Bool) {
@@ -15,7 +15,7 @@ struct ResponseDecoding {
 
   /// Gives what a part comes to, one piece after the other, for as long as `emit` says `true`; throws where it is not of
   /// the coding that it claims.
-  mutating func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
+  func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
     switch part {
     case .head(let head):
       let hasBody = !isWithoutBody && head.status != 204 && head.status != 304

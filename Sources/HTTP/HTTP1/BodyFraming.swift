@@ -32,22 +32,23 @@ enum BodyFraming: Equatable {
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
     for field in headers where field.hasName("Content-Length") {
-      var rest = field.value.utf8[...]
-      while true {
-        let item = rest.prefix { $0 != UInt8(ascii: ",") }
+      if let number = number(field.value.utf8), length ?? number == number {
+        length = number
+        continue
+      }
+      // The same length several times (RFC 9110, section 8.6).
+      for item in field.value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         guard let number = number(item), length ?? number == number else {
           throw .notHTTP("its Content-Length is no number, or differs from another")
         }
         length = number
-        if item.endIndex == rest.endIndex { break }
-        rest = rest[item.endIndex...].dropFirst()
       }
     }
     return length
   }
 
   /// Digits with spaces around them; `nil` for anything else, and for what is too large.
-  private static func number(_ text: Substring.UTF8View) -> Int? {
+  private static func number(_ text: some Sequence<UInt8>) -> Int? {
     var (number, isEmpty, isOver) = (0, true, false)
     for byte in text {
       switch byte {

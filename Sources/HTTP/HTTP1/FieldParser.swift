@@ -20,7 +20,7 @@ struct FieldParser {
     position += end + 1
     let length = end > 0 && rest[end - 1] == .carriageReturn ? end - 1 : end
     let line = UnsafeRawBufferPointer(rebasing: rest[..<length])
-    guard line.allSatisfy(\.isFieldByte) else {
+    guard line.count(while: \.isFieldByte) == line.count else {
       throw .notHTTP("a line holds a control character, such as a bare CR or NUL")
     }
     return line
@@ -29,6 +29,7 @@ struct FieldParser {
   /// The fields up to the empty line.
   mutating func fields(upTo limit: Int) throws(RequestError) -> [HTTPField] {
     var fields: [HTTPField] = []
+    fields.reserveCapacity(min(limit, 16))
     while true {
       let line = try nextLine()
       if line.isEmpty { return fields }
@@ -41,7 +42,8 @@ struct FieldParser {
 
   private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {
     // Section 5.2: a folded line; section 5.1: no space between name and colon.
-    guard let colon = line.firstIndex(where: { !$0.isTokenByte }), colon > 0, line[colon] == .colon else {
+    let colon = line.count(while: \.isTokenByte)
+    guard 0 < colon, colon < line.count, line[colon] == .colon else {
       throw .notHTTP("a header field is folded, or has no valid name")
     }
     var start = colon + 1
@@ -67,6 +69,14 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
+  /// How many bytes at the start satisfy a condition.
+  @inline(__always)
+  fileprivate func count(while isSatisfied: (UInt8) -> Bool) -> Int {
+    var count = 0
+    while count < self.count, isSatisfied(self[count]) { count += 1 }
+    return count
+  }
+
   /// The place of the first LF at or after `start`.
   func firstLineFeed(from start: Int) -> Int? {
     guard start < count, let base = baseAddress,

@@ -9,7 +9,7 @@ struct LineBuffer {
   /// Appends what belongs to the lines, and gives how much that was, and whether the empty line is there.
   mutating func append(_ input: UnsafeRawBufferPointer) -> (count: Int, isComplete: Bool) {
     let known = bytes.count
-    bytes.append(contentsOf: input)
+    bytes.append(contentsOf: input.bindMemory(to: UInt8.self))
     while let end = bytes.withUnsafeBytes({ $0.firstLineFeed(from: scanned) }) {
       let length = end - lineStart
       let isEmptyLine = length == 0 || (length == 1 && bytes[lineStart] == .carriageReturn)

@@ -52,14 +52,16 @@ struct RequestWriter {
 extension [UInt8] {
   fileprivate mutating func append(_ name: String, _ value: String) {
     append(name)
-    append(": ")
+    append(.colon)
+    append(.space)
     append(value)
-    append("\r\n")
+    append(.carriageReturn)
+    append(.lineFeed)
   }
 
   fileprivate mutating func append(_ text: String) {
     var text = text
-    text.withUTF8 { append(contentsOf: UnsafeRawBufferPointer($0)) }
+    text.withUTF8 { append(contentsOf: $0) }
   }
 }
 

@@ -127,6 +127,7 @@ struct ResponseParser {
     let framing = try BodyFraming(
       of: headers, status: line.status, minorVersion: line.minorVersion, isHead: request == .head)
     guard line.status >= 200 else { return try skipInterim(line.status) }
+    parts.reserveCapacity(2)
     parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
     notePersistence(headers, minorVersion: line.minorVersion)
     if request == .connect, 200...299 ~= line.status {

@@ -20,8 +20,8 @@ extension SocketEngine {
       state.pool.forEachExchange { exchange in
         if let (phase, deadline) = exchange.nextDeadline, deadline <= now {
           expired.append((exchange, phase))
-        } else if let look = exchange.nextLook(after: now) {
-          next = min(next ?? look, look)
+        } else {
+          next = earlier(next, exchange.nextLook(after: now))
         }
       }
       for (exchange, _) in expired { _ = state.pool.cancel(exchange, &effects) }

@@ -130,7 +130,7 @@ final class SocketEngine: Sendable {
 
   /// A connection stands.
   func didOpen(_ connection: Connection) {
-    let until = idleUntil(nil)
+    let until = idleUntil(nil, from: .now)
     var effects = Pool.Effects()
     let (next, loop) = state.withLock { state in
       let next = state.makeAvailable(connection, until: until, &effects)
@@ -158,10 +158,12 @@ final class SocketEngine: Sendable {
     _ exchange: SocketExchange, on connection: Connection, _ parts: [HTTPResponsePart], isReusable: Bool,
     keepAlive: Int?
   ) {
-    let until = isReusable ? idleUntil(keepAlive) : nil
+    let now = ContinuousClock.now
+    let until = isReusable ? idleUntil(keepAlive, from: now) : nil
     var effects = Pool.Effects()
     var next: Next?
     let (isMine, loop) = state.withLock { state in
+      state.loop?.noteAnswer(after: now - exchange.start, of: state.pool.exchangeCount)
       guard state.pool.finish(exchange, on: connection) else { return (false, state.loop) }
       if let until, !state.isShutDown {
         next = state.makeAvailable(connection, until: until, &effects)
@@ -179,9 +181,9 @@ final class SocketEngine: Sendable {
   }
 
   /// When a connection has been idle long enough.
-  private func idleUntil(_ keepAlive: Int?) -> ContinuousClock.Instant {
+  private func idleUntil(_ keepAlive: Int?, from now: ContinuousClock.Instant) -> ContinuousClock.Instant {
     // A second less than the server says, for its clock began to run before ours.
-    .now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
+    now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
   }
 
   /// What follows when a connection is available.

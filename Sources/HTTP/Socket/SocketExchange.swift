@@ -16,7 +16,7 @@ final class SocketExchange: @unchecked Sendable {
   private let rest: Data
   private let observer: AnyObserver<HTTPResponsePart>
   /// Touched by one batch after the other.
-  private var decoding: ResponseDecoding
+  private let decoding: ResponseDecoding
   let start = ContinuousClock.now
   /// Where the observer is to be called, if some task awaits.
   let mailbox = TaskMailbox.current
@@ -42,8 +42,8 @@ final class SocketExchange: @unchecked Sendable {
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
     var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
-    // Not `+=`, which takes a Data byte by byte.
-    if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0) } }
+    // Not `+=`, which takes a Data byte by byte, as it does raw bytes.
+    if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
     self.head = head
     rest = isJoined ? Data() : body
   }
@@ -61,11 +61,6 @@ final class SocketExchange: @unchecked Sendable {
     let timeouts = request.timeouts
     let shortest = earlier(earlier(timeouts.connect, timeouts.idle), timeouts.total)
     return shortest.map { start + $0 }
-  }
-
-  private func earlier(_ left: Duration?, _ right: Duration?) -> Duration? {
-    guard let left, let right else { return left ?? right }
-    return min(left, right)
   }
 
   /// The deadline that had passed before the start, for a time of zero or less.
@@ -86,9 +81,7 @@ final class SocketExchange: @unchecked Sendable {
   /// When to look again whether a deadline has passed: whatever happens after `now`, no deadline passes before.
   func nextLook(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
     // The idle time may begin to count only after this look, as soon as there is a connection, or the observer is done.
-    let idle = request.timeouts.idle.map { now + $0 }
-    guard let next = nextDeadline?.instant, let idle else { return nextDeadline?.instant ?? idle }
-    return min(next, idle)
+    earlier(nextDeadline?.instant, request.timeouts.idle.map { now + $0 })
   }
 
   /// The error for a deadline that has passed.

@@ -5,7 +5,7 @@ public import Streams
 ///
 /// - Deadlines are kept to the millisecond, some milliseconds late at most.
 /// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on Dispatch's global
-///   queue. One that blocks holds up the others for 2 ms at most. What a slow observer has not taken stays with the
+///   queue. One that blocks holds up the others for 10 ms at most. What a slow observer has not taken stays with the
 ///   server: memory is bounded.
 /// - One thread reads for all connections and does TLS's work: a full handshake takes it for some 2 ms.
 /// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have.

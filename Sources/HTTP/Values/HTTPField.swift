@@ -59,6 +59,7 @@ public struct HTTPField: Hashable, Sendable {
 
   func hasName(_ other: String) -> Bool {
     guard name.utf8.count == other.utf8.count else { return false }
+    if name == other { return true }
     var others = other.utf8.makeIterator()
     for byte in name.utf8 {
       guard let other = others.next() else { return false }

@@ -3,29 +3,25 @@ extension Observable {
   ///
   /// Cancelling the task disposes the stream. A source without a thread of its own speaks on this task.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
+  @inlinable
   public var value: Element {
     get async throws {
-      let lifetime = Lifetime()
       let outcome = Outcome<Element>()
+      let lifetime = outcome.lifetime
       return try await withTaskCancellationHandler {
-        // First in, so last out: the upstream is torn down when the cancelled task goes on.
-        lifetime.add(ClosureNode { outcome.mailbox.close() })
-        let finish: @Sendable (Result<Element, any Error>) -> Void = { result in
-          guard lifetime.claim() else { return }
-          outcome.result = result
-          lifetime.close()
-        }
-        await TaskMailbox.$current.withValue(outcome.mailbox) {
+        await outcome.mailbox.run {
+          // First in, so last out: the upstream is torn down when the cancelled task goes on.
+          lifetime.add(outcome)
           if !lifetime.isClosed {
             start(
               Sink(
-                next: { finish(.success($0)) },
-                end: { finish(.failure($0 ?? StreamError.noElements)) },
+                next: { outcome.finish(.success($0)) },
+                end: { outcome.finish(.failure($0 ?? StreamError.noElements)) },
                 lifetime: lifetime))
           }
-          await outcome.mailbox.run()
         }
-        return try outcome.result.get()
+        guard let result = outcome.result else { throw CancellationError() }
+        return try result.get()
       } onCancel: {
         lifetime.dispose()
       }
@@ -33,11 +29,23 @@ extension Observable {
   }
 }
 
-/// What a task that awaits comes away with: a cancellation, unless something else comes.
+/// What a task that awaits comes away with; nothing where it was cancelled. As a teardown it ends the wait.
 ///
 /// `@unchecked Sendable`: `result` is written by the one that claims the lifetime, before the mailbox closes with it, and
 /// read by the task after that.
-private final class Outcome<Element: Sendable>: @unchecked Sendable {
-  let mailbox = TaskMailbox()
-  var result: Result<Element, any Error> = .failure(CancellationError())
+@usableFromInline
+final class Outcome<Element: Sendable>: Node, @unchecked Sendable {
+  @usableFromInline let lifetime = Lifetime()
+  @usableFromInline let mailbox = TaskMailbox()
+  @usableFromInline var result: Result<Element, any Error>?
+
+  @inlinable override init() {}
+
+  @inlinable func finish(_ result: Result<Element, any Error>) {
+    guard lifetime.claim() else { return }
+    self.result = result
+    lifetime.close()
+  }
+
+  @usableFromInline override func run() { mailbox.close() }
 }

@@ -5,6 +5,7 @@
 ///
 /// The task may be busy, or go before it comes to a job: a job that was not begun in good time is the source's again, to
 /// be run elsewhere.
+@usableFromInline
 package final class TaskMailbox: Sendable {
   /// The mailbox of the task that is subscribing on this thread; `nil` where none awaits.
   @TaskLocal package static var current: TaskMailbox?
@@ -19,7 +20,7 @@ package final class TaskMailbox: Sendable {
 
   private let state = Guarded(State())
 
-  package init() {}
+  @usableFromInline package init() {}
 
   /// Hands a job to the task; false where it awaits no longer.
   package func submit(_ job: @escaping Job) -> Bool {
@@ -43,9 +44,13 @@ package final class TaskMailbox: Sendable {
     waiter?.resume(returning: nil)
   }
 
-  /// Runs the jobs that come until the mailbox is closed.
-  package func run() async {
-    while let job = await next() { job() }
+  /// Subscribes, and runs the jobs that come until the mailbox is closed.
+  @usableFromInline
+  package func run(_ subscribe: () -> Void) async {
+    await Self.$current.withValue(self) {
+      subscribe()
+      while let job = await next() { job() }
+    }
   }
 
   private func next() async -> Job? {

@@ -1,16 +1,30 @@
-/// A value under a lock. Nothing of the user's may run in `withLock`: no closure, and no last release of a value.
+/// A value under a lock, in one allocation. Nothing of the user's may run in `withLock`: no closure, and no last release of
+/// a value.
 ///
-/// `@unchecked Sendable`: `value` is touched only while `lock` is held.
+/// `@unchecked Sendable`: the value is touched only while the lock is held.
 @usableFromInline
-package final class Guarded<Value>: @unchecked Sendable {
-  @usableFromInline var value: Value
-  @usableFromInline let lock = Lock()
+package struct Guarded<Value>: @unchecked Sendable {
+  @usableFromInline let storage: ManagedBuffer<Value, Lock>
 
-  @inlinable package init(_ value: Value) { self.value = value }
+  @inlinable package init(_ value: Value) {
+    storage = GuardedStorage<Value>.create(minimumCapacity: 1) { storage in
+      storage.withUnsafeMutablePointerToElements { $0.initialize() }
+      return value
+    }
+  }
 
   @inlinable package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    lock.lock()
-    defer { lock.unlock() }
-    return try body(&value)
+    try storage.withUnsafeMutablePointers { value, lock in
+      lock.lock()
+      defer { lock.unlock() }
+      return try body(&value.pointee)
+    }
+  }
+}
+
+@usableFromInline
+final class GuardedStorage<Value>: ManagedBuffer<Value, Lock> {
+  deinit {
+    withUnsafeMutablePointerToElements { $0.destroy() }
   }
 }

@@ -6,24 +6,26 @@
   import Darwin
 #endif
 
-/// A mutex. `Synchronization.Mutex` would do, but the thread sanitizer does not see it on Linux.
-///
-/// `@unchecked Sendable`: the pointer never changes, and what it points to is made for many threads.
+/// A mutex, at a place in memory that does not change. `Synchronization.Mutex` would do, but the thread sanitizer does not
+/// see it on Linux.
 @usableFromInline
-final class Lock: @unchecked Sendable {
-  private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
+struct Lock {
+  private let mutex = pthread_mutex_t()
+}
 
-  @usableFromInline init() {
-    mutex.initialize(to: pthread_mutex_t())
+extension UnsafeMutablePointer<Lock> {
+  @usableFromInline func initialize() {
+    initialize(to: Lock())
     pthread_mutex_init(mutex, nil)
   }
 
-  deinit {
-    pthread_mutex_destroy(mutex)
-    mutex.deallocate()
-  }
+  @usableFromInline func destroy() { pthread_mutex_destroy(mutex) }
 
   @usableFromInline func lock() { pthread_mutex_lock(mutex) }
 
   @usableFromInline func unlock() { pthread_mutex_unlock(mutex) }
+
+  private var mutex: UnsafeMutablePointer<pthread_mutex_t> {
+    UnsafeMutableRawPointer(self).assumingMemoryBound(to: pthread_mutex_t.self)
+  }
 }

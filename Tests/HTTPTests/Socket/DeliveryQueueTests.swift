@@ -46,7 +46,7 @@ import Testing
       _ = queue.flush()
       await Task.yield()
     }
-    await mailbox.run()
+    await mailbox.run {}
     #expect(count.value == 1)
   }
 }

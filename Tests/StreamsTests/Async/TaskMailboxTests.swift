@@ -8,14 +8,14 @@ import Testing
     for number in 1...3 { #expect(mailbox.submit { log.withLock { $0.append(number) } }) }
     #expect(log.withLock { $0 }.isEmpty)
     #expect(mailbox.submit { mailbox.close() })
-    await mailbox.run()
+    await mailbox.run {}
     #expect(log.withLock { $0 } == [1, 2, 3])
   }
 
   @Test func `a job that comes while the task waits wakes it`() async {
     let mailbox = TaskMailbox()
     let log = Locked<[Int]>([])
-    async let run: Void = mailbox.run()
+    async let run: Void = mailbox.run {}
     for number in 1...1000 {
       await Task.yield()
       #expect(mailbox.submit { log.withLock { $0.append(number) } })
@@ -31,7 +31,7 @@ import Testing
     #expect(mailbox.submit { count.increment() })
     mailbox.close()
     #expect(!mailbox.submit { count.increment() })
-    await mailbox.run()
+    await mailbox.run {}
     #expect(count.count == 0)
   }
 

@@ -177,17 +177,19 @@ import Testing
     let probe = Probe<Int>()
     await withCheckedContinuation { continuation in
       let handle = Handle()
-      let started = DispatchSemaphore(value: 0)
+      let (started, cancelled) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
       let source = Observable<Int>.async {
         started.signal()
         while !Task.isCancelled { await Task.yield() }
-        continuation.resume()
+        cancelled.signal()
         return 1
       }
       handle.set(source.subscribe(probe))
       Thread.detachNewThread {
         started.wait()
         handle.dispose()
+        cancelled.wait()
+        continuation.resume()
       }
     }
     #expect(probe.log == ["."])

@@ -190,6 +190,9 @@ struct ConnectionPool<
     return next
   }
 
+  /// How many exchanges have not ended.
+  var exchangeCount: Int { placements.count }
+
   /// Whether nothing is open and nobody waits.
   var isEmpty: Bool { members.isEmpty && placements.isEmpty }
 

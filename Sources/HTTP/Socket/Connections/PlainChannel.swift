@@ -1,7 +1,7 @@
 /// The bytes of a socket as they are.
 final class PlainChannel: ByteChannel {
   private let socket: Socket
-  private var reader: SocketReader
+  private let reader: SocketReader
 
   init(_ socket: Socket) {
     self.socket = socket

@@ -2,7 +2,9 @@
 ///
 /// The next edge tells of what comes later, the end too. But an end that came with the last edge makes none of its own:
 /// where it may have, reads go on until they find it or nothing.
-struct SocketReader {
+///
+/// Belongs to a channel, which is called by one thread at a time.
+final class SocketReader {
   private let socket: Socket
   private var isOver = false
   private var isEmpty = false
@@ -11,12 +13,12 @@ struct SocketReader {
     self.socket = socket
   }
 
-  mutating func begin(isOver: Bool) {
+  func begin(isOver: Bool) {
     self.isOver = isOver
     isEmpty = false
   }
 
-  mutating func receive(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     if isEmpty { return .blocked }
     do throws(SystemError) {
       let count = try socket.receive(into: buffer)

@@ -2,7 +2,7 @@
 final class TLSChannel: ByteChannel {
   private let socket: Socket
   private let session: TLSSession
-  private var reader: SocketReader
+  private let reader: SocketReader
 
   /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
   private static let largestPart = 64 << 10

@@ -41,7 +41,7 @@ final class DeliveryQueue {
   }
 
   /// How long a job may wait before it gets a worker of its own; twice that at most.
-  static let patience = Duration.milliseconds(1)
+  static let patience = Duration.milliseconds(5)
 
   private var work = Locked(Work())
   private var collected: [Job] = []
@@ -55,11 +55,11 @@ final class DeliveryQueue {
     collected.append(Job(mailbox, action))
   }
 
-  /// Hands over what was added, and sees after what was handed over earlier; true where some of it waits, so that this is
-  /// to be called again after `patience`.
-  func flush() -> Bool {
+  /// Hands over what was added, and sees after what was handed over earlier; where some of it waits, this is to be called
+  /// again at the time that it gives.
+  func flush() -> ContinuousClock.Instant? {
     if !collected.isEmpty { handOver() }
-    guard !young.isEmpty || !old.isEmpty else { return false }
+    guard !young.isEmpty || !old.isEmpty else { return nil }
     old.removeAll { !$0.isWaiting }
     young.removeAll { !$0.isWaiting }
     let now = ContinuousClock.now
@@ -69,7 +69,7 @@ final class DeliveryQueue {
       if !old.isEmpty { work = Locked(Work()) }
       (old, young, lastTurn) = (young, [], now)
     }
-    return !young.isEmpty || !old.isEmpty
+    return young.isEmpty && old.isEmpty ? nil : lastTurn + Self.patience
   }
 
   /// Hands over everything, for nobody looks after it from now on.
@@ -78,7 +78,8 @@ final class DeliveryQueue {
   }
 
   private func handOver() {
-    let forWorker = collected.filter { !($0.mailbox?.submit($0.run) ?? false) }
+    var forWorker: [Job] = []
+    for job in collected where !(job.mailbox?.submit(job.run) ?? false) { forWorker.append(job) }
     young += collected
     collected.removeAll(keepingCapacity: true)
     guard !forWorker.isEmpty else { return }

@@ -4,8 +4,10 @@ import Streams
 /// One thread that waits for descriptors, timers and tasks, and runs what belongs to them, one after the other.
 ///
 /// Nothing that runs here may block, or be code of the user's.
+///
+/// `@unchecked Sendable`: `inbox` has a lock of its own, `poller.wake` may be called by anybody; the rest belongs to the
+/// loop's thread.
 final class EventLoop: @unchecked Sendable {
-  // `inbox` has a lock of its own, `poller.wake` may be called by anybody; the rest belongs to the loop's thread.
   private struct Inbox {
     var tasks: [@Sendable () -> Void] = []
     var isStopped = false
@@ -25,6 +27,7 @@ final class EventLoop: @unchecked Sendable {
   private let inbox = Locked(Inbox())
   private let poller: any Poller
   private let deliveries = DeliveryQueue()
+  private var gathering = Gathering()
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var timers: [Timer] = []
@@ -64,9 +67,9 @@ final class EventLoop: @unchecked Sendable {
   private func run() {
     var events: [PollEvent] = []
     while isRunning {
-      let patience: Int32? = deliveries.flush() ? 1 : nil
-      let time = timeToNextTimer()
-      poller.wait(milliseconds: time == 0 ? 0 : patience ?? time, into: &events)
+      let patience = deliveries.flush()
+      if let pause = gathering.takePause() { usleep(UInt32(pause / .microseconds(1))) }
+      poller.wait(until: earlier(patience, nextTimer), into: &events)
       for event in events { handler(of: event.token)?.ready(event) }
       runTimers()
       for task in inbox.withLock({ inbox in
@@ -97,6 +100,11 @@ final class EventLoop: @unchecked Sendable {
   /// Runs what may be user code, soon and elsewhere; see ``DeliveryQueue``.
   func deliver(to mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
     deliveries.add(mailbox, action)
+  }
+
+  /// Takes note of an answer that came after a time, with so many exchanges under way; see ``Gathering``.
+  func noteAnswer(after time: Duration, of underWay: Int) {
+    gathering.noteAnswer(after: time, of: underWay)
   }
 
   /// Watches a socket for a handler.
@@ -157,16 +165,6 @@ final class EventLoop: @unchecked Sendable {
   func cancelTimer(_ identifier: Int) {
     timers.removeAll { $0.identifier == identifier }
     nextTimer = timers.lazy.map(\.instant).min()
-  }
-
-  private func timeToNextTimer() -> Int32 {
-    guard let nextTimer else { return -1 }
-    let left = nextTimer - .now
-    guard left > .zero else { return 0 }
-    // Rounded up, so that it does not wake too early; an hour is as good as any long time.
-    let (seconds, attoseconds) = left.components
-    return seconds < 3600
-      ? Int32(seconds * 1000 + (attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000) : 3_600_000
   }
 
   private func runTimers() {

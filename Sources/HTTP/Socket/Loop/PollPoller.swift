@@ -1,8 +1,9 @@
 import Foundation
 
 /// Waits with `poll`, for systems without epoll: its cost grows with the number of descriptors.
+///
+/// `@unchecked Sendable`: `wake` uses a constant alone; the rest belongs to the loop's thread.
 final class PollPoller: Poller, @unchecked Sendable {
-  // `wake` uses a constant alone; the rest belongs to the loop's thread.
   private let wakeReader: Int32
   private let wakeWriter: Int32
   private var tokens: [Int32: UInt64] = [:]
@@ -39,12 +40,12 @@ final class PollPoller: Poller, @unchecked Sendable {
     armed[descriptor, default: 0] |= direction == .reading ? POLLIN : POLLOUT
   }
 
-  func wait(milliseconds: Int32, into events: inout [PollEvent]) {
+  func wait(until instant: ContinuousClock.Instant?, into events: inout [PollEvent]) {
     events.removeAll(keepingCapacity: true)
     batch.removeAll(keepingCapacity: true)
     batch.append(pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0))
     for (descriptor, interest) in armed { batch.append(pollfd(fd: descriptor, events: Int16(interest), revents: 0)) }
-    guard poll(&batch, nfds_t(batch.count), milliseconds) > 0 else { return }
+    guard poll(&batch, nfds_t(batch.count), Self.milliseconds(until: instant)) > 0 else { return }
     if batch[0].revents != 0 {
       var bytes = [UInt8](repeating: 0, count: 64)
       while read(wakeReader, &bytes, bytes.count) > 0 {}
@@ -61,6 +62,12 @@ final class PollPoller: Poller, @unchecked Sendable {
           token: token, isReadable: isOver || happened & POLLIN != 0, isWritable: isOver || happened & POLLOUT != 0,
           isOver: isOver))
     }
+  }
+
+  /// Rounded up, so that it does not wake too early; an hour is as good as any long time.
+  private static func milliseconds(until instant: ContinuousClock.Instant?) -> Int32 {
+    guard let instant else { return -1 }
+    return Int32(min(max(((instant - .now) / .milliseconds(1)).rounded(.up), 0), 3_600_000))
   }
 
   func wake() {

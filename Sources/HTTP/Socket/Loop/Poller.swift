@@ -12,8 +12,8 @@ protocol Poller: AnyObject {
   /// Takes note that reading or writing would block.
   func rearm(_ descriptor: Int32, _ direction: PollDirection)
 
-  /// Waits for events, at most so long; a negative time is without end.
-  func wait(milliseconds: Int32, into events: inout [PollEvent])
+  /// Waits for events until a time, or without end; it may return earlier, and without events.
+  func wait(until instant: ContinuousClock.Instant?, into events: inout [PollEvent])
 
   /// Ends the wait, or the next one where there is none. From any thread.
   func wake()

@@ -1,0 +1,5 @@
+/// The lesser of two times or durations, of which either may be missing.
+func earlier<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
+  guard let left, let right else { return left ?? right }
+  return min(left, right)
+}
