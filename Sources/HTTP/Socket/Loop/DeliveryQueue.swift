@@ -45,7 +45,7 @@ final class DeliveryQueue {
 
   private var work = Locked(Work())
   private var collected: [Job] = []
-  // Handed over, and not begun when last seen.
+  // Handed over, and not begun when last seen: since the last turn, and before it.
   private var young: [Job] = []
   private var old: [Job] = []
   private var lastTurn = ContinuousClock.now
@@ -60,14 +60,15 @@ final class DeliveryQueue {
   func flush() -> ContinuousClock.Instant? {
     if !collected.isEmpty { handOver() }
     guard !young.isEmpty || !old.isEmpty else { return nil }
-    old.removeAll { !$0.isWaiting }
-    young.removeAll { !$0.isWaiting }
     let now = ContinuousClock.now
     if now - lastTurn >= Self.patience {
-      for job in old { run(job) }
+      let late = old.filter(\.isWaiting)
+      for job in late { run(job) }
       // A worker that is held up keeps what it has; what comes goes to a new one.
-      if !old.isEmpty { work = Locked(Work()) }
-      (old, young, lastTurn) = (young, [], now)
+      if !late.isEmpty { work = Locked(Work()) }
+      old = young.filter(\.isWaiting)
+      young.removeAll(keepingCapacity: true)
+      lastTurn = now
     }
     return young.isEmpty && old.isEmpty ? nil : lastTurn + Self.patience
   }
