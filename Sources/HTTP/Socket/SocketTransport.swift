@@ -7,6 +7,8 @@ public import Streams
 /// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on Dispatch's global
 ///   queue. One that blocks holds up the others for 10 ms at most. What a slow observer has not taken stays with the
 ///   server: memory is bounded.
+/// - From eight exchanges under way on, answers gather, so that a thread is not woken for each: one is held up by a quarter
+///   of the time that it took at most, and by 1 ms.
 /// - One thread reads for all connections and does TLS's work: a full handshake takes it for some 2 ms.
 /// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have.
 /// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been

@@ -1,7 +1,7 @@
 /// Something to run once, and its link in a list whose head is an atomic word: a teardown, or a delivery that waits.
 ///
 /// `@unchecked Sendable`: `next` is written before the node is published by a releasing exchange of the head, and then
-/// only by the one thread that took the whole list away.
+/// only by the one thread that took the whole list away. What subclasses add are constants, or guarded, unless they say how.
 @usableFromInline
 class Node: @unchecked Sendable {
   /// The address of the node below; a list owns each of its nodes once.

@@ -88,6 +88,8 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   }
 
   /// A subscriber, and the teardown that removes it.
+  ///
+  /// `@unchecked Sendable`: the hub, a serializer, alone touches `index`.
   @usableFromInline
   final class Member: Node, @unchecked Sendable {
     @usableFromInline let sink: Sink<Element>

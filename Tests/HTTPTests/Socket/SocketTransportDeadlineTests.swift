@@ -17,6 +17,13 @@ import Testing
     #expect(time >= deadline && time < deadline + .milliseconds(250), "\(time)")
   }
 
+  /// Returns when a deadline of that time has come on a transport.
+  private func pass(_ time: Duration, on transport: SocketTransport) async throws {
+    let silent = try ScriptedServer(.neverAnswering)
+    let timeouts = HTTPTimeouts(connect: nil, idle: nil, total: time)
+    #expect(await transport.kindOfError(for: try .to(silent, timeouts: timeouts)) == .timedOut)
+  }
+
   @Test func `T6: the idle deadline comes on time after a wait for a connection that was longer`() async throws {
     let (gate, answered) = (Latch(), Latch())
     let server = try ScriptedServer(
@@ -27,7 +34,7 @@ import Testing
     let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), total: nil)
     let outcome = Task { await transport.kindOfError(for: try .to(server, timeouts: timeouts)) }
     // The first look at the deadlines falls into the wait.
-    try await Task.sleep(for: .milliseconds(400))
+    try await pass(.milliseconds(400), on: transport)
     gate.open()
     try await answered.wait(for: "the first answer", within: .seconds(10))
     let start = ContinuousClock.now
@@ -41,15 +48,18 @@ import Testing
     let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(connect: nil, idle: .milliseconds(300), total: nil))
     let (isOver, start) = (Latch(), Monitor<ContinuousClock.Instant?>(nil))
     let end = Monitor<ContinuousClock.Instant?>(nil)
+    let hasPassed = DispatchSemaphore(value: 0)
     _ = transport().send(request).subscribe(
       onNext: { _ in
-        Thread.sleep(forTimeInterval: 0.4)
+        hasPassed.wait()
         start.update { $0 = .now }
       },
       onError: { _ in
         end.update { $0 = .now }
         isOver.open()
       })
+    try await pass(.milliseconds(400), on: transport())
+    hasPassed.signal()
     try await isOver.wait(for: "the deadline", within: .seconds(10))
     let time = try #require(start.value.flatMap { start in end.value.map { $0 - start } })
     expect(time, isShortlyAfter: .milliseconds(300))

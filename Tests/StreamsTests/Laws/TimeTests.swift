@@ -72,16 +72,13 @@ import Testing
   @Test(arguments: [true, false]) func `37: a disposed timer of a queue lets go of its closure at once`(_ serial: Bool)
   {
     let scheduler: any Scheduler = serial ? SerialScheduler(queue: .global()) : ConcurrentScheduler()
-    weak var captured: Token?
+    let isFree = DispatchSemaphore(value: 0)
     do {
-      let token = Token()
-      captured = token
+      let token = Token { isFree.signal() }
       scheduler.schedule(after: .seconds(1000)) { token.touch() }.dispose()
     }
     // The queue releases a cancelled timer on its own thread.
-    let deadline = Date.now + 20
-    while captured != nil && Date.now < deadline { Thread.sleep(forTimeInterval: 0.001) }
-    #expect(captured == nil)
+    #expect(isFree.wait(timeout: .now() + 20) == .success)
   }
 
   @Test(arguments: [true, false]) func `a queue's scheduler runs work when it is due`(_ serial: Bool) {

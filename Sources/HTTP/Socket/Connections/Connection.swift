@@ -4,6 +4,8 @@ import Foundation
 ///
 /// Whoever leases it writes the request at once, on its own thread; the loop writes what the socket had no room for,
 /// reads the answer, and alone closes. So whoever finds it broken tells the loop, which decides what becomes of it.
+///
+/// `@unchecked Sendable`: each variable is touched either under `lock` or on the loop's thread alone, as is said below.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
