@@ -48,15 +48,25 @@ public struct JSONCoder: Sendable {
 
   /// What was found out about types, for all coders of a kind: a coder is made as quickly as it is copied.
   struct Ways: Sendable {
-    let decoding: SharedTypeCache<DecodingWay>
-    let encoding: SharedTypeCache<EncodingWay>
+    let allowDirect: Bool
+    let decoding = TypeCache<DecodingWay>()
+    let encoding = TypeCache<EncodingWay>()
 
     static let direct = Ways(allowDirect: true)
     static let byOptions = Ways(allowDirect: false)
 
-    private init(allowDirect: Bool) {
-      decoding = SharedTypeCache { DecodingWay($0, allowDirect: allowDirect) }
-      encoding = SharedTypeCache { EncodingWay($0, allowDirect: allowDirect) }
+    /// Finds out how values of a type are read.
+    func learnDecoding(of type: Any.Type) -> DecodingWay {
+      let way = DecodingWay(type, allowDirect: allowDirect)
+      decoding.add(way, for: type)
+      return way
+    }
+
+    /// Finds out how values of a type are written.
+    func learnEncoding(of type: Any.Type) -> EncodingWay {
+      let way = EncodingWay(type, allowDirect: allowDirect)
+      encoding.add(way, for: type)
+      return way
     }
   }
 
@@ -74,7 +84,7 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
   /// ``JSONError`` where the reader found it. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    if case .direct(let direct) = ways.decoding[type] {
+    if case .direct(let direct) = ways.decoding.known[type] ?? ways.learnDecoding(of: type) {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
       } catch {
@@ -113,7 +123,7 @@ public struct JSONCoder: Sendable {
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
   public func encode<Value: Encodable>(_ value: Value) throws -> Data {
-    guard case .direct(let direct) = ways.encoding[Value.self] else { return try StreamEncoder.encode(value, by: self) }
+    guard case .direct(let direct) = ways.encoding.known[Value.self] ?? ways.learnEncoding(of: Value.self) else { return try StreamEncoder.encode(value, by: self) }
     do throws(JSONError) {
       return try write(value, as: direct)
     } catch {

@@ -17,10 +17,15 @@ final class TapeDecoder: Decoder {
   let document: JSONDocument
   /// Where the value is on the tape.
   private(set) var place: Int
-  private var parent: TapeDecoder?
   private var step: Step
-  /// The decoder of a value inside that nobody kept, for the next one.
-  private var spare: TapeDecoder?
+
+  /// What is around: somebody who keeps this decoder keeps that as well. One that is lent holds it through `lender` alone,
+  /// which lives until the decoder is given back.
+  private var parent: TapeDecoder?
+  private unowned(unsafe) var lender: TapeDecoder?
+
+  /// The decoder of the values inside, one after the other, as long as nobody keeps it.
+  private var inner: TapeDecoder?
 
   init(document: JSONDocument, place: Int, parent: TapeDecoder?, step: Step) {
     self.document = document
@@ -38,7 +43,7 @@ final class TapeDecoder: Decoder {
     var decoder: TapeDecoder? = self
     while let current = decoder {
       if let key = current.key(of: current.step) { path.append(key) }
-      decoder = current.parent
+      decoder = current.parent ?? current.lender
     }
     return path.reversed()
   }
@@ -61,27 +66,30 @@ final class TapeDecoder: Decoder {
   @inline(__always)
   func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
     guard let step else { return try body(self) }
-    var inside: TapeDecoder
-    if let spare {
-      inside = spare
-      self.spare = nil
-      inside.place = place
-      inside.parent = self
-      inside.step = step
+    guard inner?.lender == nil else { return try body(decoder(at: place, step: step)) }
+    let decoder = inner ?? TapeDecoder(document: document, place: place, parent: nil, step: step)
+    decoder.place = place
+    decoder.step = step
+    decoder.lender = self
+    inner = decoder
+    defer { takeBack() }
+    return try Unmanaged.passUnretained(decoder)._withUnsafeGuaranteedRef { try body($0) }
+  }
+
+  /// Takes the inner decoder back, unless somebody keeps it, who then keeps this one, too.
+  private func takeBack() {
+    if !isKnownUniquelyReferenced(&inner) {
+      inner?.parent = self
+      inner?.lender = nil
+      inner = nil
     } else {
-      inside = TapeDecoder(document: document, place: place, parent: self, step: step)
+      inner?.lender = nil
     }
-    let value = try body(inside)
-    if isKnownUniquelyReferenced(&inside) {
-      inside.parent = nil
-      spare = inside
-    }
-    return value
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try prepareMembers()
-    return KeyedDecodingContainer(TapeKeyedContainer(self))
+    return document.containers(keyedBy: type).container(self)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
