@@ -22,7 +22,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
   /// The answer as an error policy has it; throws `graphQL` where the errors fail it, and `undecodable` where there
   /// are neither data nor errors.
   public func applying(_ policy: GraphQLErrorPolicy) throws(RequestError) -> GraphQLResponse {
-    _ = try requireData()
+    if data == nil { _ = try requireData() }
     guard !errors.isEmpty else { return self }
     switch policy {
     case .none: throw RequestError(graphQL: errors)

@@ -66,25 +66,33 @@ final class TapeDecoder: Decoder {
   @inline(__always)
   func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
     guard let step else { return try body(self) }
-    guard inner?.lender == nil else { return try body(decoder(at: place, step: step)) }
-    let decoder = inner ?? TapeDecoder(document: document, place: place, parent: nil, step: step)
-    decoder.place = place
-    decoder.step = step
-    decoder.lender = self
-    inner = decoder
+    guard let inner = lend(at: place, step: step) else { return try body(decoder(at: place, step: step)) }
     defer { takeBack() }
-    return try Unmanaged.passUnretained(decoder)._withUnsafeGuaranteedRef { try body($0) }
+    return try inner._withUnsafeGuaranteedRef { try body($0) }
+  }
+
+  /// The inner decoder, which is lent until it is taken back; none where it is lent already.
+  private func lend(at place: Int, step: Step) -> Unmanaged<TapeDecoder>? {
+    guard let inner else {
+      let decoder = TapeDecoder(document: document, place: place, parent: nil, step: step)
+      decoder.lender = self
+      inner = decoder
+      return .passUnretained(decoder)
+    }
+    guard inner.lender == nil else { return nil }
+    inner.lender = self
+    inner.place = place
+    inner.step = step
+    return .passUnretained(inner)
   }
 
   /// Takes the inner decoder back, unless somebody keeps it, who then keeps this one, too.
   private func takeBack() {
-    if !isKnownUniquelyReferenced(&inner) {
-      inner?.parent = self
-      inner?.lender = nil
-      inner = nil
-    } else {
-      inner?.lender = nil
-    }
+    let isKept = !isKnownUniquelyReferenced(&inner)
+    inner?.lender = nil
+    guard isKept else { return }
+    inner?.parent = self
+    inner = nil
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
