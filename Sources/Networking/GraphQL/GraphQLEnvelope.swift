@@ -10,7 +10,7 @@ struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
   let extensions: JSONValue?
 
   /// The answer; throws what made its data unreadable, unless the server's own errors tell more.
-  func response() throws -> GraphQLResponse<ResponseData> {
+  consuming func response() throws -> GraphQLResponse<ResponseData> {
     if let failure { throw errors.isEmpty ? failure : RequestError(graphQL: errors) }
     return GraphQLResponse(data: data, errors: errors, extensions: extensions)
   }
