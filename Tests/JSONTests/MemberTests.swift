@@ -39,7 +39,8 @@ import Testing
   }
 
   @Test func `a member that is missing is named with the path to its object`() throws {
-    let error = try #require(throws: JSONError.self) { try [String: [Answer]](json: #"{"a":[{"user":[]},{"usr":[]}]}"#) }
+    let text = #"{"a":[{"user":[]},{"usr":[]}]}"#
+    let error = try #require(throws: JSONError.self) { try [String: [Answer]](json: text) }
     #expect(error.kind == .missing(key: "user"))
     #expect(error.path == [.key("a"), .index(1), .key("user")])
   }

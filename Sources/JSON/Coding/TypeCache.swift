@@ -7,8 +7,12 @@ final class TypeCache<Value: Sendable>: Sendable {
   /// What is known by now, to be asked without a lock.
   var known: TypeTable<Value> { table.withLock { $0 } }
 
-  func add(_ value: Value, for type: Any.Type) {
+  /// What is known about a type, or else is found out now.
+  func value(for type: Any.Type, look: () -> Value) -> Value {
+    if let value = known[type] { return value }
+    let value = look()
     table.withLock { $0 = $0.adding(value, for: type) }
+    return value
   }
 }
 

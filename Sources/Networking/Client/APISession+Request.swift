@@ -21,8 +21,8 @@ extension APISession {
     }
     if !headers.contains("Accept") { try headers.set("Accept", to: responseParser.accept) }
     return HTTPRequest(
-      method: method, target: target, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
-      isReplayable: isReplayable(with: method))
+      method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,
+      operationName: operationName, isReplayable: isReplayable(with: method))
   }
 }
 

@@ -17,7 +17,7 @@ final class JSONDocument {
     self.bytes = bytes
     options = coder.options
     ways = coder.ways
-    knownWays = ways.decoding.known
+    knownWays = ways.decoding
   }
 
   deinit {
@@ -37,9 +37,8 @@ final class JSONDocument {
   func way<Value: Decodable>(of type: Value.Type) -> DecodingWay { knownWays[type] ?? learnWay(of: type) }
 
   private func learnWay(of type: Any.Type) -> DecodingWay {
-    let way = ways.learnDecoding(of: type)
-    knownWays = ways.decoding.known
-    return way
+    defer { knownWays = ways.decoding }
+    return ways.decoding(of: type)
   }
 
   /// Who makes containers for keys of a type.
@@ -52,7 +51,7 @@ final class JSONDocument {
 
   private func learnContainers<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedContainers<Key> {
     let containers = TapeKeyedContainers<Key, TapeKeyedContainer<Key>>()
-    AnyKeyedContainers.cache.add(containers, for: type)
+    _ = AnyKeyedContainers.cache.value(for: type) { containers }
     knownContainers = AnyKeyedContainers.cache.known
     return containers
   }

@@ -1,21 +1,21 @@
-/// Makes the containers for keys of a type.
+/// Makes the containers for keys of some type.
 ///
-/// The runtime takes longer to find the types of a generic container than to read a member with it: who has made one, has
-/// them at hand.
+/// The runtime takes longer to put together the type of a generic container than a member takes to be read: who has made
+/// one of a type has it at hand for the next.
 class AnyKeyedContainers: @unchecked Sendable {
-  // Unchecked, as subclasses hold nothing.
+  // Unchecked, as neither this nor a subclass holds anything.
   /// By the types of the keys.
   static let cache = TypeCache<AnyKeyedContainers>()
 }
 
-/// Makes containers of whatever type for keys of this one.
+/// Makes containers for keys of this type.
 class KeyedContainers<Key: CodingKey>: AnyKeyedContainers, @unchecked Sendable {
   func container(_ decoder: TapeDecoder) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(TapeKeyedContainer<Key>(decoder))
   }
 }
 
-/// Makes containers of a type, which it knows from its own.
+/// Makes containers of a type that it knows from its own, so that nobody looks for it.
 final class TapeKeyedContainers<Key, Container: TapeContainer<Key>>: KeyedContainers<Key>, @unchecked Sendable {
   override func container(_ decoder: TapeDecoder) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(Container(decoder))

@@ -174,19 +174,3 @@ extension TapeDecoder: SingleValueDecodingContainer {
 
   func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeValue(type, at: place, step: nil) }
 }
-
-/// A key of any name.
-struct JSONKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
-
-  init(intValue: Int) {
-    stringValue = "Index \(intValue)"
-    self.intValue = intValue
-  }
-}

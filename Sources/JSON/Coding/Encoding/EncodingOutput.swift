@@ -16,7 +16,7 @@ final class EncodingOutput {
   init(options: JSONCoder.Options, ways: JSONCoder.Ways, depth: Int = 0) {
     self.options = options
     self.ways = ways
-    knownWays = ways.encoding.known
+    knownWays = ways.encoding
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
     writer.pointee.depth = depth
@@ -32,9 +32,8 @@ final class EncodingOutput {
   func way<Value: Encodable>(of type: Value.Type) -> EncodingWay { knownWays[type] ?? learnWay(of: type) }
 
   private func learnWay(of type: Any.Type) -> EncodingWay {
-    let way = ways.learnEncoding(of: type)
-    knownWays = ways.encoding.known
-    return way
+    defer { knownWays = ways.encoding }
+    return ways.encoding(of: type)
   }
 
   /// An output for what stands inside, of its own.
