@@ -63,7 +63,10 @@ import Testing
     #expect(Set(paths) == Set(ends.map { ["Index 1", "inner"] + $0 }))
     let container = try keeper.decoders[0].singleValueContainer()
     let error = try #require(throws: DecodingError.self) { try container.decode(Int.self) }
-    guard case .typeMismatch(_, let context) = error else { return Issue.record("\(error)") }
+    guard case .typeMismatch(_, let context) = error else {
+      Issue.record("\(error)")
+      return
+    }
     #expect(context.codingPath.map(\.stringValue) == paths[0])
   }
 
