@@ -16,9 +16,8 @@ public protocol HTTPMiddleware: Sendable {
 extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
-    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { request in
-      request.sight == nil ? self.send(request) : self.sendInSight(request)
-    }
+    guard !middlewares.isEmpty else { return sendInSight(request) }
+    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendInSight($0) }
     let chain = middlewares.reversed().reduce(transport) { next, middleware in
       { request in middleware.intercept(request, next: next) }
     }
@@ -26,6 +25,7 @@ extension HTTPTransport {
   }
 
   private func sendInSight(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    request.sight?.attempt(request) { self.send($0) } ?? send(request)
+    guard let sight = request.sight else { return send(request) }
+    return sight.attempt(request) { self.send($0) }
   }
 }

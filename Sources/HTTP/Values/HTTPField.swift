@@ -60,17 +60,20 @@ public struct HTTPField: Hashable, Sendable {
   func hasName(_ other: String) -> Bool {
     guard name.utf8.count == other.utf8.count else { return false }
     if name == other { return true }
-    var others = other.utf8.makeIterator()
-    for byte in name.utf8 {
-      guard let other = others.next() else { return false }
-      if byte != other, byte | 0x20 != other | 0x20 || !byte.isLetter || !other.isLetter { return false }
+    let isSame = name.utf8.withContiguousStorageIfAvailable { name in
+      other.utf8.withContiguousStorageIfAvailable { other in
+        name.indices.allSatisfy { name[$0].isSameLetter(as: other[$0]) }
+      }
     }
-    return true
+    return (isSame ?? nil) ?? (name.lowercased() == other.lowercased())
   }
 }
 
 extension UInt8 {
-  fileprivate var isLetter: Bool { (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20) }
+  /// Whether the bytes are equal, or one letter of ASCII in two cases.
+  fileprivate func isSameLetter(as other: UInt8) -> Bool {
+    self == other || self ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
+  }
 }
 
 extension StringProtocol {

@@ -54,7 +54,11 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// These fields, and those of the other list whose names are not among these.
   public func merging(missingFrom other: HTTPHeaders) -> HTTPHeaders {
-    HTTPHeaders(fields + other.filter { !contains($0.name) })
+    guard !isEmpty else { return other }
+    var merged = self
+    merged.fields.reserveCapacity(count + other.count)
+    for field in other.fields where !contains(field.name) { merged.fields.append(field) }
+    return merged
   }
 }
 

@@ -52,7 +52,17 @@ public struct HTTPRequest: Sendable {
     method: HTTPMethod, url: URL, headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool = false
   ) throws(RequestError) {
-    target = try HTTPTarget(url)
+    self.init(
+      method: method, target: try HTTPTarget(url), headers: headers, body: body, timeouts: timeouts,
+      operationName: operationName, isReplayable: isReplayable)
+  }
+
+  /// The same to a URL that was checked and taken apart before.
+  package init(
+    method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders, body: Data?, timeouts: HTTPTimeouts,
+    operationName: String?, isReplayable: Bool
+  ) {
+    self.target = target
     self.method = method
     self.headers = headers
     self.body = body

@@ -17,12 +17,16 @@ public struct HTTPResponseHead: Hashable, Sendable {
 
   /// The media type of `Content-Type`, in lower case and without parameters; `nil` where there is none.
   public var mediaType: String? {
-    guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value.utf8 else { return nil }
-    var type: [UInt8] = []
-    type.reserveCapacity(value.count)
-    for byte in value.prefix(while: { $0 != UInt8(ascii: ";") }) where byte != .space && byte != .tab {
-      type.append(UInt8(ascii: "A")...UInt8(ascii: "Z") ~= byte ? byte | 0x20 : byte)
-    }
-    return type.isEmpty ? nil : String(decoding: type, as: UTF8.self)
+    guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value else { return nil }
+    guard !value.utf8.allSatisfy(\.isPlainInMediaType) else { return value.isEmpty ? nil : value }
+    let type = value.utf8.prefix { $0 != UInt8(ascii: ";") }.filter { $0 != .space && $0 != .tab }
+    return type.isEmpty ? nil : String(decoding: type.map { $0.isUpperCase ? $0 | 0x20 : $0 }, as: UTF8.self)
   }
+}
+
+extension UInt8 {
+  fileprivate var isUpperCase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
+
+  /// Whether a media type has this byte as a field's value has it.
+  fileprivate var isPlainInMediaType: Bool { self > .space && self != UInt8(ascii: ";") && !isUpperCase }
 }

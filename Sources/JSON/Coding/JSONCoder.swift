@@ -48,15 +48,29 @@ public struct JSONCoder: Sendable {
 
   /// What was found out about types, for all coders of a kind: a coder is made as quickly as it is copied.
   struct Ways: Sendable {
-    let decoding: SharedTypeCache<DecodingWay>
-    let encoding: SharedTypeCache<EncodingWay>
+    private let allowDirect: Bool
+    private let decodingCache = TypeCache<DecodingWay>()
+    private let encodingCache = TypeCache<EncodingWay>()
 
     static let direct = Ways(allowDirect: true)
     static let byOptions = Ways(allowDirect: false)
 
     private init(allowDirect: Bool) {
-      decoding = SharedTypeCache { DecodingWay($0, allowDirect: allowDirect) }
-      encoding = SharedTypeCache { EncodingWay($0, allowDirect: allowDirect) }
+      self.allowDirect = allowDirect
+    }
+
+    /// What is known by now.
+    var decoding: TypeTable<DecodingWay> { decodingCache.known }
+    var encoding: TypeTable<EncodingWay> { encodingCache.known }
+
+    /// How values of a type are read.
+    func decoding(of type: Any.Type) -> DecodingWay {
+      decodingCache.value(for: type) { DecodingWay(type, allowDirect: allowDirect) }
+    }
+
+    /// How values of a type are written.
+    func encoding(of type: Any.Type) -> EncodingWay {
+      encodingCache.value(for: type) { EncodingWay(type, allowDirect: allowDirect) }
     }
   }
 
@@ -74,7 +88,7 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
   /// ``JSONError`` where the reader found it. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    if case .direct(let direct) = ways.decoding[type] {
+    if case .direct(let direct) = ways.decoding(of: type) {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
       } catch {
@@ -113,7 +127,9 @@ public struct JSONCoder: Sendable {
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
   public func encode<Value: Encodable>(_ value: Value) throws -> Data {
-    guard case .direct(let direct) = ways.encoding[Value.self] else { return try StreamEncoder.encode(value, by: self) }
+    guard case .direct(let direct) = ways.encoding(of: Value.self) else {
+      return try StreamEncoder.encode(value, by: self)
+    }
     do throws(JSONError) {
       return try write(value, as: direct)
     } catch {

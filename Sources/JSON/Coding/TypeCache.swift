@@ -1,40 +1,65 @@
 import Synchronization
 
-/// What was found out about a few types; of more it forgets some.
-struct TypeCache<Value> {
-  private static var size: Int { 16 }
-  private var entries: [(type: Any.Type, value: Value)?] = Array(repeating: nil, count: size)
+/// What was found out about types, for all who ask: a look at a type's conformances takes longer than a short text.
+final class TypeCache<Value: Sendable>: Sendable {
+  private let table = Mutex(TypeTable<Value>())
+
+  /// What is known by now, to be asked without a lock.
+  var known: TypeTable<Value> { table.withLock { $0 } }
+
+  /// What is known about a type, or else is found out now.
+  func value(for type: Any.Type, look: () -> Value) -> Value {
+    if let value = known[type] { return value }
+    let value = look()
+    table.withLock { $0 = $0.adding(value, for: type) }
+    return value
+  }
+}
+
+/// What was found out about types; it never changes, so that anybody may read it at any time.
+final class TypeTable<Value: Sendable>: Sendable {
+  private typealias Entry = (type: ObjectIdentifier, value: Value)
+
+  // A power of two, at least half of them empty, so that every search ends.
+  private let slots: [Entry?]
+
+  init() {
+    slots = Array(repeating: nil, count: 16)
+  }
+
+  private init(slots: [Entry?]) {
+    self.slots = slots
+  }
 
   subscript(type: Any.Type) -> Value? {
     @inline(__always)
     get {
-      guard let entry = entries[Self.place(type)], entry.type == type else { return nil }
-      return entry.value
+      let type = ObjectIdentifier(type)
+      var slot = Self.slot(of: type, among: slots.count)
+      while let entry = slots[slot] {
+        if entry.type == type { return entry.value }
+        slot = (slot + 1) & (slots.count - 1)
+      }
+      return nil
     }
-    set { entries[Self.place(type)] = newValue.map { (type, $0) } }
   }
 
-  /// Metadata lie at addresses of at least eight bytes apart.
+  /// The same with one type more.
+  func adding(_ value: Value, for type: Any.Type) -> TypeTable {
+    guard self[type] == nil else { return self }
+    let entries = slots.compactMap { $0 } + [(ObjectIdentifier(type), value)]
+    var larger = [Entry?](repeating: nil, count: entries.count * 2 > slots.count ? slots.count * 2 : slots.count)
+    for entry in entries {
+      var slot = Self.slot(of: entry.type, among: larger.count)
+      while larger[slot] != nil { slot = (slot + 1) & (larger.count - 1) }
+      larger[slot] = entry
+    }
+    return TypeTable(slots: larger)
+  }
+
   @inline(__always)
-  private static func place(_ type: Any.Type) -> Int {
-    let address = UInt(bitPattern: ObjectIdentifier(type))
-    return Int(truncatingIfNeeded: (address >> 3 ^ address >> 8) % UInt(size))
-  }
-}
-
-/// What was found out about types, for all who ask: a look at a type's conformances takes longer than a short text.
-final class SharedTypeCache<Value: Sendable>: Sendable {
-  private let values = Mutex<[ObjectIdentifier: Value]>([:])
-  private let look: @Sendable (Any.Type) -> Value
-
-  init(_ look: @escaping @Sendable (Any.Type) -> Value) {
-    self.look = look
-  }
-
-  subscript(type: Any.Type) -> Value {
-    if let value = values.withLock({ $0[ObjectIdentifier(type)] }) { return value }
-    let value = look(type)
-    values.withLock { $0[ObjectIdentifier(type)] = value }
-    return value
+  private static func slot(of type: ObjectIdentifier, among count: Int) -> Int {
+    // Metadata lie at addresses of at least eight bytes apart; the product's middle depends on all of them.
+    Int(truncatingIfNeeded: (UInt(bitPattern: type) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (count - 1)
   }
 }

@@ -13,12 +13,9 @@ func bytesAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, 
 }
 
 /// As ``bytesAreEqual(_:_:_:)``, for a count that is not known when compiling: faster for short ones than a call.
+@inline(__always)
 func keysAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {
-  guard count >= 8 else {
-    var difference: UInt8 = 0
-    for index in 0..<count { difference |= left[index] ^ right[index] }
-    return difference == 0
-  }
+  guard count >= 8 else { return UInt64(bytesAt: left, count: count) == UInt64(bytesAt: right, count: count) }
   // Whole words from the front, and a last one that may overlap with the one before.
   var index = 0
   while index < count - 8 {

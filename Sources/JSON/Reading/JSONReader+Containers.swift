@@ -60,7 +60,8 @@ extension JSONReader {
     return value
   }
 
-  /// Reads an object for one of its members, and skips the others: `data` with the one field of an operation, say.
+  /// Reads an object for one of its members, and skips the others: `data` with the one field of an operation, say. Of
+  /// equal keys the last counts; where there is none, the error names the path and the object's end.
   @inlinable
   public mutating func readMember<Value: JSONDecodable>(_ name: StaticString) throws(JSONError) -> Value {
     var value: Value?

@@ -21,7 +21,8 @@ extension JSONEncodable {
   /// The value as a JSON text; throws where there is something in it that JSON has no form for.
   @inlinable
   public func json() throws(JSONError) -> Data {
-    var writer = JSONWriter()
+    // A request with its query mostly fits, and small memory is found the fastest.
+    var writer = JSONWriter(capacity: 1000)
     encode(to: &writer)
     return try writer.finish()
   }

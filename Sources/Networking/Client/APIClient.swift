@@ -9,7 +9,9 @@ public import Streams
 ///     GetUser(id: "7").get(on: client)
 public struct APIClient: Sendable {
   /// The URL that the paths of sessions are below; for GraphQL the endpoint itself.
-  public let baseURL: URL
+  public var baseURL: URL { target.url }
+
+  private let target: HTTPTarget
 
   /// Whether `http` may go to other hosts than this machine.
   public let allowsCleartext: Bool
@@ -52,14 +54,14 @@ public struct APIClient: Sendable {
     middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
     timeouts: HTTPTimeouts = HTTPTimeouts(), allowsCleartext: Bool = false
   ) throws(RequestError) {
-    self.baseURL = baseURL
+    target = try HTTPTarget(baseURL)
     self.transport = transport
     self.defaultHeaders = defaultHeaders
     self.middlewares = middlewares
     self.interceptors = interceptors
     self.timeouts = timeouts
     self.allowsCleartext = allowsCleartext
-    try checkCleartext(HTTPTarget(baseURL))
+    try checkCleartext(target)
   }
 
   private func checkCleartext(_ target: HTTPTarget) throws(RequestError) {
@@ -75,6 +77,7 @@ extension APIClient {
   public func send<Session: APISession>(
     _ session: Session, _ method: HTTPMethod
   ) -> Observable<Session.ResponseType> {
+    guard !interceptors.isEmpty else { return exchange(session, method) }
     let exchange: @Sendable (Session) -> Observable<Session.ResponseType> = { self.exchange($0, method) }
     let chain = interceptors.reversed().reduce(exchange) { next, interceptor in
       { session in interceptor.intercept(session, next: next) }
@@ -113,8 +116,9 @@ extension APIClient {
     to request: HTTPRequest, by parser: ResponseParser<Value>, noting sent: SentFields
   ) -> Observable<Value> {
     // A middleware may fail before it sends anything, so what is sent is noted before them, too.
-    let all = middlewares.isEmpty ? [sent] : [sent] + middlewares + [sent]
-    return transport.send(request, through: all).collect(upTo: responseBodyLimit).map { response in
+    sent.note(request)
+    let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
+    return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { [decoder] response in
       do throws(RequestError) {
         return try parser.parse(response, by: decoder)
       } catch {
@@ -127,16 +131,19 @@ extension APIClient {
     do {
       var request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
-      try checkCleartext(request.target)
+      if request.target !== target { try checkCleartext(request.target) }
       return request
     } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
     }
   }
 
-  /// The URL of a path below the base URL.
-  func url(forPath path: String) throws(RequestError) -> URL {
-    guard !path.isEmpty else { return baseURL }
+  /// Where a path below the base URL is.
+  func target(forPath path: String) throws(RequestError) -> HTTPTarget {
+    path.isEmpty ? target : try HTTPTarget(url(forPath: path))
+  }
+
+  private func url(forPath path: String) throws(RequestError) -> URL {
     // Servers take an encoded dot for a dot (WHATWG URL, section 4.4).
     let segments = path.lowercased().replacingOccurrences(of: "%2e", with: ".")
       .split(separator: "/", omittingEmptySubsequences: false)

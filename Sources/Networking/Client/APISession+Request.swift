@@ -6,11 +6,11 @@ extension APISession {
   /// body for the other methods.
   public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     var headers = headers
-    var url = try client.url(forPath: path)
+    var target = try client.target(forPath: path)
     var body: Data?
     if !(parameters is NoParameters) {
       if [.get, .head, .delete].contains(method) {
-        url = try url.adding(query: QueryEncoder.pairs(of: parameters, by: client.encoder))
+        target = try target.adding(query: QueryEncoder.pairs(of: parameters, by: client.encoder))
       } else {
         let (data, contentType) = try bodyFormat.encode(parameters, client.encoder)
         body = data
@@ -20,16 +20,22 @@ extension APISession {
       body = Data()
     }
     if !headers.contains("Accept") { try headers.set("Accept", to: responseParser.accept) }
-    return try HTTPRequest(
-      method: method, url: url, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
-      isReplayable: isReplayable(with: method))
+    return HTTPRequest(
+      method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,
+      operationName: operationName, isReplayable: isReplayable(with: method))
+  }
+}
+
+extension HTTPTarget {
+  /// The same with more pairs in the query.
+  func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> HTTPTarget {
+    pairs.isEmpty ? self : try HTTPTarget(url.adding(query: pairs))
   }
 }
 
 extension URL {
   /// The URL with more pairs in its query, each percent-encoded but for the unreserved characters (RFC 3986, 2.3).
-  func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
-    guard !pairs.isEmpty else { return self }
+  fileprivate func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
     guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
       throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
     }

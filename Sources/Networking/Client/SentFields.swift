@@ -4,20 +4,29 @@ import Streams
 /// Stands before and behind the middlewares, and remembers the header fields of what is sent: middlewares add tokens,
 /// too, and an error must show none of them.
 struct SentFields: HTTPMiddleware {
-  private let fields: Locked<[HTTPField]>
+  private let secrets: [String]
+  private let heads = Locked<[HTTPHeaders]>([])
 
   /// Takes what else is secret.
   init(secrets: [String]) {
-    fields = Locked(secrets.map { HTTPField(received: "secret", value: $0) })
+    self.secrets = secrets
+  }
+
+  /// Remembers the fields of a request.
+  func note(_ request: HTTPRequest) {
+    heads.withLock { $0.append(request.headers) }
   }
 
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    fields.withLock { $0 += Array(request.headers) }
+    note(request)
     return next(request)
   }
 
   /// Takes out of a text what any of the requests so far kept secret.
-  var redactor: Redactor { Redactor(secretsOf: fields.withLock { $0 }) }
+  var redactor: Redactor {
+    Redactor(
+      secretsOf: secrets.map { HTTPField(received: "secret", value: $0) } + heads.withLock { $0 }.flatMap { Array($0) })
+  }
 }

@@ -15,7 +15,7 @@ extension Data {
     // Most answers are told by this alone, and are not read twice.
     guard range(of: Data("UNAUTHENTICATED".utf8)) != nil,
       let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
-      case .success(nil) = envelope.data
+      envelope.data == nil, envelope.failure == nil
     else { return false }
     return envelope.errors.contains { $0.code == "UNAUTHENTICATED" }
   }

@@ -3,14 +3,16 @@ import JSON
 
 /// The members of an answer as they came: data that does not fit is an error only where the errors leave it to count.
 struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
-  let data: Result<ResponseData?, any Error>
+  let data: ResponseData?
+  /// Why there are no data, where there were some.
+  let failure: (any Error)?
   let errors: [GraphQLError]
   let extensions: JSONValue?
 
   /// The answer; throws what made its data unreadable, unless the server's own errors tell more.
-  func response() throws -> GraphQLResponse<ResponseData> {
-    if case .failure = data, !errors.isEmpty { throw RequestError(graphQL: errors) }
-    return GraphQLResponse(data: try data.get(), errors: errors, extensions: extensions)
+  consuming func response() throws -> GraphQLResponse<ResponseData> {
+    if let failure { throw errors.isEmpty ? failure : RequestError(graphQL: errors) }
+    return GraphQLResponse(data: data, errors: errors, extensions: extensions)
   }
 }
 
@@ -21,7 +23,11 @@ extension GraphQLEnvelope: Decodable {
 
   init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: CodingKeys.self)
-    data = Result { try container.decodeIfPresent(ResponseData.self, forKey: .data) }
+    do {
+      (data, failure) = (try container.decodeIfPresent(ResponseData.self, forKey: .data), nil)
+    } catch {
+      (data, failure) = (nil, error)
+    }
     errors = try container.decodeIfPresent(FirstErrors.self, forKey: .errors)?.errors ?? []
     extensions = try container.decodeIfPresent(JSONValue.self, forKey: .extensions)
   }
@@ -30,13 +36,14 @@ extension GraphQLEnvelope: Decodable {
 extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
   /// Reads the members in one pass, in whatever order they come.
   init(from json: inout JSONReader) throws(JSONError) {
-    var data = Result<ResponseData?, JSONError>.success(nil)
+    var data: ResponseData?
+    var failure: JSONError?
     var errors: FirstErrors?
     var extensions: JSONValue?
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "data") {
-        data = try json.readResult()
+        failure = try json.read(orSkipInto: &data)
       } else if json.key(is: "errors") {
         errors = try json.read()
       } else if json.key(is: "extensions") {
@@ -45,7 +52,7 @@ extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
         try json.skipValue()
       }
     }
-    self.init(data: data.mapError { $0 }, errors: errors?.errors ?? [], extensions: extensions)
+    self.init(data: data, failure: failure, errors: errors?.errors ?? [], extensions: extensions)
   }
 }
 

@@ -21,8 +21,8 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
 
   /// The answer as an error policy has it; throws `graphQL` where the errors fail it, and `undecodable` where there
   /// are neither data nor errors.
-  public func applying(_ policy: GraphQLErrorPolicy) throws(RequestError) -> GraphQLResponse {
-    _ = try requireData()
+  public consuming func applying(_ policy: GraphQLErrorPolicy) throws(RequestError) -> GraphQLResponse {
+    if data == nil { throw noData }
     guard !errors.isEmpty else { return self }
     switch policy {
     case .none: throw RequestError(graphQL: errors)
@@ -33,10 +33,14 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
 
   /// The data; throws `graphQL` where there are only errors, and `undecodable` where there is nothing.
   public func requireData() throws(RequestError) -> ResponseData {
-    if let data { return data }
-    guard errors.isEmpty else { throw RequestError(graphQL: errors) }
+    guard let data else { throw noData }
+    return data
+  }
+
+  private var noData: RequestError {
+    guard errors.isEmpty else { return RequestError(graphQL: errors) }
     let failure = DecodingFailure(path: "data", reason: "a value is missing, and there are no errors either")
-    throw RequestError(.undecodable, failure.description, cause: failure)
+    return RequestError(.undecodable, failure.description, cause: failure)
   }
 }
 

@@ -82,30 +82,29 @@ extension GraphQLSession {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
     }
     var headers = headers
-    if !headers.contains("Accept") {
-      if responseParser.accept == GraphQLHeaders.accept.first?.value {
-        headers = headers.merging(missingFrom: GraphQLHeaders.accept)
-      } else {
-        try headers.set("Accept", to: responseParser.accept)
-      }
-    }
-    var url = try client.url(forPath: path)
+    let accept = responseParser.accept
+    if accept != GraphQLHeaders.accept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
+    var target = try client.target(forPath: path)
     var body: Data?
     if method == .post {
       body = try client.encoder.encode(parameters)
       headers.remove("Content-Type")
-      headers = headers.merging(missingFrom: GraphQLHeaders.contentType)
+      headers = headers.merging(missingFrom: GraphQLHeaders.ofPost)
     } else {
-      url = try url.adding(query: parameters.pairs(by: client.encoder))
+      target = try target.adding(query: parameters.pairs(by: client.encoder))
+      headers = headers.merging(missingFrom: GraphQLHeaders.ofGet)
     }
-    return try HTTPRequest(
-      method: method, url: url, headers: headers, body: body, timeouts: client.timeouts, operationName: operationName,
-      isReplayable: isReplayable(with: method))
+    return HTTPRequest(
+      method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,
+      operationName: operationName, isReplayable: isReplayable(with: method))
   }
 }
 
 /// The fields of all requests, which are checked once.
-private enum GraphQLHeaders {
-  static let accept: HTTPHeaders = ["Accept": "application/graphql-response+json, application/json;q=0.9"]
-  static let contentType: HTTPHeaders = ["Content-Type": "application/json"]
+enum GraphQLHeaders {
+  static let accept = "application/graphql-response+json, application/json;q=0.9"
+  fileprivate static let ofGet: HTTPHeaders = ["Accept": "application/graphql-response+json, application/json;q=0.9"]
+  fileprivate static let ofPost: HTTPHeaders = [
+    "Accept": "application/graphql-response+json, application/json;q=0.9", "Content-Type": "application/json",
+  ]
 }

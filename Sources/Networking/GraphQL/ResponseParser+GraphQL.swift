@@ -6,7 +6,7 @@ extension ResponseParser {
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
-    ResponseParser(accept: "application/graphql-response+json, application/json;q=0.9") { response, decoder in
+    ResponseParser(accept: GraphQLHeaders.accept) { response, decoder in
       let mediaType = response.head.mediaType
       if mediaType != "application/graphql-response+json" { try response.requireSuccess() }
       do {

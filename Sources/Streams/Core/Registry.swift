@@ -13,14 +13,15 @@ final class Registry: Node, Disposable, @unchecked Sendable {
   @usableFromInline override init() {}
 
   @usableFromInline func insert(_ item: any Disposable) {
-    if type(of: item) == NoDisposable.self { return }
+    // What has ended by itself already, as a stream does that ran while it was subscribed to, is not kept at all.
+    if type(of: item) == NoDisposable.self || Self.hasEnded(item) { return }
     // What is swept out is released after the lock: its deinit may be anybody's.
     let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
       if state.isDisposed { return (true, []) }
       var swept: [any Disposable] = []
       if state.items.count >= state.limit {
         swept = state.items
-        state.items = swept.filter { !(($0 as? Lifetime)?.isClosed ?? false) }
+        state.items = swept.filter { !Self.hasEnded($0) }
         state.limit = max(16, state.items.count * 2)
       }
       state.items.append(item)
@@ -29,6 +30,8 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     if isDisposed { item.dispose() }
     _ = swept
   }
+
+  private static func hasEnded(_ item: any Disposable) -> Bool { (item as? Lifetime)?.isClosed ?? false }
 
   /// A new segment that ends with this registry at the latest.
   @usableFromInline func child() -> Segment {

@@ -105,6 +105,22 @@ import Testing
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
 
+  @Test func `17: what has ended before it is put into a bag is not kept`() {
+    let bag = DisposeBag()
+    weak var ended: AnyObject?
+    weak var open: AnyObject?
+    do {
+      let (first, second) = (Observable.just(1).subscribe(), Observable<Int>.never().subscribe())
+      (ended, open) = (first as AnyObject, second as AnyObject)
+      first.disposed(by: bag)
+      second.disposed(by: bag)
+    }
+    #expect(ended == nil)
+    #expect(open != nil)
+    bag.dispose()
+    #expect(open == nil)
+  }
+
   @Test func `18: an item put into a disposed bag is disposed at once`() {
     let (bag, count) = (DisposeBag(), Counter())
     bag.dispose()

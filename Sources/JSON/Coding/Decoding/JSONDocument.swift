@@ -8,14 +8,16 @@ final class JSONDocument {
   private var ownsBytes = false
   /// What superclasses were looked for under, and was not there.
   var absentNames: [String] = []
-  private let ways: SharedTypeCache<DecodingWay>
-  private var knownWays = TypeCache<DecodingWay>()
+  private let ways: JSONCoder.Ways
+  private var knownWays: TypeTable<DecodingWay>
+  private var knownContainers = AnyKeyedContainers.cache.known
 
   init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
     self.tape = tape
     self.bytes = bytes
     options = coder.options
-    ways = coder.ways.decoding
+    ways = coder.ways
+    knownWays = ways.decoding
   }
 
   deinit {
@@ -32,11 +34,26 @@ final class JSONDocument {
 
   /// How values of a type are read.
   @inline(__always)
-  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay {
-    if let way = knownWays[type] { return way }
-    let way = ways[type]
-    knownWays[type] = way
-    return way
+  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay { knownWays[type] ?? learnWay(of: type) }
+
+  private func learnWay(of type: Any.Type) -> DecodingWay {
+    defer { knownWays = ways.decoding }
+    return ways.decoding(of: type)
+  }
+
+  /// Who makes containers for keys of a type.
+  @inline(__always)
+  func containers<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedContainers<Key> {
+    guard let containers = knownContainers[type] else { return learnContainers(keyedBy: type) }
+    // They are kept under the type of their keys.
+    return unsafeDowncast(containers, to: KeyedContainers<Key>.self)
+  }
+
+  private func learnContainers<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedContainers<Key> {
+    let containers = TapeKeyedContainers<Key, TapeKeyedContainer<Key>>()
+    _ = AnyKeyedContainers.cache.value(for: type) { containers }
+    knownContainers = AnyKeyedContainers.cache.known
+    return containers
   }
 
   /// The bytes of a text or a number.
@@ -76,30 +93,50 @@ final class JSONDocument {
   /// Keys mostly come in the order in which they are asked for: where no two are equal, the search goes on behind the key
   /// that was found before.
   func value(of key: String, in object: Int) -> Int? {
+    if let place = key.utf8.withContiguousStorageIfAvailable({ value(of: $0, in: object) }) { return place }
     var key = key
-    return key.withUTF8 { key in
-      let hash = Tape.hash(key)
-      let whole = tape[object]
-      let keysDiffer = tape.keysDiffer(in: object)
-      var place = keysDiffer ? tape.cursor(of: object) : object + 1
-      var found: Int?
-      for _ in 0..<whole.count {
-        if place == whole.next { place = object + 1 }
-        let token = tape[place]
-        let next = Int(tape[place + 1].next)
-        if token.next == hash, isEqual(token, key) {
-          found = place + 1
-          if keysDiffer {
-            tape.setCursor(of: object, to: next)
-            return found
-          }
-        }
-        place = next
-      }
-      return found
-    }
+    return key.withUTF8 { value(of: $0, in: object) }
   }
 
+  @inline(__always)
+  private func value(of key: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
+    let whole = tape[object]
+    guard tape.keysDiffer(in: object) else { return lastValue(of: key, in: object) }
+    let guess = tape.cursor(of: object)
+    guard guess < whole.next, isEqual(tape[guess], key) else { return search(key, in: object, from: guess) }
+    tape.setCursor(of: object, to: Int(tape[guess + 1].next))
+    return guess + 1
+  }
+
+  /// Goes once around the members of an object in which no two keys are equal.
+  private func search(_ key: UnsafeBufferPointer<UInt8>, in object: Int, from start: Int) -> Int? {
+    let hash = Tape.hash(key)
+    let whole = tape[object]
+    var place = start
+    for _ in 0..<whole.count {
+      if place >= whole.next { place = object + 1 }
+      let next = Int(tape[place + 1].next)
+      if tape[place].next == hash, isEqual(tape[place], key) {
+        tape.setCursor(of: object, to: next)
+        return place + 1
+      }
+      place = next
+    }
+    return nil
+  }
+
+  private func lastValue(of key: UnsafeBufferPointer<UInt8>, in object: Int) -> Int? {
+    let hash = Tape.hash(key)
+    var place = object + 1
+    var found: Int?
+    for _ in 0..<tape[object].count {
+      if tape[place].next == hash, isEqual(tape[place], key) { found = place + 1 }
+      place = Int(tape[place + 1].next)
+    }
+    return found
+  }
+
+  @inline(__always)
   private func isEqual(_ token: Tape.Token, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
     if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
     guard Int(token.count) == key.count else { return false }

@@ -33,7 +33,8 @@ struct Tape: ~Copyable {
   /// Cuts a whole text.
   init(_ json: inout JSONReader) throws(JSONError) {
     let length = json.end - json.start
-    capacity = length / 12 + 8
+    // Mostly enough: what is too much is memory that nobody touches.
+    capacity = length / 8 + 8
     tokens = .allocate(capacity: capacity)
     guard length < UInt32.max else { throw json.invalid("less than 4 GiB") }
     // The innermost open array or object, whose `next` is the place of the one around it, and 1 more, until it closes.
@@ -169,12 +170,10 @@ struct Tape: ~Copyable {
   @inline(__always)
   static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
-    var mixed: UInt64 = 0
-    if bytes.count >= 8 {
-      mixed = UInt64(bytesAt: start) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytesAt: start + (bytes.count - 8))
-    } else {
-      for byte in bytes { mixed = mixed << 8 | UInt64(byte) }
-    }
+    var mixed =
+      bytes.count < 8
+      ? UInt64(bytesAt: start, count: bytes.count)
+      : UInt64(bytesAt: start) &* 0x9E37_79B9_7F4A_7C15 ^ UInt64(bytesAt: start + (bytes.count - 8))
     mixed = (mixed ^ UInt64(bytes.count)) &* 0x9E37_79B9_7F4A_7C15
     return UInt32(truncatingIfNeeded: mixed >> 32)
   }

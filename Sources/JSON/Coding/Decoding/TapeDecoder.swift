@@ -17,10 +17,15 @@ final class TapeDecoder: Decoder {
   let document: JSONDocument
   /// Where the value is on the tape.
   private(set) var place: Int
-  private var parent: TapeDecoder?
   private var step: Step
-  /// The decoder of a value inside that nobody kept, for the next one.
-  private var spare: TapeDecoder?
+
+  /// What is around: somebody who keeps this decoder keeps that as well. One that is lent holds it through `lender` alone,
+  /// which lives until the decoder is given back.
+  private var parent: TapeDecoder?
+  private unowned(unsafe) var lender: TapeDecoder?
+
+  /// The decoder of the values inside, one after the other, as long as nobody keeps it.
+  private var inner: TapeDecoder?
 
   init(document: JSONDocument, place: Int, parent: TapeDecoder?, step: Step) {
     self.document = document
@@ -38,7 +43,7 @@ final class TapeDecoder: Decoder {
     var decoder: TapeDecoder? = self
     while let current = decoder {
       if let key = current.key(of: current.step) { path.append(key) }
-      decoder = current.parent
+      decoder = current.parent ?? current.lender
     }
     return path.reversed()
   }
@@ -61,27 +66,38 @@ final class TapeDecoder: Decoder {
   @inline(__always)
   func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
     guard let step else { return try body(self) }
-    var inside: TapeDecoder
-    if let spare {
-      inside = spare
-      self.spare = nil
-      inside.place = place
-      inside.parent = self
-      inside.step = step
-    } else {
-      inside = TapeDecoder(document: document, place: place, parent: self, step: step)
+    guard let inner = lend(at: place, step: step) else { return try body(decoder(at: place, step: step)) }
+    defer { takeBack() }
+    return try inner._withUnsafeGuaranteedRef { try body($0) }
+  }
+
+  /// The inner decoder, which is lent until it is taken back; none where it is lent already.
+  private func lend(at place: Int, step: Step) -> Unmanaged<TapeDecoder>? {
+    guard let inner else {
+      let decoder = TapeDecoder(document: document, place: place, parent: nil, step: step)
+      decoder.lender = self
+      inner = decoder
+      return .passUnretained(decoder)
     }
-    let value = try body(inside)
-    if isKnownUniquelyReferenced(&inside) {
-      inside.parent = nil
-      spare = inside
-    }
-    return value
+    guard inner.lender == nil else { return nil }
+    inner.lender = self
+    inner.place = place
+    inner.step = step
+    return .passUnretained(inner)
+  }
+
+  /// Takes the inner decoder back, unless somebody keeps it, who then keeps this one, too.
+  private func takeBack() {
+    let isKept = !isKnownUniquelyReferenced(&inner)
+    inner?.lender = nil
+    guard isKept else { return }
+    inner?.parent = self
+    inner = nil
   }
 
   func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
     try prepareMembers()
-    return KeyedDecodingContainer(TapeKeyedContainer(self))
+    return document.containers(keyedBy: type).container(self)
   }
 
   func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -157,20 +173,4 @@ extension TapeDecoder: SingleValueDecodingContainer {
   func decode(_ type: Int128.Type) throws -> Int128 { try decodeValue(type, at: place, step: nil) }
 
   func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeValue(type, at: place, step: nil) }
-}
-
-/// A key of any name.
-struct JSONKey: CodingKey {
-  let stringValue: String
-  let intValue: Int?
-
-  init(stringValue: String) {
-    self.stringValue = stringValue
-    intValue = nil
-  }
-
-  init(intValue: Int) {
-    stringValue = "Index \(intValue)"
-    self.intValue = intValue
-  }
 }

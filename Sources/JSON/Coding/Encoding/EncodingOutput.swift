@@ -10,12 +10,13 @@ final class EncodingOutput {
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
-  private let ways: SharedTypeCache<EncodingWay>
-  private var knownWays = TypeCache<EncodingWay>()
+  private let ways: JSONCoder.Ways
+  private var knownWays: TypeTable<EncodingWay>
 
-  init(options: JSONCoder.Options, ways: SharedTypeCache<EncodingWay>, depth: Int = 0) {
+  init(options: JSONCoder.Options, ways: JSONCoder.Ways, depth: Int = 0) {
     self.options = options
     self.ways = ways
+    knownWays = ways.encoding
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
     writer.pointee.depth = depth
@@ -28,11 +29,11 @@ final class EncodingOutput {
 
   /// How values of a type are written.
   @inline(__always)
-  func way<Value: Encodable>(of type: Value.Type) -> EncodingWay {
-    if let way = knownWays[type] { return way }
-    let way = ways[type]
-    knownWays[type] = way
-    return way
+  func way<Value: Encodable>(of type: Value.Type) -> EncodingWay { knownWays[type] ?? learnWay(of: type) }
+
+  private func learnWay(of type: Any.Type) -> EncodingWay {
+    defer { knownWays = ways.encoding }
+    return ways.encoding(of: type)
   }
 
   /// An output for what stands inside, of its own.

@@ -1,0 +1,78 @@
+import Foundation
+import JSON
+import Testing
+
+@Suite struct MemberTests {
+  private struct Answer: JSONDecodable {
+    let user: [Int]
+
+    init(from json: inout JSONReader) throws(JSONError) {
+      user = try json.readMember("user")
+    }
+  }
+
+  @Test(arguments: [
+    #"{"user":[1,2]}"#,
+    #" { "before" : {"user":[9]} , "user" : [ 1 , 2 ] , "after" : ["user", {"user":null}] } "#,
+    #"{"us\u0065r":[1,2]}"#,
+    #"{"users":[3],"use":[4],"user":[1,2],"USER":[5]}"#,
+    #"{"user":[7],"x":0,"user":[1,2]}"#,
+  ])
+  func `a member is read among others, the last of equal keys`(text: String) throws {
+    #expect(try Answer(json: text).user == [1, 2])
+  }
+
+  @Test(arguments: [
+    (#"{}"#, "At user (byte 1): a value is missing"),
+    (#"{"other":[1]}"#, "At user (byte 12): a value is missing"),
+    (#"{"user":null}"#, "At user (byte 8): expected an array, found null"),
+    (#"{"user":[1,"2"]}"#, "At user[1] (byte 11): expected a whole number, found a text"),
+    (#"{"user":["1"],"user":[1,2]}"#, "At user[0] (byte 9): expected a whole number, found a text"),
+    (#"{"user":[1],"other":tru}"#, "At other (byte 20): expected true or false"),
+    (#"{"user":[1]"#, "At user (byte 11): expected ',' or '}'"),
+    (#"[{"user":[1]}]"#, "At byte 0: expected an object, found an array"),
+    (#"null"#, "At byte 0: expected an object, found null"),
+  ])
+  func `an error tells what is wrong with a member, and where`(text: String, description: String) throws {
+    let error = try #require(throws: JSONError.self) { try Answer(json: text) }
+    #expect(error.description == description)
+  }
+
+  @Test func `a member that is missing is named with the path to its object`() throws {
+    let text = #"{"a":[{"user":[]},{"usr":[]}]}"#
+    let error = try #require(throws: JSONError.self) { try [String: [Answer]](json: text) }
+    #expect(error.kind == .missing(key: "user"))
+    #expect(error.path == [.key("a"), .index(1), .key("user")])
+  }
+
+  /// Reads members one after the other, as a hand-written `init(from:)` may: in any order, some of them twice.
+  private struct Asking: Decodable {
+    @TaskLocal static var names: [String] = []
+    let found: [Int?]
+
+    init(from decoder: any Decoder) throws {
+      let container = try decoder.container(keyedBy: AnyKey.self)
+      found = try Self.names.map { try container.decodeIfPresent(Int.self, forKey: AnyKey(stringValue: $0)) }
+    }
+  }
+
+  @Test func `members are found in whatever order a type asks for them`() throws {
+    var random = SeededGenerator(seed: 7)
+    for _ in 0..<2000 {
+      // Names of all lengths that differ in one place.
+      let length = Int.random(in: 1...20, using: &random)
+      let names = (0..<Int.random(in: 1...24, using: &random)).map { index in
+        let place = Int.random(in: 0..<length, using: &random)
+        return String((0..<length).map { $0 == place ? Character(Unicode.Scalar(UInt8(97 + index))) : "-" })
+      }
+      // A third of the texts have equal keys.
+      let once = names.filter { _ in Bool.random(using: &random) }
+      let kept = once + once.prefix(Int.random(in: -1...1, using: &random) == 1 ? 2 : 0)
+      let members = kept.enumerated().map { index, name in #""\#(name)":\#(index)"# }
+      let asked = names + names.shuffled(using: &random)
+      let data = Data("{\(members.joined(separator: ","))}".utf8)
+      let found = try Asking.$names.withValue(asked) { try JSONCoder().decode(Asking.self, from: data).found }
+      #expect(found == asked.map { kept.lastIndex(of: $0) }, "\(kept) \(asked)")
+    }
+  }
+}
