@@ -110,7 +110,14 @@ extension Store {
   private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key) {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {
-      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
+      do {
+        for key in try storage.keys() where key != exception && !keys.contains(key) {
+          // Looked at here, a value that the change does not concern takes no place in memory.
+          if let stored = storage.current(key), apply(key, stored.value) != nil { keys.insert(key) }
+        }
+      } catch {
+        storage.report(error)
+      }
     }
     for key in keys where key != exception { _ = keepChange(id, apply, in: key, isForPartial: true) { _ in } }
   }
@@ -124,7 +131,7 @@ extension Store {
     defer { perform { $0.release(key) } }
     _ = load(key)
     while true {
-      let now = configuration.clock.now
+      let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
       guard let current, isForPartial || !current.isPartial, let value = apply(key, current.value) else { return false }
       let kept = changed(current, to: value)

@@ -101,15 +101,16 @@ private struct ModelRun {
       return "clear"
     case 78..<84:
       let added = value + 1
+      let isForAll = Bool.random(using: &random)
       let request = mutations.count
-      let change = store.mutate(
-        key, optimistic: { $0.map { $0 + added } },
-        send: { [mutations] in
-          mutations.fetch(key).map(\.value)
-        })
+      let send = { @Sendable [mutations] in mutations.fetch(key).map(\.value) }
+      let change =
+        isForAll
+        ? store.mutateAll(optimistic: { $1 + added }, send: send, keyOfAnswer: { _ in key })
+        : store.mutate(key, optimistic: { $0.map { $0 + added } }, send: send)
       changes.append((id, key, Recorder(change), request))
-      model.change(id, key, adding: added)
-      return "mutate \(key)"
+      model.change(id, isForAll ? nil : key, adding: added)
+      return isForAll ? "mutate all, answered with \(key)" : "mutate \(key)"
     case 84..<92: return settle(value)
     case 92..<99:
       let seconds = Int.random(in: 1...30, using: &random)
@@ -190,8 +191,7 @@ private struct ModelRun {
       guard let snapshot else { continue }
       if snapshot.isStale != model.isStale(key) { return "\(key) is stale: \(snapshot.isStale)" }
       if snapshot.isFetching != (model.requests[key] != nil) { return "\(key) is fetched: \(snapshot.isFetching)" }
-      let isChanged = model.layers.contains { $0.key == key }
-      if (snapshot.source == .optimistic) != isChanged {
+      if (snapshot.source == .optimistic) != model.isChanged(key) {
         return "\(key) is from \(String(describing: snapshot.source))"
       }
     }
