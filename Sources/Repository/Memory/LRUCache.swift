@@ -7,7 +7,7 @@ struct LRUCache<Key: Hashable, Value> {
   @usableFromInline
   struct Node {
     let key: Key
-    /// `nil` where the place is free.
+    /// `nil` where the place is free, and the key means nothing.
     @usableFromInline var value: Value?
     let cost: Int
     @usableFromInline var older: Int

@@ -58,7 +58,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       snapshot.age = max(.zero, now - kept.writtenAt)
       snapshot.isStale = freshness.isStale(kept, now: now)
       snapshot.isPartial = kept.isPartial
-      snapshot.errors += kept.errors
+      if kept.isPartial { snapshot.errors += kept.errors }
     }
     return snapshot
   }

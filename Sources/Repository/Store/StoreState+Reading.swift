@@ -164,6 +164,7 @@ extension StoreState {
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {
+    garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = errors
     let number = nextNumber()
     entries[key]?.failure = number

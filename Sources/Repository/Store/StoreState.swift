@@ -76,6 +76,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if !layers.isEmpty { written[key] = max(written[key] ?? 0, request ?? number) }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
+    garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
     install(kept, for: key)

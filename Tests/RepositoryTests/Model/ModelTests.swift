@@ -1,9 +1,10 @@
 import Foundation
-import Repository
 import Streams
 import StreamsTesting
 import TestSupport
 import Testing
+
+@testable import Repository
 
 @Suite("a store beside its model")
 struct ModelTests {
@@ -20,6 +21,8 @@ struct ModelTests {
       return
     }
     #expect(run.answers > 500)
+    run.disposeAll()
+    #expect(run.isAtRest, "O2: seed \(seed), hasRoom \(hasRoom)")
   }
 }
 
@@ -168,11 +171,18 @@ private struct ModelRun {
     return "change of \(change.key)"
   }
 
-  private mutating func reopen() -> String {
+  mutating func disposeAll() {
     for recorder in gets.values { recorder.dispose() }
     for recorder in streams.values { recorder.dispose() }
     for change in changes { change.recorder.dispose() }
     (gets, streams, changes) = ([:], [:], [])
+  }
+
+  /// Whether the store has nothing left but what is kept.
+  var isAtRest: Bool { store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.written.isEmpty } }
+
+  private mutating func reopen() -> String {
+    disposeAll()
     (server, mutations) = (FakeServer(), FakeServer())
     store = Self.store(server, truth, scheduler, hasRoom: hasRoom)
     model.reopen()
