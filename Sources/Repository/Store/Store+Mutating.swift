@@ -110,16 +110,17 @@ extension Store {
   private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key) {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {
-      do {
-        for key in try storage.keys() where key != exception && !keys.contains(key) {
-          // Looked at here, a value that the change does not concern takes no place in memory.
-          if let stored = storage.current(key), apply(key, stored.value) != nil { keys.insert(key) }
-        }
-      } catch {
-        storage.report(error)
-      }
+      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
     }
-    for key in keys where key != exception { _ = keepChange(id, apply, in: key, isForPartial: true) { _ in } }
+    for key in keys where key != exception && mayConcern(key, apply) {
+      _ = keepChange(id, apply, in: key, isForPartial: true) { _ in }
+    }
+  }
+
+  /// Whether a change may concern what is kept for a key. What memory does not have is looked at, but gets no place there.
+  private func mayConcern(_ key: Key, _ apply: (Key, Value?) -> Value?) -> Bool {
+    if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
+    return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
   }
 
   /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did.
