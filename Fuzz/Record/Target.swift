@@ -18,7 +18,7 @@ private func check(_ bytes: [UInt8]) {
   precondition(key.map { $0 == record.key } ?? (record.key.count > 512 - Record.headerLength), "Another key.")
   guard let again = try? Record(record.bytes) else { preconditionFailure("What is written is not read.") }
   precondition(again.key == record.key && again.value == record.value, "What is written is read as something else.")
-  precondition(again.writtenAt == record.writtenAt && again.isInvalidated == record.isInvalidated, "Another time or mark.")
+  precondition(again.writtenAt == record.writtenAt && again.isInvalidated == record.isInvalidated, "Another time.")
   check(name: "\(RecordName(hashing: record.key))")
 }
 
