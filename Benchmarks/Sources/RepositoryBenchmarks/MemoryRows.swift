@@ -45,7 +45,7 @@ func memoryRows(entries count: Int) -> [Row] {
   return [
     Row(
       name: "peek, \(count) entries", count: 100_000, works: [{ store.peek(key($0))?.value ?? 0 }] + reads,
-      isInMemory: true),
+      isInMemory: true, ceilings: ["lock, dictionary": 12]),
     Row(
       name: "warm read, \(count) entries", count: 100_000,
       works: [
@@ -53,7 +53,7 @@ func memoryRows(entries count: Int) -> [Row] {
           store.get(key(index), .cacheFirst).subscribe(onNext: { box.value = $0.value ?? 0 }).dispose()
           return box.value
         }
-      ] + reads, isInMemory: true),
+      ] + reads, isInMemory: true, ceilings: ["lock, dictionary": 20]),
     Row(
       name: "write, \(count) entries", count: 100_000,
       works: [

@@ -70,11 +70,10 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.removeAll()
   }
 
-  /// The keys of the records that can be read.
+  /// The keys of the records, as far as they can be read; the values are not looked at. Each record is opened for that once.
   public func keys() throws -> [Key] {
-    try folder.names.compactMap { name in
-      guard let record = try folder.read(name), record.key.starts(with: prefix) else { return nil }
-      return try? coder.decodeKey(Data(record.key.dropFirst(prefix.count)))
+    try folder.keys().compactMap { key in
+      key.starts(with: prefix) ? try? coder.decodeKey(Data(key.dropFirst(prefix.count))) : nil
     }
   }
 

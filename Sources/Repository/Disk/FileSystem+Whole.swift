@@ -3,6 +3,18 @@ internal import Foundation
 extension FileSystem {
   /// All bytes of a file; `nil` where there is no such file, or it is larger than the limit.
   package func contents(of path: String, limit: Int) throws -> [UInt8]? {
+    try reading(path) { file in
+      let size = try status(of: file).size
+      return size <= limit ? try bytes(of: file, upTo: size) : nil
+    }
+  }
+
+  /// The first bytes of a file, as many as these where it has them; `nil` where there is no such file.
+  package func contents(of path: String, first count: Int) throws -> [UInt8]? {
+    try reading(path) { try bytes(of: $0, upTo: count) }
+  }
+
+  private func reading(_ path: String, _ body: (_ file: Int32) throws -> [UInt8]?) throws -> [UInt8]? {
     let file: Int32
     do {
       file = try open(path, .read)
@@ -10,16 +22,25 @@ extension FileSystem {
       return nil
     }
     defer { try? close(file) }
-    let size = try status(of: file).size
-    guard size <= limit else { return nil }
-    return try [UInt8](unsafeUninitializedCapacity: size) { buffer, count in
-      while count < size {
-        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count..<size])
+    return try body(file)
+  }
+
+  private func bytes(of file: Int32, upTo limit: Int) throws -> [UInt8] {
+    try [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
+      while count < limit {
+        let rest = UnsafeMutableRawBufferPointer(rebasing: UnsafeMutableRawBufferPointer(buffer)[count..<limit])
         let read = try read(file, rest)
         if read == 0 { return }
         count += read
       }
     }
+  }
+
+  /// Removes a file, where there is one.
+  package func removeIfThere(_ path: String) throws {
+    do {
+      try remove(path)
+    } catch let error as FileError where error.isNotFound {}
   }
 
   /// Runs a closure with an open folder while no other thread and no other process does so: all ask for the lock of the

@@ -47,20 +47,24 @@ struct Record {
 
   /// Reads the bytes of a file.
   init(_ bytes: [UInt8]) throws(Failure) {
-    guard bytes.count >= Self.headerLength, Self.number(bytes, 0, UInt32.self) == Self.magic else { throw .damaged }
-    let version = Self.number(bytes, 4, UInt16.self)
-    guard version == ~Self.number(bytes, 6, UInt16.self) else { throw .damaged }
-    guard version == Self.version else { throw .otherVersion }
-    let (keyLength, valueLength) = (Self.number(bytes, 12, UInt32.self), Self.number(bytes, 16, UInt64.self))
-    let rest = UInt64(bytes.count - Self.headerLength)
-    guard UInt64(keyLength) <= rest, valueLength == rest - UInt64(keyLength),
+    key = try Self.key(atStartOf: bytes)
+    value = bytes[key.endIndex...]
+    guard Self.number(bytes, 16, UInt64.self) == UInt64(value.count),
       Self.number(bytes, 32, UInt64.self) == Self.checksum(bytes)
     else { throw .damaged }
-    let valueStart = Self.headerLength + Int(keyLength)
-    key = bytes[Self.headerLength..<valueStart]
-    value = bytes[valueStart...]
     writtenAt = StoreTime(microseconds: Self.number(bytes, 24, Int64.self))
     isInvalidated = Self.number(bytes, 8, UInt32.self) & 1 == 1
+  }
+
+  /// The key in the first bytes of a file, of which nothing else was looked at: that takes the checksum, and so all bytes.
+  static func key(atStartOf bytes: [UInt8]) throws(Failure) -> ArraySlice<UInt8> {
+    guard bytes.count >= headerLength, number(bytes, 0, UInt32.self) == magic else { throw .damaged }
+    let version = number(bytes, 4, UInt16.self)
+    guard version == ~number(bytes, 6, UInt16.self) else { throw .damaged }
+    guard version == Self.version else { throw .otherVersion }
+    let length = Int(number(bytes, 12, UInt32.self))
+    guard length <= bytes.count - headerLength else { throw .damaged }
+    return bytes[headerLength..<headerLength + length]
   }
 
   private static func number<Number: FixedWidthInteger>(_ bytes: [UInt8], _ offset: Int, _: Number.Type) -> Number {

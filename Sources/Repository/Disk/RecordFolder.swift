@@ -8,9 +8,14 @@ import Streams
 final class RecordFolder: Sendable {
   private static let temporaryPrefix = "temporary-"
 
+  /// As many bytes as hold the header and any but the longest keys.
+  private static let headLength = 512
+
   private struct Known {
     let name: RecordName
     let size: Int
+    /// The record's key, once somebody has asked for all of them.
+    var key: [UInt8]?
   }
 
   private struct State {
@@ -32,7 +37,7 @@ final class RecordFolder: Sendable {
     try changing { _, _ in
       for name in try fileSystem.names(in: path) where name.hasPrefix(Self.temporaryPrefix) {
         // Whoever wrote it had the lock, and is gone.
-        try removeIfThere(name)
+        try fileSystem.removeIfThere(file(name))
       }
     }
   }
@@ -42,16 +47,39 @@ final class RecordFolder: Sendable {
     return DiskStatistics(count: statistics.count, bytes: statistics.cost)
   }
 
-  var names: [RecordName] { state.withLock { Array($0.index.keys) } }
+  /// The keys of all records. Each is read once, and without its value: whether that is damaged is not known.
+  func keys() throws -> [[UInt8]] {
+    let names = state.withLock { Array($0.index.keys) }
+    return try names.compactMap { name in
+      guard let known = state.withLock({ $0.index.peek(name) }) else { return nil }
+      if let key = known.key { return key }
+      guard let key = try readKey(name) else { return nil }
+      state.withLock { $0.index.modify(name) { $0.key = key } }
+      return key
+    }
+  }
+
+  private func readKey(_ name: RecordName) throws -> [UInt8]? {
+    guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
+    let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
+    if let key, RecordName(hashing: key) == name { return Array(key) }
+    // Damaged, or longer than most.
+    return try read(name).map { Array($0.key) }
+  }
 
   func read(_ name: RecordName) throws -> Record? {
     guard state.withLock({ $0.index.peek(name) != nil }),
       let bytes = try fileSystem.contents(of: file("\(name)"), limit: limit)
     else { return nil }
+    return try parsed { () throws(Record.Failure) in try Record(bytes) }
+  }
+
+  /// What was read; `nil` where it is damaged. What another version wrote may not be what this one takes it for: it goes,
+  /// with all the rest.
+  private func parsed<Result>(_ parse: () throws(Record.Failure) -> Result) throws -> Result? {
     do {
-      return try Record(bytes)
+      return try parse()
     } catch {
-      // What another version wrote may not be what this one takes it for.
       if case .otherVersion = error { try removeAll() }
       return nil
     }
@@ -66,7 +94,7 @@ final class RecordFolder: Sendable {
     try changing { folder, before in
       let temporary = "\(Self.temporaryPrefix)\(getpid())"
       do {
-        try removeIfThere(temporary)
+        try fileSystem.removeIfThere(file(temporary))
         try fileSystem.replace(file("\(name)"), temporary: file(temporary), in: folder, with: bytes, after: before)
       } catch {
         // The new record may be in its place, and only the last step have failed.
@@ -75,7 +103,7 @@ final class RecordFolder: Sendable {
       }
       note(name, size: bytes.count)
       while let oldest = state.withLock({ $0.index.statistics.cost > limit ? $0.index.oldestValue : nil }) {
-        try removeIfThere("\(oldest.name)")
+        try fileSystem.removeIfThere(file("\(oldest.name)"))
         forget(oldest.name)
       }
     }
@@ -83,7 +111,7 @@ final class RecordFolder: Sendable {
 
   func remove(_ name: RecordName) throws {
     try changing { folder, _ in
-      try removeIfThere("\(name)")
+      try fileSystem.removeIfThere(file("\(name)"))
       forget(name)
       try fileSystem.sync(folder)
     }
@@ -122,10 +150,11 @@ final class RecordFolder: Sendable {
   private func scan() throws {
     let names = try fileSystem.names(in: path)
     if names.contains(where: RecordName.isOtherVersion) { return try empty() }
+    let before = state.withLock { $0.index }
     var found: [(known: Known, changedAt: Int64)] = []
     for name in names.compactMap({ RecordName($0) }) {
       let status = try fileSystem.status(at: file("\(name)"))
-      found.append((Known(name: name, size: status.size), status.changedAt))
+      found.append((Known(name: name, size: status.size, key: before.peek(name)?.key), status.changedAt))
     }
     found.sort { $0.changedAt < $1.changedAt }
     var index = State().index
@@ -137,7 +166,7 @@ final class RecordFolder: Sendable {
     var failure: (any Error)?
     for name in try fileSystem.names(in: path) where name != "lock" {
       do {
-        try removeIfThere(name)
+        try fileSystem.removeIfThere(file(name))
         if let name = RecordName(name) { forget(name) }
       } catch {
         failure = error
@@ -148,17 +177,14 @@ final class RecordFolder: Sendable {
   }
 
   private func note(_ name: RecordName, size: Int) {
-    state.withLock { _ = $0.index.write(Known(name: name, size: size), for: name, cost: size) }
+    state.withLock { state in
+      let known = Known(name: name, size: size, key: state.index.peek(name)?.key)
+      _ = state.index.write(known, for: name, cost: size)
+    }
   }
 
   private func forget(_ name: RecordName) {
     state.withLock { _ = $0.index.remove(name) }
-  }
-
-  private func removeIfThere(_ name: String) throws {
-    do {
-      try fileSystem.remove(file(name))
-    } catch let error as FileError where error.isNotFound {}
   }
 
   private func file(_ name: String) -> String { "\(path)/\(name)" }

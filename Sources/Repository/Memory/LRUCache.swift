@@ -2,26 +2,29 @@
 /// time.
 ///
 /// What goes is given back to the caller, who may have to let go of it outside of a lock.
+@usableFromInline
 struct LRUCache<Key: Hashable, Value> {
-  private struct Node {
-    var key: Key
-    var value: Value
-    var cost: Int
-    var older: Int
-    var newer: Int
+  @usableFromInline
+  struct Node {
+    let key: Key
+    /// `nil` where the place is free, and the key means nothing.
+    @usableFromInline var value: Value?
+    let cost: Int
+    @usableFromInline var older: Int
+    @usableFromInline var newer: Int
   }
 
-  private static var none: Int { -1 }
+  @inlinable static var none: Int { -1 }
 
   private let countLimit: Int
   private let costLimit: Int
-  private var places: [Key: Int] = [:]
-  /// The nodes of a list from the least to the most recently used; the empty ones are in `free`.
-  private var nodes: ContiguousArray<Node?> = []
+  @usableFromInline var places: [Key: Int] = [:]
+  /// The nodes of a list from the least to the most recently used; the others are in `free`.
+  @usableFromInline var nodes: ContiguousArray<Node> = []
   private var free: [Int] = []
-  private var oldest = Self.none
-  private var newest = Self.none
-  private(set) var statistics = CacheStatistics()
+  @usableFromInline var oldest = Self.none
+  @usableFromInline var newest = Self.none
+  @usableFromInline var statistics = CacheStatistics()
 
   init(countLimit: Int, costLimit: Int) {
     self.countLimit = max(0, countLimit)
@@ -31,23 +34,27 @@ struct LRUCache<Key: Hashable, Value> {
   var keys: Dictionary<Key, Int>.Keys { places.keys }
 
   /// The value, which becomes the most recently used.
+  @inlinable
   mutating func read(_ key: Key) -> Value? {
     guard let place = places[key] else {
       statistics.misses += 1
       return nil
     }
     statistics.hits += 1
-    unlink(place)
-    link(place)
-    return nodes[place]?.value
+    if place != newest {
+      unlink(place)
+      link(place)
+    }
+    return nodes[place].value
   }
 
   /// The least recently used value.
-  var oldestValue: Value? { nodes.indices.contains(oldest) ? nodes[oldest]?.value : nil }
+  var oldestValue: Value? { oldest == Self.none ? nil : nodes[oldest].value }
 
   /// The value, without counting it as used.
+  @inlinable
   func peek(_ key: Key) -> Value? {
-    places[key].flatMap { nodes[$0]?.value }
+    places[key].flatMap { nodes[$0].value }
   }
 
   /// Puts a value in, as the most recently used, and gives back what went: the one before, and what had to make room.
@@ -60,8 +67,8 @@ struct LRUCache<Key: Hashable, Value> {
       return gone + [value]
     }
     while statistics.count >= countLimit || statistics.cost > costLimit - cost {
-      guard let node = nodes.indices.contains(oldest) ? nodes[oldest] : nil else { break }
-      if let value = remove(node.key) { gone.append(value) }
+      guard oldest != Self.none, let value = remove(nodes[oldest].key) else { break }
+      gone.append(value)
       statistics.evictions += 1
     }
     let node = Node(key: key, value: value, cost: cost, older: Self.none, newer: Self.none)
@@ -75,27 +82,26 @@ struct LRUCache<Key: Hashable, Value> {
   }
 
   /// Changes a value where it is, without counting it as used.
+  @inlinable
   mutating func modify(_ key: Key, _ change: (inout Value) -> Void) {
-    guard let place = places[key], var node = nodes[place] else { return }
-    change(&node.value)
-    nodes[place] = node
+    guard let place = places[key], var value = nodes[place].value else { return }
+    change(&value)
+    nodes[place].value = value
   }
 
   /// Takes a value out.
   mutating func remove(_ key: Key) -> Value? {
     guard let place = places.removeValue(forKey: key) else { return nil }
     unlink(place)
-    let node = nodes[place]
-    nodes[place] = nil
     free.append(place)
     statistics.count -= 1
-    statistics.cost -= node?.cost ?? 0
-    return node?.value
+    statistics.cost -= nodes[place].cost
+    return nodes[place].value.take()
   }
 
   /// Takes everything out.
   mutating func removeAll() -> [Value] {
-    let gone = nodes.compactMap { $0?.value }
+    let gone = nodes.compactMap(\.value)
     places = [:]
     nodes = []
     free = []
@@ -104,16 +110,18 @@ struct LRUCache<Key: Hashable, Value> {
     return gone
   }
 
-  private mutating func unlink(_ place: Int) {
-    guard let node = nodes[place] else { return }
-    if node.older == Self.none { oldest = node.newer } else { nodes[node.older]?.newer = node.newer }
-    if node.newer == Self.none { newest = node.older } else { nodes[node.newer]?.older = node.older }
+  @inlinable
+  mutating func unlink(_ place: Int) {
+    let (older, newer) = (nodes[place].older, nodes[place].newer)
+    if older == Self.none { oldest = newer } else { nodes[older].newer = newer }
+    if newer == Self.none { newest = older } else { nodes[newer].older = older }
   }
 
-  private mutating func link(_ place: Int) {
-    nodes[place]?.older = newest
-    nodes[place]?.newer = Self.none
-    if newest == Self.none { oldest = place } else { nodes[newest]?.newer = place }
+  @inlinable
+  mutating func link(_ place: Int) {
+    nodes[place].older = newest
+    nodes[place].newer = Self.none
+    if newest == Self.none { oldest = place } else { nodes[newest].newer = place }
     newest = place
   }
 }

@@ -95,9 +95,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 
   private func remove(file name: String) throws {
-    do {
-      try fileSystem.remove("\(path)/\(name)")
-    } catch let error as FileError where error.isNotFound {}
+    try fileSystem.removeIfThere("\(path)/\(name)")
   }
 
   private func changing<Result>(_ body: (_ folder: Int32) throws -> Result) throws -> Result {

@@ -23,6 +23,6 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
   /// Removes all values of the partition; they are gone when it returns.
   func removeAll() throws
 
-  /// The keys that have a value, in no order.
+  /// The keys that have a value, in no order; those of values that cannot be read may be among them.
   func keys() throws -> [Key]
 }

@@ -63,17 +63,30 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// What the source of truth will hold for a key when all is done; `nil` where it holds that already.
-  func pending(_ key: Key) -> StoredValue<Value>?? {
-    state.withLock { state in
+  /// What the source of truth will hold for a key when all is done; an error is reported, and counts as nothing.
+  func current(_ key: Key) -> StoredValue<Value>? {
+    let pending: StoredValue<Value>?? = state.withLock { state in
       if let newest = state.newest[key] { return .some(newest.stored) }
       return state.removingAll == nil ? nil : .some(nil)
     }
+    if let pending { return pending }
+    do {
+      return try truth.read(key)
+    } catch {
+      report(error)
+      return nil
+    }
   }
 
-  func read(_ key: Key) throws -> StoredValue<Value>? { try truth.read(key) }
-
-  func keys() throws -> [Key] { try truth.keys() }
+  /// The keys that the source of truth will have when all is done.
+  func keys() throws -> Set<Key> {
+    let (newest, isEmptied) = state.withLock { ($0.newest, $0.removingAll != nil) }
+    var keys = isEmptied ? [] : Set(try truth.keys())
+    for (key, work) in newest {
+      if work.stored == nil { keys.remove(key) } else { keys.insert(key) }
+    }
+    return keys
+  }
 
   func report(_ error: any Error) { onError(error) }
 

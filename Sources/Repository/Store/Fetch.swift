@@ -1,6 +1,7 @@
 import Streams
 
 /// A request under way, and who wants its answer.
+@usableFromInline
 struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// One who wants one answer.
   struct Waiter: Sendable {

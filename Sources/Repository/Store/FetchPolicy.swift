@@ -21,12 +21,12 @@ public enum FetchPolicy: String, CaseIterable, Sendable {
 
 extension FetchPolicy {
   /// When the cache is read.
-  enum CacheRead: Sendable { case never, beforeNetworkFetch, onNetworkFailure }
+  @usableFromInline enum CacheRead: Sendable { case never, beforeNetworkFetch, onNetworkFailure }
 
   /// When the network is asked.
-  enum NetworkFetch: Sendable { case never, always, onCacheMiss }
+  @usableFromInline enum NetworkFetch: Sendable { case never, always, onCacheMiss }
 
-  var cacheRead: CacheRead {
+  @inlinable var cacheRead: CacheRead {
     switch self {
     case .cacheFirst, .cacheOnly, .cacheAndNetwork: .beforeNetworkFetch
     case .networkFirst: .onNetworkFailure
@@ -34,7 +34,7 @@ extension FetchPolicy {
     }
   }
 
-  var networkFetch: NetworkFetch {
+  @inlinable var networkFetch: NetworkFetch {
     switch self {
     case .cacheFirst: .onCacheMiss
     case .networkFirst, .networkOnly, .cacheAndNetwork, .noCache: .always

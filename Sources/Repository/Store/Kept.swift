@@ -1,15 +1,16 @@
 /// A value with what has to be known of it.
+@usableFromInline
 struct Kept<Value: Sendable>: Sendable {
-  var value: Value
-  var writtenAt: StoreTime
-  var readAt: StoreTime
+  @usableFromInline var value: Value
+  @usableFromInline var writtenAt: StoreTime
+  @usableFromInline var readAt: StoreTime
   /// What is missing from a partial answer; none for a complete one.
-  var errors: [any Error] = []
-  var isInvalidated = false
+  @usableFromInline var errors: [any Error] = []
+  @usableFromInline var isInvalidated = false
   var cost = 1
 
   /// A partial value stands only where there is no complete one, and never on disk.
-  var isPartial: Bool { !errors.isEmpty }
+  @inlinable var isPartial: Bool { !errors.isEmpty }
 
   init(_ value: Value, writtenAt: StoreTime, cost: Int = 1) {
     self.value = value

@@ -1,21 +1,39 @@
 /// All that can be shown of one key at one moment: never parts of two.
+@usableFromInline
 struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  let key: Key
-  var kept: Kept<Value>?
+  @usableFromInline let key: Key
+  @usableFromInline var kept: Kept<Value>?
   /// An answer that may not take the place of what is kept, for those who are shown nothing else.
-  var passing: Kept<Value>?
-  var layers: [Layer<Key, Value>]
-  var source: SnapshotSource
-  var errors: [any Error]
-  var isFetching: Bool
+  @usableFromInline var passing: Kept<Value>?
+  @usableFromInline var layers: [Layer<Key, Value>]
+  @usableFromInline var source: SnapshotSource
+  @usableFromInline var errors: [any Error]
+  @usableFromInline var isFetching: Bool
   /// The number of the latest write.
-  var version: UInt64
+  @usableFromInline var version: UInt64
   /// The number of the latest failure.
-  var failure: UInt64
+  @usableFromInline var failure: UInt64
   /// Whether the latest request gave no answer at all.
-  var hasFailed: Bool
+  @usableFromInline var hasFailed: Bool
+
+  @inlinable init(
+    key: Key, kept: Kept<Value>?, passing: Kept<Value>?, layers: [Layer<Key, Value>], source: SnapshotSource,
+    entry: StoreEntry<Key, Value>?
+  ) {
+    self.key = key
+    self.kept = kept
+    self.passing = passing
+    self.layers = layers
+    self.source = source
+    errors = entry?.errors ?? []
+    isFetching = entry?.fetch != nil
+    version = entry?.version ?? 0
+    failure = entry?.failure ?? 0
+    hasFailed = entry?.hasFailed ?? false
+  }
 
   /// What is kept, or another value, with the layers over it. Runs the user's closures: not to be called under a lock.
+  @inlinable
   func rendered(over base: Value? = nil) -> (value: Value?, layers: [UInt64]) {
     var value = base ?? kept?.value
     var applied: [UInt64] = []
@@ -27,6 +45,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return (value, applied)
   }
 
+  @inlinable
   func snapshot(
     _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
   ) -> Snapshot<Value> {
@@ -39,11 +58,11 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       snapshot.age = max(.zero, now - kept.writtenAt)
       snapshot.isStale = freshness.isStale(kept, now: now)
       snapshot.isPartial = kept.isPartial
-      snapshot.errors += kept.errors
+      if kept.isPartial { snapshot.errors += kept.errors }
     }
     return snapshot
   }
 
   /// The same without any value.
-  var empty: Snapshot<Value> { Snapshot(value: nil, errors: errors, isFetching: isFetching) }
+  @inlinable var empty: Snapshot<Value> { Snapshot(value: nil, errors: errors, isFetching: isFetching) }
 }

@@ -1,17 +1,18 @@
 /// A change that is shown over what is kept, until the server has said yes or no to it.
+@usableFromInline
 struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  let id: UInt64
+  @usableFromInline let id: UInt64
 
   /// The one key it is for; `nil` for all keys.
-  let key: Key?
+  @usableFromInline let key: Key?
 
   /// What a value becomes; `nil` where the change does not touch it.
-  let apply: @Sendable (Key, Value?) -> Value?
+  @usableFromInline let apply: @Sendable (Key, Value?) -> Value?
 
   /// The keys in whose kept values the change is already.
-  var settled: Set<Key> = []
+  @usableFromInline var settled: Set<Key> = []
 
-  func concerns(_ key: Key) -> Bool {
+  @inlinable func concerns(_ key: Key) -> Bool {
     (self.key == nil || self.key == key) && !settled.contains(key)
   }
 }

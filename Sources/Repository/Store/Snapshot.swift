@@ -13,7 +13,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
   public var isStale: Bool
 
   /// Whether the value is only a part of what was asked for; the errors tell what is missing.
-  public internal(set) var isPartial = false
+  public var isPartial: Bool
 
   /// What went wrong with the latest request; or, beside a value of the network, what is missing from it.
   public var errors: [any Error]
@@ -22,9 +22,10 @@ public struct Snapshot<Value: Sendable>: Sendable {
   public var isFetching: Bool
 
   /// Which value this is: another write, or another set of optimistic changes, has another stamp.
-  var stamp = SnapshotStamp()
+  @usableFromInline var stamp: SnapshotStamp
 
   /// Makes a snapshot; for fixtures and other stores.
+  @inlinable
   public init(
     value: Value?, source: SnapshotSource? = nil, age: Duration = .zero, isStale: Bool = false,
     errors: [any Error] = [], isFetching: Bool = false
@@ -35,6 +36,8 @@ public struct Snapshot<Value: Sendable>: Sendable {
     self.isStale = isStale
     self.errors = errors
     self.isFetching = isFetching
+    isPartial = false
+    stamp = SnapshotStamp()
   }
 
   /// The same snapshot of another value.
@@ -48,6 +51,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
   }
 
   /// The value; throws the first error where there is none, or ``StoreError/notCached``.
+  @inlinable
   public func requireValue() throws -> Value {
     if let value { return value }
     throw errors.first ?? StoreError.notCached
@@ -55,8 +59,14 @@ public struct Snapshot<Value: Sendable>: Sendable {
 }
 
 /// Identifies a value that was shown: its write, and the optimistic changes in it.
+@usableFromInline
 struct SnapshotStamp: Hashable, Sendable {
   /// The number of the write; 0 where nothing that is kept is shown.
-  var version: UInt64 = 0
-  var layers: [UInt64] = []
+  @usableFromInline var version: UInt64
+  @usableFromInline var layers: [UInt64]
+
+  @inlinable init(version: UInt64 = 0, layers: [UInt64] = []) {
+    self.version = version
+    self.layers = layers
+  }
 }

@@ -112,7 +112,15 @@ extension Store {
     if let storage {
       do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
     }
-    for key in keys where key != exception { _ = keepChange(id, apply, in: key, isForPartial: true) { _ in } }
+    for key in keys where key != exception && mayConcern(key, apply) {
+      _ = keepChange(id, apply, in: key, isForPartial: true) { _ in }
+    }
+  }
+
+  /// Whether a change may concern what is kept for a key. What memory does not have is looked at, but gets no place there.
+  private func mayConcern(_ key: Key, _ apply: (Key, Value?) -> Value?) -> Bool {
+    if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
+    return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
   }
 
   /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did.
@@ -124,7 +132,7 @@ extension Store {
     defer { perform { $0.release(key) } }
     _ = load(key)
     while true {
-      let now = configuration.clock.now
+      let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
       guard let current, isForPartial || !current.isPartial, let value = apply(key, current.value) else { return false }
       let kept = changed(current, to: value)

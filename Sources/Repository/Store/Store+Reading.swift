@@ -9,7 +9,7 @@ extension Store {
     .create { observer in
       self.perform { $0.acquire(key, forReading: true) }
       let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
-      let now = self.configuration.clock.now
+      let now = self.clock.now
       let id = self.perform { $0.watch(key, policy: policy, source: source, observer: observer, now: now) }
       return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
     }
@@ -29,14 +29,26 @@ extension Store {
   ///
   /// By `cacheFirst` what is stale counts as missing, and by `cacheAndNetwork` the one answer is the network's. By
   /// `cacheOnly` nothing kept is ``StoreError/notCached``.
+  @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
+    .deferred {
+      let now = self.clock.now
+      guard let state = self.state.withLock({ $0.recall(key, policy: policy, now: now) }) else {
+        return self.answer(to: key, policy)
+      }
+      return .just(state.snapshot(state.rendered(), freshness: self.freshness, now: now))
+    }
+  }
+
+  /// The answer to a read that takes more than a look into memory.
+  @usableFromInline
+  func answer(to key: Key, _ policy: FetchPolicy) -> Observable<Snapshot<Value>> {
     .create { observer in
-      let configuration = self.configuration
+      let (clock, freshness) = (self.clock, self.freshness)
       let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void = { result in
         do {
           let state = try result.get()
-          let snapshot = state.snapshot(
-            state.rendered(), freshness: configuration.freshness, now: configuration.clock.now)
+          let snapshot = state.snapshot(state.rendered(), freshness: freshness, now: clock.now)
           _ = try snapshot.requireValue()
           observer.onNext(snapshot)
           observer.onCompleted()
@@ -44,21 +56,17 @@ extension Store {
           observer.onError(error)
         }
       }
-      let start = configuration.clock.now
-      if let state = self.perform({ $0.recall(key, policy: policy, now: start) }) {
-        answer(.success(state))
-        return Disposables.create()
-      }
       self.perform { $0.acquire(key, forReading: true) }
       let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
       let waiter = Fetch<Key, Value>.Waiter(policy: policy, answer: answer)
-      let now = configuration.clock.now
+      let now = clock.now
       let id = self.perform { $0.read(key, source: source, waiter: waiter, now: now) }
       return Disposables.create { self.perform { $0.endRead(key, id: id) } }
     }
   }
 
   /// One value: what is kept and fresh, else the network's. Short for ``get(_:_:)`` by `cacheFirst`.
+  @inlinable
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
   /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its
@@ -71,9 +79,10 @@ extension Store {
   }
 
   /// What memory has for a key, without asking anybody, or counting as a read; `nil` where there is nothing.
+  @inlinable
   public func peek(_ key: Key) -> Snapshot<Value>? {
-    let now = configuration.clock.now
-    let state = perform { $0.recalled(key, now: now) }
-    return state.map { $0.snapshot($0.rendered(), freshness: configuration.freshness, now: now) }
+    let now = clock.now
+    let state = state.withLock { $0.recalled(key, now: now) }
+    return state.map { $0.snapshot($0.rendered(), freshness: freshness, now: now) }
   }
 }

@@ -13,7 +13,7 @@ extension Store {
     defer { perform { $0.release(key) } }
     _ = load(key)
     while true {
-      let now = configuration.clock.now
+      let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version) }
       guard let current else { return }
       var value = current.value

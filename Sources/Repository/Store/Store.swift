@@ -18,10 +18,13 @@ public import Streams
 /// ``StoreConfiguration/writing`` says `behind`; `subscribe(on:)` moves that elsewhere.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
+  // Beside the rest of the configuration, which reads from memory would copy otherwise.
+  @usableFromInline let clock: StoreClock
+  @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
   private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
   private let keyOfAnswer: @Sendable (Key, Value) -> Key
-  private let state: Guarded<StoreState<Key, Value>>
+  @usableFromInline let state: Guarded<StoreState<Key, Value>>
 
   /// Makes a store.
   /// - Parameters:
@@ -49,6 +52,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
   ) {
     self.configuration = configuration
+    clock = configuration.clock
+    freshness = configuration.freshness
     storage = sourceOfTruth.map {
       StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
     }
@@ -73,7 +78,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     for effect in effects {
       switch effect {
-      case .deliver(let channel): channel.drain(freshness: configuration.freshness, clock: configuration.clock)
+      case .deliver(let channel): channel.drain(freshness: freshness, clock: clock)
       case .start(let key, let fetch): start(key, fetch)
       case .call(let action): action()
       }
@@ -83,7 +88,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   func makeKept(_ value: Value) -> Kept<Value> {
-    Kept(value, writtenAt: configuration.clock.now, cost: configuration.cost(value))
+    Kept(value, writtenAt: clock.now, cost: configuration.cost(value))
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
@@ -112,7 +117,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // After an answer this is the end of the stream that gave it.
     guard perform({ $0.entries[key]?.fetch?.id == fetchID }) else { return }
     let source = load(key)
-    perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: configuration.clock.now) }
+    perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: clock.now) }
   }
 
   /// Fetches what the source of truth has for a key that was acquired; says where the value is from now.
@@ -122,13 +127,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
     }
     guard let version = unloaded else { return .memory }
-    var kept: Kept<Value>?
-    do {
-      let stored = try storage.pending(key) ?? storage.read(key)
-      kept = stored.map { Kept($0, cost: configuration.cost($0.value)) }
-    } catch {
-      storage.report(error)
-    }
+    let kept = storage.current(key).map { Kept($0, cost: configuration.cost($0.value)) }
     let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
     return isInstalled ? .disk : .memory
   }

@@ -2,7 +2,7 @@ public import Streams
 
 /// Tells a store the time: the system's wall clock, or that of a scheduler, which a test can move.
 public struct StoreClock: Sendable {
-  private let time: @Sendable () -> StoreTime
+  @usableFromInline let time: @Sendable () -> StoreTime
 
   /// A clock by a closure, which any thread may call.
   public init(_ time: @escaping @Sendable () -> StoreTime) {
@@ -20,5 +20,5 @@ public struct StoreClock: Sendable {
   }
 
   /// The time now.
-  public var now: StoreTime { time() }
+  @inlinable public var now: StoreTime { time() }
 }

@@ -2,14 +2,15 @@ import Streams
 
 extension StoreState {
   /// What memory has for a key, and may show; `nil` where there is nothing.
+  @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
-    guard let kept = entries[key]?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
-    var state = keyState(key, source: .memory)
-    state.kept = kept
-    return state
+    let entry = entries[key]
+    guard let kept = entry?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
+    return KeyState(key: key, kept: kept, passing: nil, layers: layers(of: key), source: .memory, entry: entry)
   }
 
   /// The same as the answer to a read, where that needs nothing else.
+  @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
     guard !isClosed, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
       !needsNetwork(policy, kept: state.kept, now: now)
@@ -72,7 +73,8 @@ extension StoreState {
     release(key)
   }
 
-  private func needsNetwork(_ policy: FetchPolicy, kept: Kept<Value>?, now: StoreTime) -> Bool {
+  @inlinable
+  func needsNetwork(_ policy: FetchPolicy, kept: Kept<Value>?, now: StoreTime) -> Bool {
     if isClosed { return false }
     return switch policy.networkFetch {
     case .never: false
@@ -86,12 +88,13 @@ extension StoreState {
     _ key: Key, id: UInt64, keepsAnswer: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
   ) {
     guard let entry = entries[key] else { return }
+    let isNew = entry.fetch == nil
     var fetch = entry.fetch ?? Fetch(id: nextNumber())
     fetch.claims.insert(id)
     fetch.waiters[id] = waiter
     fetch.keepsAnswer = fetch.keepsAnswer || keepsAnswer
-    entries[key]?.fetch = fetch
-    if entry.fetch == nil {
+    entry.fetch = fetch
+    if isNew {
       publish(key)
       effects.append(.start(key, fetch))
     }
@@ -161,6 +164,7 @@ extension StoreState {
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {
+    garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = errors
     let number = nextNumber()
     entries[key]?.failure = number

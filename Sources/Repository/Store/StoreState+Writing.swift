@@ -4,12 +4,10 @@ extension StoreState {
   /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
   mutating func save(_ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
     if isClosed { return effects.append(.call { completion(StoreError.closed) }) }
-    acquire(key)
     entries[key]?.fetch?.isSuperseded = true
     keep(kept, for: key)
     publish(key)
     write(kept, for: key, completion: completion)
-    release(key)
   }
 
   /// Marks a value as out of date, and asks anew for those who watch it.

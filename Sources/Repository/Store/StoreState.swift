@@ -3,6 +3,7 @@ import Streams
 /// What a store knows, apart from locks and files: methods change it, and note what is to be done about it.
 ///
 /// Nothing of the user's runs in here but the `==` and `hash` of keys.
+@usableFromInline
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What is to be done once the lock is given back.
   enum Effect {
@@ -11,32 +12,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case call(() -> Void)
   }
 
-  /// A key that somebody uses: watches, reads, or asks for.
-  struct Entry {
-    let channel = Channel<Key, Value>()
-    var kept: Kept<Value>?
-    /// Whether the source of truth was asked, or need not be.
-    var isLoaded: Bool
-    /// The number of the latest write.
-    var version: UInt64
-    var fetch: Fetch<Key, Value>?
-    /// What is wrong with the latest request, and the number of that.
-    var errors: [any Error] = []
-    var failure: UInt64 = 0
-    /// Whether the latest request gave no answer at all.
-    var hasFailed = false
-    var watchers: [UInt64: FetchPolicy] = [:]
-    var uses = 0
-  }
-
-  let freshness: Freshness
+  @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
-  var entries: [Key: Entry] = [:]
-  var memory: LRUCache<Key, Kept<Value>>
-  var layers: [Layer<Key, Value>] = []
+  @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
+  @usableFromInline var memory: LRUCache<Key, Kept<Value>>
+  @usableFromInline var layers: [Layer<Key, Value>] = []
   /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers.
   var written: [Key: UInt64] = [:]
-  var isClosed = false
+  @usableFromInline var isClosed = false
   var effects: [Effect] = []
   /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
   var garbage: [Any] = []
@@ -58,19 +41,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func acquire(_ key: Key, forReading: Bool = false) {
     let kept = forReading ? memory.read(key) : memory.peek(key)
     if entries[key] == nil {
-      entries[key] = Entry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
+      entries[key] = StoreEntry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
   }
 
   mutating func release(_ key: Key) {
-    guard var entry = entries[key] else { return }
+    guard let entry = entries[key] else { return }
     entry.uses -= 1
-    if entry.uses > 0 {
-      entries[key] = entry
-    } else {
-      garbage.append(entries.removeValue(forKey: key) as Any)
-    }
+    if entry.uses == 0 { garbage.append(entries.removeValue(forKey: key) as Any) }
   }
 
   /// What is kept for a key that was acquired, now counted as read; what has expired goes.
@@ -84,6 +63,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return kept
   }
 
+  @inlinable
   mutating func noteRead(_ key: Key, now: StoreTime) {
     guard freshness.expireAfterAccess != nil else { return }
     entries[key]?.kept?.readAt = now
@@ -96,6 +76,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if !layers.isEmpty { written[key] = max(written[key] ?? 0, request ?? number) }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
+    garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
     install(kept, for: key)
@@ -159,12 +140,13 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     _ key: Key, source: SnapshotSource, passing: Kept<Value>? = nil
   ) -> KeyState<Key, Value> {
     let entry = entries[key]
-    let layers = layers.isEmpty ? [] : layers.filter { $0.concerns(key) }
     return KeyState(
-      key: key, kept: entry?.kept, passing: passing, layers: layers, source: source,
-      errors: entry?.errors ?? [], isFetching: entry?.fetch != nil, version: entry?.version ?? 0,
-      failure: entry?.failure ?? 0, hasFailed: entry?.hasFailed ?? false)
+      key: key, kept: entry?.kept, passing: passing, layers: layers(of: key), source: source, entry: entry)
   }
+
+  /// The changes that are shown over what is kept for a key.
+  @inlinable
+  func layers(of key: Key) -> [Layer<Key, Value>] { layers.isEmpty ? [] : layers.filter { $0.concerns(key) } }
 
   /// Tells all who watch a key.
   mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: Kept<Value>? = nil) {

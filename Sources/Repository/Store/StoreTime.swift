@@ -18,10 +18,10 @@ public struct StoreTime: Hashable, Comparable, Sendable, Codable {
   }
 
   /// Whether a time is earlier than another.
-  public static func < (left: StoreTime, right: StoreTime) -> Bool { left.microseconds < right.microseconds }
+  @inlinable public static func < (left: StoreTime, right: StoreTime) -> Bool { left.microseconds < right.microseconds }
 
   /// The time between two, as far as it can be told in microseconds.
-  public static func - (left: StoreTime, right: StoreTime) -> Duration {
+  @inlinable public static func - (left: StoreTime, right: StoreTime) -> Duration {
     let (difference, overflow) = left.microseconds.subtractingReportingOverflow(right.microseconds)
     return .microseconds(overflow ? (left > right ? Int64.max : .min) : difference)
   }

@@ -77,6 +77,7 @@ struct DiskCacheTests {
       flipped[bit / 8] ^= 1 << (bit % 8)
       try flipped.write(to: URL(fileURLWithPath: path))
       #expect(try cache().read("k") == nil, "bit \(bit)")
+      #expect(try cache().keys().allSatisfy { $0 == "k" }, "bit \(bit)")
     }
     try bytes.write(to: URL(fileURLWithPath: path))
     #expect(try cache().read("k")?.value == "value")
@@ -180,6 +181,26 @@ struct DiskCacheTests {
     #expect(folder.records.count == 20)
     #expect(first.statistics == DiskStatistics(count: 0, bytes: 0))
     #expect(try second.read("3")?.value == "v")
+  }
+
+  @Test func `keys are read without their values, and each once`() throws {
+    let keys = (0..<20).map { "\($0)" } + [String(repeating: "long", count: 300)]
+    for key in keys { try cache().write(stored(String(repeating: "v", count: 20_000)), for: key) }
+    let files = FaultyFileSystem()
+    let cache = try cache("", files)
+    files.fail(call: nil)
+    #expect(Set(try cache.keys()) == Set(keys))
+    // Only the record of the long key is read whole.
+    #expect(files.bytesRead < 40_000)
+
+    files.fail(call: nil)
+    try cache.write(stored("new"), for: "0")
+    try cache.remove("1")
+    // Another one's write makes this one look at the folder again.
+    try self.cache().remove("2")
+    try cache.remove("3")
+    #expect(Set(try cache.keys()) == Set(keys).subtracting(["1", "2", "3"]))
+    #expect(files.bytesRead == 0)
   }
 
   @Test func `a miss costs no system call`() throws {

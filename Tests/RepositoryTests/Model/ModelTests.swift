@@ -1,9 +1,10 @@
 import Foundation
-import Repository
 import Streams
 import StreamsTesting
 import TestSupport
 import Testing
+
+@testable import Repository
 
 @Suite("a store beside its model")
 struct ModelTests {
@@ -20,6 +21,8 @@ struct ModelTests {
       return
     }
     #expect(run.answers > 500)
+    run.disposeAll()
+    #expect(run.isAtRest, "O2: seed \(seed), hasRoom \(hasRoom)")
   }
 }
 
@@ -101,15 +104,16 @@ private struct ModelRun {
       return "clear"
     case 78..<84:
       let added = value + 1
+      let isForAll = Bool.random(using: &random)
       let request = mutations.count
-      let change = store.mutate(
-        key, optimistic: { $0.map { $0 + added } },
-        send: { [mutations] in
-          mutations.fetch(key).map(\.value)
-        })
+      let send = { @Sendable [mutations] in mutations.fetch(key).map(\.value) }
+      let change =
+        isForAll
+        ? store.mutateAll(optimistic: { $1 + added }, send: send, keyOfAnswer: { _ in key })
+        : store.mutate(key, optimistic: { $0.map { $0 + added } }, send: send)
       changes.append((id, key, Recorder(change), request))
-      model.change(id, key, adding: added)
-      return "mutate \(key)"
+      model.change(id, isForAll ? nil : key, adding: added)
+      return isForAll ? "mutate all, answered with \(key)" : "mutate \(key)"
     case 84..<92: return settle(value)
     case 92..<99:
       let seconds = Int.random(in: 1...30, using: &random)
@@ -167,11 +171,18 @@ private struct ModelRun {
     return "change of \(change.key)"
   }
 
-  private mutating func reopen() -> String {
+  mutating func disposeAll() {
     for recorder in gets.values { recorder.dispose() }
     for recorder in streams.values { recorder.dispose() }
     for change in changes { change.recorder.dispose() }
     (gets, streams, changes) = ([:], [:], [])
+  }
+
+  /// Whether the store has nothing left but what is kept.
+  var isAtRest: Bool { store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.written.isEmpty } }
+
+  private mutating func reopen() -> String {
+    disposeAll()
     (server, mutations) = (FakeServer(), FakeServer())
     store = Self.store(server, truth, scheduler, hasRoom: hasRoom)
     model.reopen()
@@ -190,8 +201,7 @@ private struct ModelRun {
       guard let snapshot else { continue }
       if snapshot.isStale != model.isStale(key) { return "\(key) is stale: \(snapshot.isStale)" }
       if snapshot.isFetching != (model.requests[key] != nil) { return "\(key) is fetched: \(snapshot.isFetching)" }
-      let isChanged = model.layers.contains { $0.key == key }
-      if (snapshot.source == .optimistic) != isChanged {
+      if (snapshot.source == .optimistic) != model.isChanged(key) {
         return "\(key) is from \(String(describing: snapshot.source))"
       }
     }

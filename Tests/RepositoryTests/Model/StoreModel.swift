@@ -35,7 +35,8 @@ struct StoreModel {
 
   var now = 0
   var kept: [String: Kept] = [:]
-  private(set) var layers: [(id: Int, key: String, added: Int, began: Int)] = []
+  /// Changes under way; one without a key is of all values.
+  private(set) var layers: [(id: Int, key: String?, added: Int, began: Int)] = []
   /// How new what is kept is: the step of its write, or of the request it answers.
   private var written: [String: Int] = [:]
   private var steps = 0
@@ -45,9 +46,11 @@ struct StoreModel {
 
   func rendered(_ key: String, over value: Int? = nil) -> Int? {
     (value ?? kept[key]?.value).map { value in
-      layers.filter { $0.key == key }.reduce(value) { $0 + $1.added }
+      layers.filter { $0.key ?? key == key }.reduce(value) { $0 + $1.added }
     }
   }
+
+  func isChanged(_ key: String) -> Bool { layers.contains { $0.key ?? key == key } }
 
   func isStale(_ key: String) -> Bool {
     kept[key].map { $0.isInvalidated || now - $0.writtenAt >= Self.staleTime } ?? false
@@ -154,13 +157,16 @@ struct StoreModel {
     refetch(key)
   }
 
-  mutating func change(_ id: Int, _ key: String, adding added: Int) {
+  mutating func change(_ id: Int, _ key: String?, adding added: Int) {
     steps += 1
     layers.append((id, key, added, steps))
   }
 
   mutating func settle(_ id: Int, _ key: String, _ value: Int) {
     let layer = layers.first { $0.id == id }
+    if let layer, layer.key == nil {
+      for other in Array(kept.keys) where other != key { update(other, adding: layer.added) }
+    }
     if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
       update(key, adding: layer.added)
     } else {

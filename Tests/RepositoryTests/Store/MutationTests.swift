@@ -1,3 +1,5 @@
+import Dispatch
+import Foundation
 import Repository
 import Streams
 import Testing
@@ -170,6 +172,35 @@ struct MutationTests {
     #expect(store.peek("k")?.source == .memory)
   }
 
+  @Test func `what is let go of is released under no lock`() {
+    let isFree = Mutable<[Bool]>([])
+    let server = FakeServer<String, Held>()
+    let store = Store<String, Held>(partialFetch: server.fetch)
+    let held = {
+      Held {
+        // As if another thread, on which this one waits, held a lock and used the store.
+        let done = DispatchSemaphore(value: 0)
+        Thread.detachNewThread {
+          _ = store.statistics
+          done.signal()
+        }
+        isFree.update { $0.append(done.wait(timeout: .now() + 5) == .success) }
+      }
+    }
+    let watch = store.stream("k", .cacheAndNetwork).subscribe(onNext: { _ in })
+    for _ in 0..<2 {
+      server.requests.update { $0.removeLast() }.fail(held())
+      let get = store.get("k", .networkOnly).subscribe(onError: { _ in })
+      server.requests.update { $0.removeLast() }.answer(held(), errors: [held()])
+      get.dispose()
+      store.invalidate("k")
+    }
+    store.save(held(), for: "k")
+    store.remove("k")
+    watch.dispose()
+    #expect(isFree.value == Array(repeating: true, count: 7))
+  }
+
   @Test func `the user's closures run under no lock`() {
     // Each of them uses the store that calls it.
     let box = Mutable<Store<String, Int>?>(nil)
@@ -198,4 +229,13 @@ struct MutationTests {
     #expect(get.isCompleted.value && change.isCompleted.value && store.peek("k")?.value == 10)
     box.update { $0 = nil }
   }
+}
+
+/// A value, or an error, that tells when it is released.
+private final class Held: Error {
+  private let onRelease: @Sendable () -> Void
+
+  init(_ onRelease: @escaping @Sendable () -> Void) { self.onRelease = onRelease }
+
+  deinit { onRelease() }
 }

@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Repository
 import Streams
+import StreamsTesting
 import TestSupport
 import Testing
 
@@ -40,6 +41,69 @@ struct StorageTests {
     for index in 0..<5 { store.save("\(index)", for: "\(index)") }
     #expect(Recorder(store.get("0", .cacheOnly)).brief() == ["0 disk"])
     #expect(Recorder(store.get("4", .cacheOnly)).brief() == ["4 memory"])
+  }
+
+  @Test func `memory is bounded by what values cost, wherever they come from`() throws {
+    let store = try store {
+      $0.memoryCost = 10
+      $0.cost = { $0.count }
+    }
+    store.save("12345", for: "a")
+    let get = Recorder(store.get("b", .networkOnly))
+    server[0].answer("12345")
+    #expect(get.isCompleted.value && store.statistics.cost == 10)
+    store.update("b") { $0 += "6" }
+    #expect(store.statistics.cost == 6 && store.statistics.evictions == 1)
+    #expect(Recorder(store.get("a", .cacheOnly)).brief() == ["12345 disk"])
+    #expect(store.statistics.cost == 5 && store.peek("b") == nil)
+  }
+
+  @Test func `what comes from disk is as old as when it was written, and expires by that`() throws {
+    let scheduler = VirtualScheduler()
+    let open = {
+      try store {
+        $0.clock = .scheduler(scheduler)
+        $0.freshness = Freshness(staleTime: .seconds(5), expireAfterWrite: .seconds(10))
+      }
+    }
+    try open().save("v", for: "k")
+    scheduler.advance(by: .seconds(7))
+    let snapshot = Recorder(try open().get("k", .cacheOnly)).take().first
+    #expect(snapshot?.age == .seconds(7) && snapshot?.isStale == true)
+    scheduler.advance(by: .seconds(3))
+    #expect(Recorder(try open().get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(folder.records == [])
+  }
+
+  @Test func `a change of all values takes no place in memory with those that it does not concern`() throws {
+    let store = try store { $0.memoryCount = 20 }
+    for index in 10..<50 { store.save("\(index)", for: "\(index)") }
+    let change = Recorder(
+      store.mutateAll(
+        optimistic: { key, value in key < "15" ? value + " changed" : nil }, send: { .just("answer") },
+        keyOfAnswer: { _ in "49" }))
+    #expect(change.isCompleted.value)
+    for index in 10..<15 { #expect(store.peek("\(index)")?.value == "\(index) changed") }
+    // Five had to go for them, and no others.
+    for index in 35..<49 { #expect(store.peek("\(index)")?.value == "\(index)") }
+    #expect(store.peek("49")?.value == "answer")
+    #expect(Recorder(try self.store().get("12", .cacheOnly)).brief() == ["12 changed disk"])
+  }
+
+  @Test func `a change of all values is made in what waits to be written, too`() async {
+    let truth = GatedTruth()
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = .behind
+    configuration.memoryCount = 1
+    let store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    for key in ["a", "b", "c"] { store.save(key, for: key) }
+    store.remove("b")
+    let change = Recorder(
+      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyOfAnswer: { _ in "c" }))
+    truth.gate.signal()
+    await store.flush()
+    #expect(change.isCompleted.value)
+    #expect(["a", "b", "c"].map { truth.read($0)?.value } == ["a!", nil, "answer"])
   }
 
   @Test func `an invalidation, a removal and a clear are kept`() throws {
@@ -225,6 +289,22 @@ struct StorageTests {
     #expect(Recorder(mei.get("k", .cacheFirst)).error.value as? StoreError == .closed)
     #expect(folder.records.count == 1)
   }
+}
+
+/// A source of truth whose first write waits for the gate.
+private final class GatedTruth: SourceOfTruth {
+  let gate = DispatchSemaphore(value: 0)
+  private let truth = MemoryTruth<String, String>()
+
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    gate.wait()
+    truth.write(stored, for: key)
+    gate.signal()
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
 }
 
 private struct Broken: SourceOfTruth {

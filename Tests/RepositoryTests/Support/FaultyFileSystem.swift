@@ -10,6 +10,7 @@ final class FaultyFileSystem: FileSystem {
     var calls = 0
     var failing: (first: Int, fault: Fault, isLasting: Bool)?
     var names: [String] = []
+    var bytesRead = 0
   }
 
   private let real = SystemFileSystem()
@@ -20,11 +21,15 @@ final class FaultyFileSystem: FileSystem {
   /// The calls since `fail` was called, by name.
   var names: [String] { state.value.names }
 
+  /// The bytes that were read since `fail` was called.
+  var bytesRead: Int { state.value.bytesRead }
+
   /// Counts from here on; the call with this number fails.
   func fail(call number: Int?, _ fault: Fault = .inputOutput, isLasting: Bool = false) {
     state.update {
       $0.calls = 0
       $0.names = []
+      $0.bytesRead = 0
       $0.failing = number.map { ($0, fault, isLasting) }
     }
   }
@@ -57,7 +62,9 @@ final class FaultyFileSystem: FileSystem {
 
   func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
     try check("read")
-    return try real.read(file, buffer)
+    let count = try real.read(file, buffer)
+    state.update { $0.bytesRead += count }
+    return count
   }
 
   func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int {
