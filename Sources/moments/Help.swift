@@ -14,6 +14,7 @@ enum Help {
       moments unlike MOMENT_ID [options]
       moments cache stats|clear --cache-dir DIR [options]
       moments outbox list|flush --cache-dir DIR [options]
+      moments outbox drop ID --cache-dir DIR [options]
       moments --help | --version
 
     Options:
@@ -50,7 +51,8 @@ enum Help {
 
     With --cache-dir, a like without a server is queued: it is shown in timelines,
     and sent, once, before the next timeline or by 'moments outbox flush'. One that
-    the server refuses is set aside; 'moments outbox list' shows it.
+    the server refuses, or that cannot be read any more, is set aside: 'moments
+    outbox list' shows it with its id, and 'moments outbox drop' takes it out.
 
     Environment:
       MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,

@@ -10,6 +10,12 @@ extension MomentsCommand {
     let bytes: Int
   }
 
+  /// What is in the account's outbox.
+  private struct OutboxContents: Encodable {
+    let entries: [OutboxEntry<MomentLike>]
+    let unreadable: [UnreadableOutboxEntry]
+  }
+
   /// What a flush has come to.
   private struct FlushReport: Encodable {
     let sent: Int
@@ -29,9 +35,18 @@ extension MomentsCommand {
   }
 
   func listOutbox() throws {
-    let entries = try service().outbox?.entries() ?? []
-    try show(["entries": entries]) { _ in
-      entries.isEmpty ? "nothing is queued\n" : entries.map { Self.line(for: $0) + "\n" }.joined()
+    let outbox = try service().outbox
+    let kept = OutboxContents(entries: try outbox?.entries() ?? [], unreadable: try outbox?.unreadableEntries() ?? [])
+    try show(kept) { _ in
+      let lines = kept.entries.map { Self.line(for: $0) } + kept.unreadable.map { Self.line(for: $0) }
+      return lines.isEmpty ? "nothing is queued\n" : lines.map { $0 + "\n" }.joined()
+    }
+  }
+
+  /// Takes what is queued, or was set aside, out of the outbox.
+  func drop(_ id: String) throws {
+    if try service().outbox?.discard(id: id) != true {
+      throw UsageError("nothing is queued under the id '\(id)'; 'moments outbox list' shows the ids")
     }
   }
 
@@ -43,13 +58,18 @@ extension MomentsCommand {
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
     try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
+    for entry in report.unreadable { say("moments: not sent: \(Self.line(for: entry))") }
     if let error = report.error { throw error }
   }
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
     let age = Age.words(StoreTime.now() - entry.addedAt)
     let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age)"
-    return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
+    return (line + (entry.refusal.map { ": (\(entry.id)) \($0)" } ?? "")).harmless(upTo: 2_000)
+  }
+
+  private static func line(for entry: UnreadableOutboxEntry) -> String {
+    "unreadable  \(entry.id), \(Age.words(StoreTime.now() - entry.addedAt))".harmless(upTo: 2_000)
   }
 
   /// What is told of an outbox while the command does something else.

@@ -47,6 +47,7 @@ struct MomentsCommand {
     case .clearCache: try clearCache()
     case .listOutbox: try listOutbox()
     case .flushOutbox: try await flushOutbox()
+    case .drop(let id): try drop(id)
     }
   }
 

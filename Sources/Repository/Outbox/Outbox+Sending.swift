@@ -7,49 +7,59 @@ extension Outbox {
   static var attemptLimit: Int { 8 }
 
   /// Sends what waits, after all who have asked for that before.
-  func takeTurn(patience: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
+  /// - Parameter submitted: Whose submitter is told at the end what has become of it, at the latest.
+  @discardableResult
+  func takeTurn(patience: Duration? = nil, for submitted: Entry? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { state in
       let previous = state.turn
       let turn = Task {
         _ = await previous?.value
-        let report = await self.sendAll(patience ?? self.patience)
-        self.state.withLock { $0.turnCount -= 1 }
-        return report
+        self.state.withLock { $0.comingTurns -= 1 }
+        return await self.sendAll(patience ?? self.patience, for: submitted)
       }
       state.turn = turn
-      state.turnCount += 1
+      state.comingTurns += 1
       return turn
     }
   }
 
-  /// Sends what waits unless nothing does, or somebody is at it.
+  /// Sends what waits, unless nothing does or a turn is still to come. One that has begun will not do: whoever asks may
+  /// have been told in it that his entry waits.
   func flushSoon() {
-    let isDue = state.withLock { $0.turnCount == 0 && $0.known.values.contains { $0.refusal == nil } }
-    if isDue { _ = takeTurn() }
+    let isDue = state.withLock { $0.comingTurns == 0 && $0.known.values.contains { $0.refusal == nil } }
+    if isDue { takeTurn() }
   }
 
-  private func sendAll(_ patience: Duration) async -> OutboxReport<Mutation> {
+  private func sendAll(_ patience: Duration, for submitted: Entry?) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
-      guard try await onQueue({ try self.look() }) != nil else { return report }
-      let letOthersSend = try await waitToSend(patience)
-      defer { letOthersSend() }
-      // What comes later has a turn of its own, in the process where somebody may wait for it.
-      let last = try await onQueue {
-        _ = try self.look()
-        return try self.folder.names().last
-      }
-      while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
-        if isClosed.value { throw OutboxError.closed }
-        if let error = try await attempt(entry, &report) {
-          report.error = error
-          return report
-        }
+      if try await onQueue({ try self.look() }) != nil {
+        let letOthersSend = try await waitToSend(patience)
+        defer { letOthersSend() }
+        do { try await sendAll(&report) } catch { report.error = error }
+        await conclude(submitted, report.error, hasTurn: true)
       }
     } catch {
       report.error = error
     }
+    await conclude(submitted, report.error, hasTurn: false)
+    report.unreadable = state.withLock { $0.unreadable }
     return report
+  }
+
+  private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
+    // What comes later has a turn of its own, in the process where somebody may wait for it.
+    let last = try await onQueue {
+      _ = try self.look()
+      return try self.folder.names().last
+    }
+    while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
+      if isClosed.value { throw OutboxError.closed }
+      if let error = try await attempt(entry, &report) {
+        report.error = error
+        return
+      }
+    }
   }
 
   /// Waits until nobody else sends. It asks again and again: who waits for a lock itself cannot be told to stop.
@@ -75,13 +85,21 @@ extension Outbox {
     let gone = Set(known.keys).subtracting(names)
     for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
     var oldest: Entry?
+    var unreadable: [UnreadableOutboxEntry] = []
     for name in names where known[name]?.refusal == nil {
       // Another process may have changed what is known: what is sent is what is on disk now.
       if oldest != nil, known[name] != nil { continue }
-      guard let entry = try folder.read(name) else { continue }
-      note(entry)
-      if oldest == nil, entry.refusal == nil { oldest = entry }
+      // Whoever puts it in has not told of it yet, and takes a turn then.
+      if state.withLock({ $0.known[name] == nil && $0.waiters[name.id] != nil }) { continue }
+      switch try folder.content(name) {
+      case .entry(let entry)?:
+        note(entry)
+        if oldest == nil, entry.refusal == nil { oldest = entry }
+      case .unreadable(let entry)?: unreadable.append(entry)
+      case nil: continue
+      }
     }
+    state.withLock { [unreadable] in $0.unreadable = unreadable }
     return oldest
   }
 
@@ -104,15 +122,17 @@ extension Outbox {
       if isClosed.value { throw OutboxError.closed }
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
     }
-    let removal = await onQueue { [entry] in Result { try self.folder.remove(entry.name) } }
     report.sent.append(entry)
-    let waiter = takeWaiter(entry.id)
-    forget(entry, .sent(entry, answer)) {
-      waiter?.onNext(answer)
-      waiter?.onCompleted()
+    try await onQueue { [entry] in
+      let removal = Result { try self.folder.remove(entry.name) }
+      let waiter = self.takeWaiter(entry.id)
+      self.forget(entry, .sent(entry, answer)) {
+        waiter?.onNext(answer)
+        waiter?.onCompleted()
+      }
+      // Where it could not be removed it would be sent again and again.
+      try removal.get()
     }
-    // Where it could not be removed it would be sent again and again.
-    try removal.get()
     return nil
   }
 
@@ -136,34 +156,46 @@ extension Outbox {
     _ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>
   ) async throws -> RequestError? {
     if let waiter = takeWaiter(entry.id) {
-      try await withdraw(entry) { waiter.onError(error) }
+      try await onQueue { try self.withdraw(entry) { waiter.onError(error) } }
     } else {
-      let refused = try await change(entry) { $0.refusal = "\(error)" }
+      // A server may say more than a file should hold.
+      let reason = String("\(error)".unicodeScalars.prefix(8_000))
+      let refused = try await change(entry) { $0.refusal = reason }
       report.refused.append(refused)
-      notices.onNext(.change(.refused(refused, error)) {})
+      await onQueue { self.notices.onNext(.change(.refused(refused, error)) {}) }
     }
     return nil
   }
 
   /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
   /// process was at it.
-  func conclude(_ entry: Entry, _ error: (any Error)?) async {
-    guard let waiter = takeWaiter(entry.id) else { return }
-    guard let error else {
-      let left = try? await onQueue { try self.folder.read(entry.name) }
-      guard let refusal = left?.refusal else { return waiter.onError(OutboxError.sentElsewhere) }
-      try? await withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
-      return
-    }
-    let reason = RequestError(wrapping: error)
-    switch OutboxVerdict(reason) {
-    case .notSent, .mayHaveBeenSent: waiter.onError(OutboxError.queued(because: reason))
-    case .blocked, .refused: try? await withdraw(entry) { waiter.onError(error) }
+  /// - Parameter hasTurn: Whether nobody else can be sending the entry, so that it may still be taken out.
+  private func conclude(_ submitted: Entry?, _ error: (any Error)?, hasTurn: Bool) async {
+    guard let entry = submitted, let waiter = takeWaiter(entry.id) else { return }
+    await onQueue {
+      do {
+        if self.isClosed.value { throw OutboxError.closed }
+        guard let left = try self.folder.read(entry.name) else {
+          throw try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+        }
+        if let refusal = left.refusal {
+          return try self.withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
+        }
+        let reason = RequestError(wrapping: error ?? CancellationError())
+        switch OutboxVerdict(reason) {
+        case .blocked where hasTurn, .refused where hasTurn:
+          try self.withdraw(entry) { waiter.onError(error ?? reason) }
+        default: throw OutboxError.queued(because: reason)
+        }
+      } catch {
+        waiter.onError(error)
+      }
     }
   }
 
-  private func withdraw(_ entry: Entry, then completion: @escaping @Sendable () -> Void) async throws {
-    let removal = await onQueue { Result { try self.folder.remove(entry.name) } }
+  /// Takes an entry out, and goes on where that fails: what is told must be told.
+  private func withdraw(_ entry: Entry, then completion: @escaping @Sendable () -> Void) throws {
+    let removal = Result { try folder.remove(entry.name) }
     forget(entry, .withdrawn(entry), then: completion)
     try removal.get()
   }
@@ -199,7 +231,7 @@ extension Outbox {
     state.withLock { $0.waiters.removeValue(forKey: id) }
   }
 
-  /// Does what may wait for a device, or another process, on a thread that may.
+  /// Does what may wait for a device, or another process, or those who watch, on a thread that may.
   private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result { try work() }) }

@@ -17,8 +17,9 @@ public import Streams
 ///
 /// - With an answer: it goes.
 /// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
-/// - With a lost connection, a deadline, or a status of 408, 429 or 5xx: it waits where the mutation is idempotent, for at
-///   most 8 such attempts. Else it is set aside, since a second attempt might carry it out twice.
+/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408, 429 or 5xx: it waits where
+///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
+///   out twice.
 /// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
@@ -34,8 +35,11 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     var known: [OutboxFileName: Entry] = [:]
     var waiters: [String: AnyObserver<Answer>] = [:]
     var turn: Task<OutboxReport<Mutation>, Never>?
-    var turnCount = 0
+    /// How many turns have not begun yet.
+    var comingTurns = 0
     var lastNumber: UInt64 = 0
+    /// What the last look has found that cannot be read.
+    var unreadable: [UnreadableOutboxEntry] = []
   }
 
   let folder: OutboxFolder<Mutation>
@@ -77,11 +81,11 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     self.isIdempotent = isIdempotent
     self.send = send
     let board = OutboxBoard<Mutation, Answer>()
-    notices = AnyObserver { board.handle($0) }
+    notices = AnyObserver { if case .next(let notice) = $0 { board.handle(notice) } }
     _ = try look()
   }
 
-  deinit { notices.onCompleted() }
+  deinit { notices.onNext(.end) }
 
   /// What waits, oldest first, and then each change. It completes when the outbox is closed, or goes away.
   public var changes: Observable<OutboxChange<Mutation, Answer>> {
@@ -95,15 +99,21 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     }
   }
 
-  /// All that is on disk, oldest first: what waits, and what was set aside, which has a refusal.
+  /// All that is on disk and can be read, oldest first: what waits, and what was set aside, which has a refusal.
   public func entries() throws -> [OutboxEntry<Mutation>] {
     try folder.names().compactMap { try folder.read($0) }
+  }
+
+  /// All that is on disk and cannot be read, oldest first.
+  public func unreadableEntries() throws -> [UnreadableOutboxEntry] {
+    try folder.names().compactMap { if case .unreadable(let entry) = try folder.content($0) { entry } else { nil } }
   }
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
   /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
-  /// it is not, and with ``FileError`` where it cannot be written: then it is not sent either. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// it is not, and with ``FileError`` or ``OutboxError/tooLarge(size:limit:)`` where it cannot be written: then it is not
+  /// sent either. Disposing takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString
@@ -111,8 +121,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
-        let turn = self.takeTurn()
-        Task { await self.conclude(entry, turn.value.error) }
+        self.takeTurn(for: entry)
       } catch {
         observer.onError(error)
       }
@@ -129,10 +138,22 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     .async { await self.takeTurn(patience: patience).value }
   }
 
-  /// Takes an entry out that waits or was set aside. One that is being sent may be carried out nonetheless.
-  public func discard(_ entry: OutboxEntry<Mutation>) throws {
-    try folder.remove(entry.name)
-    forget(entry, .withdrawn(entry))
+  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/withdrawn``. One that is being
+  /// sent may be carried out nonetheless.
+  public func discard(_ entry: OutboxEntry<Mutation>) throws { try discard(id: entry.id) }
+
+  /// Takes an entry out, also one that cannot be read; false where there is none with this id.
+  @discardableResult
+  public func discard(id: String) throws -> Bool {
+    guard let name = try folder.names().first(where: { $0.id == id }) else { return false }
+    try folder.discard(name, now: clock.now)
+    let waiter = takeWaiter(id)
+    guard let entry = state.withLock({ $0.known[name] }) else {
+      waiter?.onError(OutboxError.withdrawn)
+      return true
+    }
+    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.withdrawn) }
+    return true
   }
 
   /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
@@ -141,7 +162,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     isClosed.onNext(true)
     defer {
       for waiter in waiters.values { waiter.onError(OutboxError.closed) }
-      notices.onCompleted()
+      notices.onNext(.end)
     }
     try folder.close()
   }

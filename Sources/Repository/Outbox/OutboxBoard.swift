@@ -6,27 +6,32 @@ enum OutboxNotice<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
   case change(OutboxChange<Mutation, Answer>, then: @Sendable () -> Void)
   case arrival(UInt64, AnyObserver<OutboxChange<Mutation, Answer>>)
   case departure(UInt64)
+  /// The outbox is closed, or goes away: nobody is told any more, and what is to be done is done all the same.
+  case end
 }
 
-/// Knows what waits, and who watches.
+/// Knows what waits, and who watches. It takes notices for ever, so that nothing that is to be done after one is lost.
 ///
 /// `@unchecked Sendable`: its variables are touched by notices alone, which come one at a time.
 final class OutboxBoard<Mutation: Codable & Sendable, Answer: Sendable>: @unchecked Sendable {
   private var waiting: [OutboxEntry<Mutation>] = []
   private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Answer>>)] = []
+  private var isOver = false
 
-  func handle(_ event: Event<OutboxNotice<Mutation, Answer>>) {
-    switch event {
-    case .next(.change(let change, let completion)):
+  func handle(_ notice: OutboxNotice<Mutation, Answer>) {
+    switch notice {
+    case .change(let change, let completion):
       waiting.removeAll { $0.id == change.entry.id }
-      if case .added(let entry) = change { waiting.append(entry) }
+      if case .added(let entry) = change, !isOver { waiting.append(entry) }
       for watcher in watchers { watcher.observer.onNext(change) }
       completion()
-    case .next(.arrival(let id, let observer)):
+    case .arrival(_, let observer) where isOver: observer.onCompleted()
+    case .arrival(let id, let observer):
       watchers.append((id, observer))
       for entry in waiting { observer.onNext(.added(entry)) }
-    case .next(.departure(let id)): watchers.removeAll { $0.id == id }
-    case .error, .completed:
+    case .departure(let id): watchers.removeAll { $0.id == id }
+    case .end:
+      isOver = true
       for watcher in watchers { watcher.observer.onCompleted() }
       (waiting, watchers) = ([], [])
     }

@@ -9,8 +9,8 @@ public enum OutboxChange<Mutation: Codable & Sendable, Answer: Sendable>: Sendab
   /// It was set aside, and is not sent any more: the server has said no, or it may not be sent again.
   case refused(OutboxEntry<Mutation>, any Error)
 
-  /// It does not wait any more: the one who has submitted it was told why it was not sent, or another process has sent it,
-  /// or set it aside.
+  /// It does not wait any more: it was discarded, or the one who has submitted it was told why it was not sent, or another
+  /// process has sent it, or set it aside.
   case withdrawn(OutboxEntry<Mutation>)
 
   /// Which entry it is.

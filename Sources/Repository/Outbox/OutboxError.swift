@@ -11,6 +11,12 @@ public enum OutboxError: Error, Sendable {
   /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
   case refusedElsewhere(String)
 
+  /// The mutation was discarded while it waited, here or in another process; see ``Outbox/discard(_:)``.
+  case withdrawn
+
+  /// The mutation is larger on disk than an entry may be, both in bytes; it was not put in, and is not sent.
+  case tooLarge(size: Int, limit: Int)
+
   /// Another process is sending, and was for longer than the outbox waits: nothing was sent.
   case busy
 
@@ -25,6 +31,8 @@ extension OutboxError: CustomStringConvertible {
     case .queued(let error): "The change is kept, and will be sent later: \(error)"
     case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
+    case .withdrawn: "The change was discarded."
+    case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits."
     case .closed: "The outbox is closed."
     }

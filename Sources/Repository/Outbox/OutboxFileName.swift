@@ -6,6 +6,7 @@
 /// newer program is to send.
 struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
   private static let suffix = ".e1"
+  private static let discardedSuffix = ".discarded"
 
   let addedAt: StoreTime
   let description: String
@@ -24,6 +25,18 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
     addedAt = StoreTime(microseconds: time)
     description = name
   }
+
+  /// Takes the name that ``discarded`` gives; `nil` where it is none.
+  init?(discarded name: String) {
+    guard name.hasSuffix(Self.discardedSuffix) else { return nil }
+    self.init(name.dropLast(Self.discardedSuffix.count) + Self.suffix)
+  }
+
+  /// The entry's id.
+  var id: String { String(description.dropFirst(21).dropLast(Self.suffix.count)) }
+
+  /// The name of the file that says that the entry was discarded.
+  var discarded: String { description.dropLast(Self.suffix.count) + Self.discardedSuffix }
 
   static func < (left: OutboxFileName, right: OutboxFileName) -> Bool { left.description < right.description }
 }

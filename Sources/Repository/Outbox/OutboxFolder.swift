@@ -9,31 +9,44 @@ import Streams
 final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
-  /// The greatest entry that is read: larger files are none of ours.
-  private static var entryLimit: Int { 16 << 20 }
+  /// What an entry's file may grow by when it is changed later.
+  private static var growthLimit: Int { 64 << 10 }
+
+  /// How long after its time a discarded entry is remembered: who waits for one has put it in shortly before.
+  private static var memory: Duration { .seconds(3_600) }
 
   private let path: String
   private let scope: [UInt8]
   private let fileSystem: any FileSystem
+  private let entryLimit: Int
   private let isClosed = Guarded(false)
 
-  init(_ folder: URL, scope: String, fileSystem: any FileSystem) throws {
+  /// - Parameter entryLimit: The greatest file, in bytes, that is put in.
+  init(_ folder: URL, scope: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
     self.scope = Array(scope.utf8)
     path = folder.appendingPathComponent(RecordName(hashing: self.scope).hexadecimal).path
     self.fileSystem = fileSystem
+    self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
     try changing { _ in
-      // Whoever wrote these had the lock, and is gone.
-      for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") { try remove(file: name) }
+      let now = StoreTime.now()
+      for name in try fileSystem.names(in: path) {
+        // Whoever wrote these had the lock, and is gone.
+        let isLeftOver = name.hasPrefix("temporary-")
+        if isLeftOver || OutboxFileName(discarded: name).map({ !isRecent($0, now) }) ?? false { try remove(file: name) }
+      }
     }
   }
 
   /// Puts an entry in behind all others; it is on the device when this returns.
+  /// - Throws: ``OutboxError/tooLarge(size:limit:)``, or ``FileError``.
   func append(_ mutation: Mutation, id: String, now: StoreTime) throws -> Entry {
     try changing { folder in
       let last = try names().last?.addedAt ?? StoreTime(microseconds: 0)
       let entry = Entry(id: id, mutation: mutation, addedAt: max(now, last + .microseconds(1)))
-      try write(entry, in: folder)
+      let bytes = try bytes(of: entry)
+      guard bytes.count <= entryLimit else { throw OutboxError.tooLarge(size: bytes.count, limit: entryLimit) }
+      try write(bytes, as: "\(entry.name)", in: folder)
       return entry
     }
   }
@@ -41,19 +54,38 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// Puts an entry in the place of what it was; one that is gone meanwhile stays away.
   func update(_ entry: Entry) throws {
     try changing { folder in
-      if try names().contains(entry.name) { try write(entry, in: folder) }
+      if try names().contains(entry.name) { try write(bytes(of: entry), as: "\(entry.name)", in: folder) }
     }
   }
 
+  /// Removes an entry; it is gone from the device when this returns.
   func remove(_ name: OutboxFileName) throws {
-    try changing { _ in try remove(file: "\(name)") }
+    try changing { folder in
+      try remove(file: "\(name)")
+      try fileSystem.sync(folder)
+    }
+  }
+
+  /// Removes an entry, and notes that, as far as there is room, for whoever waits for it, maybe in another process.
+  func discard(_ name: OutboxFileName, now: StoreTime) throws {
+    try changing { folder in
+      if isRecent(name, now) { try? write([], as: name.discarded, in: folder) }
+      try remove(file: "\(name)")
+      try fileSystem.sync(folder)
+    }
+  }
+
+  /// Whether an entry that is gone was discarded.
+  func wasDiscarded(_ name: OutboxFileName) throws -> Bool {
+    try fileSystem.names(in: path).contains(name.discarded)
   }
 
   /// Removes all entries, also those of other versions, and lets no other in any more.
   func close() throws {
     isClosed.withLock { $0 = true }
-    try fileSystem.withExclusiveAccess(to: path) { _ in
+    try fileSystem.withExclusiveAccess(to: path) { folder in
       for name in try fileSystem.names(in: path) where name != "lock" && name != "sending" { try remove(file: name) }
+      try fileSystem.sync(folder)
     }
   }
 
@@ -62,13 +94,22 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.names(in: path).compactMap { OutboxFileName($0) }.sorted()
   }
 
-  /// An entry; `nil` where it is gone, or damaged.
+  /// What a file holds; `nil` where it is gone, or another scope's.
+  func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
+    let limit = entryLimit + Self.growthLimit
+    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else { return nil }
+    let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(id: name.id, addedAt: name.addedAt))
+    guard let record = try? Record(bytes) else { return unreadable }
+    guard record.key.elementsEqual(scope) else { return nil }
+    guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
+      return unreadable
+    }
+    return .entry(entry)
+  }
+
+  /// An entry; `nil` where it is gone, or cannot be read.
   func read(_ name: OutboxFileName) throws -> Entry? {
-    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: Self.entryLimit),
-      let record = try? Record(bytes), record.key.elementsEqual(scope),
-      let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name
-    else { return nil }
-    return entry
+    if case .entry(let entry) = try content(name) { entry } else { nil }
   }
 
   /// Begins to send; `nil` where somebody else sends, in this process or another. Calling the result lets others send.
@@ -85,13 +126,17 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return nil
   }
 
-  private func write(_ entry: Entry, in folder: Int32) throws {
-    let record = Record(
-      key: scope, value: Array(try JSONEncoder.sorted.encode(entry)), writtenAt: entry.addedAt, isInvalidated: false)
+  private func isRecent(_ name: OutboxFileName, _ now: StoreTime) -> Bool { now - name.addedAt < Self.memory }
+
+  private func bytes(of entry: Entry) throws -> [UInt8] {
+    let value = Array(try JSONEncoder.sorted.encode(entry))
+    return Record(key: scope, value: value, writtenAt: entry.addedAt, isInvalidated: false).bytes
+  }
+
+  private func write(_ bytes: [UInt8], as name: String, in folder: Int32) throws {
     let temporary = "temporary-\(getpid())"
     try remove(file: temporary)
-    try fileSystem.replace(
-      "\(path)/\(entry.name)", temporary: "\(path)/\(temporary)", in: folder, with: record.bytes)
+    try fileSystem.replace("\(path)/\(name)", temporary: "\(path)/\(temporary)", in: folder, with: bytes)
   }
 
   private func remove(file name: String) throws {

@@ -5,7 +5,7 @@ public import Streams
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
-/// Nothing waits for that, and nothing is done while a flush is under way.
+/// Nothing waits for that, and nothing is done while a flush is still to begin.
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 

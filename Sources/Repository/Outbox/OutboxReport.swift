@@ -6,6 +6,9 @@ public struct OutboxReport<Mutation: Codable & Sendable>: Sendable {
   /// What was set aside.
   public internal(set) var refused: [OutboxEntry<Mutation>] = []
 
+  /// All that cannot be read: it was not sent, and stays until it is discarded.
+  public internal(set) var unreadable: [UnreadableOutboxEntry] = []
+
   /// Why the rest still waits; `nil` where nothing waits any more.
   public internal(set) var error: (any Error)?
 }

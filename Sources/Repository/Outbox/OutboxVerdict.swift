@@ -22,6 +22,8 @@ enum OutboxVerdict {
       case _ where error.status == 401: .blocked
       case .cannotConnect, .circuitOpen, .overloaded: .notSent
       case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
+      // A page of a proxy, say, with status 200: the server itself may have been asked, or not.
+      case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
       case .graphQL where error.graphQLErrors.contains { $0.code == "UNAUTHENTICATED" }: .blocked

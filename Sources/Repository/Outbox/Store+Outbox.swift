@@ -38,18 +38,25 @@ extension Store {
 
 /// The layers of what waits in an outbox, by the entries' ids.
 private final class OutboxLayers<Value: Sendable>: Disposable {
-  private let waiting = Guarded<[String: (answer: PublishSubject<Value>, layer: any Disposable)]>([:])
+  private typealias Waiting = [String: (answer: PublishSubject<Value>, layer: any Disposable)]
+
+  /// `nil` once this is disposed.
+  private let waiting = Guarded<Waiting?>([:])
 
   func add(_ id: String, _ answer: PublishSubject<Value>, _ layer: any Disposable) {
-    waiting.withLock { $0[id] = (answer, layer) }
+    let isShown = waiting.withLock { waiting in
+      waiting?[id] = (answer, layer)
+      return waiting != nil
+    }
+    if !isShown { layer.dispose() }
   }
 
   /// Where the server's answer goes; completing it takes the layer away.
   func remove(_ id: String) -> PublishSubject<Value>? {
-    waiting.withLock { $0.removeValue(forKey: id) }?.answer
+    waiting.withLock { $0?.removeValue(forKey: id) }?.answer
   }
 
   func dispose() {
-    for entry in waiting.withLock({ exchange(&$0, with: [:]) }).values { entry.layer.dispose() }
+    for entry in (waiting.withLock { exchange(&$0, with: nil) } ?? [:]).values { entry.layer.dispose() }
   }
 }

@@ -14,11 +14,12 @@ struct Arguments: Equatable, Sendable {
     case clearCache
     case listOutbox
     case flushOutbox
+    case drop(id: String)
 
     /// Whether the command is about what is kept on disk.
     var needsCache: Bool {
       switch self {
-      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox: true
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop: true
       case .help, .version, .timeline, .updateLike: false
       }
     }
@@ -162,17 +163,24 @@ extension Arguments {
       }
       return .updateLike(command == "like", momentID: momentID)
     case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
-    case "outbox": return try action(of: command, operands, ["list": .listOutbox, "flush": .flushOutbox])
+    case "outbox" where operands.first == "drop":
+      guard operands.count == 2, let id = operands.last, !id.isEmpty else {
+        throw UsageError("'outbox drop' needs one id; 'moments outbox list' shows the ids")
+      }
+      return .drop(id: id)
+    case "outbox": return try action(of: command, operands, ["list": .listOutbox, "flush": .flushOutbox], or: "drop")
     default:
       throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
     }
   }
 
   private static func action(
-    of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>
+    of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>,
+    or other: String? = nil
   ) throws(UsageError) -> Action {
     guard operands.count == 1, let action = actions.first(where: { $0.key == operands.first })?.value else {
-      throw UsageError("'\(command)' needs one word: \(actions.map(\.key).joined(separator: " or "))")
+      let words = actions.map(\.key) + [other].compactMap { $0 }
+      throw UsageError("'\(command)' needs one word: \(words.joined(separator: " or "))")
     }
     return action
   }

@@ -45,7 +45,7 @@ struct ArgumentsTests {
   @Test func `what is kept and the outbox have commands, which need a folder`() throws {
     let commands: KeyValuePairs<[String], Arguments.Action> = [
       ["cache", "stats"]: .cacheStatistics, ["cache", "clear"]: .clearCache, ["outbox", "list"]: .listOutbox,
-      ["outbox", "flush"]: .flushOutbox,
+      ["outbox", "flush"]: .flushOutbox, ["outbox", "drop", "x"]: .drop(id: "x"),
     ]
     for (words, action) in commands {
       let arguments = try Arguments(words + ["--cache-dir", "/tmp/x"])
@@ -95,7 +95,9 @@ struct ArgumentsTests {
     (["--policy", "never"], "--policy is 'never'; it is one of cacheFirst, networkFirst, "),
     (["--cache-dir="], "--cache-dir is empty"),
     (["cache", "--cache-dir", "x"], "'cache' needs one word: stats or clear"),
-    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush"),
+    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or drop"),
+    (["outbox", "drop", "--cache-dir", "x"], "'outbox drop' needs one id"),
+    (["outbox", "drop", "a", "b", "--cache-dir", "x"], "'outbox drop' needs one id"),
     (["--json=yes"], "--json takes no value"),
     (["--help="], "--help takes no value"),
     (["publish"], "there is no command 'publish'"),

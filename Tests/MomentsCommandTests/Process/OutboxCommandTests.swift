@@ -102,7 +102,29 @@ struct OutboxCommandTests {
       #expect(list.outputText.contains("'m9-9'") && list.outputText.filter { $0 == "\n" }.count == 1)
       let json = try await account.run("outbox", "list", "--json")
       #expect(json.outputText.hasPrefix(#"{"entries":[{"addedAt":"#) && json.outputText.contains(#""refusal":"#))
+      let id = try #require(list.outputText.split(whereSeparator: { "()".contains($0) }).dropFirst().first)
+      try await account.run("outbox", "drop", String(id)).expectSuccess()
+      #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
+      try await account.run("outbox", "drop", String(id)).expectFailure(64, "wrong usage", saying: "\(id)")
     }
+  }
+
+  @Test func `a queued like that cannot be read any more is listed, told of by flush, and can be dropped`() async throws
+  {
+    let account = try await Account.offline()
+    _ = try await account.run("like", "m0-1")
+    let folder = URL(fileURLWithPath: try #require(account.options.last)).appending(path: "outbox")
+    let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
+    let entry = try #require(files.compactMap { $0 as? URL }.first { $0.pathExtension == "e1" })
+    try Data("damaged".utf8).write(to: entry)
+    let id = entry.deletingPathExtension().lastPathComponent.dropFirst(21)
+    let line = "unreadable  \(id), just now\n"
+    #expect(try await account.run("outbox", "list").outputText == line)
+    let flush = try await account.run("outbox", "flush")
+    #expect(flush.exitCode == 0 && flush.errorText == "moments: not sent: \(line)")
+    #expect(flush.outputText == "0 sent, 0 refused, 0 waiting\n")
+    try await account.run("outbox", "drop", String(id)).expectSuccess()
+    #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
   }
 
   @Test func `a like that the server takes or refuses at once leaves nothing behind`() async throws {

@@ -1,4 +1,6 @@
 import Foundation
+import HTTP
+import Networking
 import Streams
 import Testing
 
@@ -22,6 +24,84 @@ import Testing
     let calls = files.names.filter { ["write", "sync", "rename"].contains($0) }
     #expect(calls == ["write", "sync", "rename", "sync"])
     #expect(try outbox.contents() == ["a"])
+  }
+
+  @Test func `D1: what is taken out is gone from the device, too`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
+    let calls = { files.names.filter { ["remove", "sync"].contains($0) }.suffix(2) }
+    server.set(.fails(RequestError(.graphQL, "No.")))
+    _ = try await outbox.flushed()
+    let steps: [() throws -> Void] = [
+      { try outbox.discard(try #require(try outbox.entries().first)) },
+      { try OutboxFolder<String>(folder.url, scope: "account", fileSystem: files).remove(outbox.entries()[0].name) },
+      { try outbox.close() },
+    ]
+    for step in steps {
+      files.fail(call: nil)
+      try step()
+      #expect(calls() == ["remove", "sync"])
+    }
+  }
+
+  @Test func `what is larger than can be read is not put in, and what is put in can be read for ever`() throws {
+    let files = try OutboxFolder<String>(
+      folder.url, scope: "", fileSystem: SystemFileSystem(), entryLimit: 1_000)
+    var kept: OutboxEntry<String>?
+    for length in 0..<1_000 {
+      do {
+        kept = try files.append(String(repeating: "x", count: length), id: UUID().uuidString, now: .now())
+      } catch OutboxError.tooLarge(let size, let limit) {
+        #expect(size == 1_001 && limit == 1_000)
+        break
+      }
+    }
+    var greatest = try #require(kept)
+    #expect((500..<999).contains(greatest.mutation.count) && entryFiles.count == greatest.mutation.count + 1)
+    greatest.refusal = String(String.UnicodeScalarView(repeating: "\u{1}", count: 8_000))
+    try files.update(greatest)
+    #expect(try files.read(greatest.name)?.refusal == greatest.refusal)
+  }
+
+  @Test func `a mutation of more than 16 MiB is told to be too large`() async throws {
+    let outbox = try folder.outbox(server)
+    let outcome = await outbox.outcome(String(repeating: "x", count: 16 << 20))
+    #expect(outcome.hasPrefix("The change takes 16777") && outcome.hasSuffix("more than the 16777216 that are kept."))
+    #expect(entryFiles == [])
+  }
+
+  @Test func `what cannot be read any more is listed and reported, and holds up nothing until it is discarded`()
+    async throws
+  {
+    let older = try OutboxFolder<[Int]>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let entry = try older.append([1], id: "id", now: .now())
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "queued: cannot connect")
+    #expect(try outbox.contents() == ["a"])
+    let unreadable = UnreadableOutboxEntry(id: "id", addedAt: entry.addedAt)
+    #expect(try outbox.unreadableEntries() == [unreadable])
+    server.set(.answers)
+    let report = try await outbox.flushed()
+    #expect(report.sent.map(\.mutation) == ["a"] && report.unreadable == [unreadable] && report.error == nil)
+    #expect(try await outbox.flushed().unreadable == [unreadable])
+    #expect(try older.read(entry.name)?.mutation == [1])
+    #expect(try outbox.discard(id: "id"))
+    #expect(try outbox.unreadableEntries() == [] && !outbox.discard(id: "id"))
+    #expect(try await outbox.flushed().unreadable == [])
+  }
+
+  @Test func `that an entry was discarded is remembered for an hour`() throws {
+    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let now = StoreTime.now()
+    let times = [now + .seconds(-3_700), now + .seconds(-3_500), now]
+    let names = try times.map { try files.append(1, id: UUID().uuidString, now: $0).name }
+    for name in names { try files.discard(name, now: now) }
+    #expect(try names.map(files.wasDiscarded) == [false, true, true])
+    try files.discard(names[0], now: times[0])
+    #expect(try files.wasDiscarded(names[0]))
+    let later = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    #expect(try names.map(later.wasDiscarded) == [false, true, true])
   }
 
   @Test func `D3: whichever file call fails, what was said to be kept is kept, and sent under one key`() async throws {
@@ -68,7 +148,9 @@ import Testing
       damaged[bit / 8] ^= 1 << (bit % 8)
       try damaged.write(to: URL(fileURLWithPath: path))
       #expect(try outbox.contents() == ["b"])
+      #expect(try outbox.unreadableEntries().count <= 1)
     }
+    #expect(try outbox.unreadableEntries().count == 1)
     server.set(.answers)
     #expect(try await folder.outbox(server).flushed().sent.map(\.mutation) == ["b"])
   }

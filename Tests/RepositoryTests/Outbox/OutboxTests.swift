@@ -167,7 +167,7 @@ import Testing
     (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
-    (RequestError(.undecodable, ""), "refused"), (RequestError(.unknown, ""), "refused"),
+    (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
     (RequestError(.invalidRequest, ""), "refused"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
@@ -204,7 +204,7 @@ import Testing
       entry.refusal = refusal
       if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.update(entry) }
       letOthersSend()
-      while submission.error.value == nil { await Task.yield() }
+      try await outbox.flushed()
       #expect(submission.error.value.map { "\($0)" } == outcome)
       #expect(try outbox.contents() == [])
     }
@@ -235,6 +235,112 @@ import Testing
     while !flush.isCompleted.value { await Task.yield() }
     #expect(submission.error.value.map { "\($0)" } == "The outbox is closed.")
     letOthersSend()
+  }
+
+  @Test(arguments: [true, false])
+  func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let other = try folder.outbox(server)
+    try (isHere ? outbox : other).discard(try #require(try outbox.entries().first))
+    letOthersSend()
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(submission.error.value.map { "\($0)" } == "The change was discarded.")
+    #expect(try server.received == [] && outbox.contents() == [])
+  }
+
+  @Test func `where the folder is gone, the files' own error is told`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let elsewhere = TemporaryFolder()
+    try FileManager.default.moveItem(at: folder.url, to: elsewhere.url)
+    #expect(try await outbox.flushed().error is FileError)
+    #expect(submission.error.value is FileError)
+    letOthersSend()
+  }
+
+  @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let isFree = Mutable<Bool?>(nil)
+    server.set(.fails(RequestError(.insecure, "Not the server.")))
+    let submission = outbox.submit("a").do(onError: { _ in
+      let letOthersSend = try? otherProcess.trySend()
+      isFree.update { $0 = letOthersSend != nil }
+      letOthersSend?()
+    })
+    await #expect(throws: RequestError.self) { try await submission.value }
+    #expect(isFree.value == false)
+    #expect(try outbox.contents() == [])
+  }
+
+  @Test func `whoever is told that a mutation waits can ask at once for another attempt`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    let submission = Recorder(
+      outbox.submit("a").do(onError: { [server] _ in
+        server.set(.answers)
+        outbox.flushSoon()
+      }))
+    while submission.error.value == nil { await Task.yield() }
+    _ = await outbox.state.withLock { $0.turn }?.value
+    #expect(server.received == ["a"])
+  }
+
+  @Test func `whoever waits is told, also while the outbox is closed`() throws {
+    let outbox = try folder.outbox(server)
+    let entry = try outbox.folder.append("a", id: "id", now: .now())
+    outbox.note(entry)
+    try outbox.close()
+    let isTold = Mutable(false)
+    outbox.forget(entry, .withdrawn(entry)) { isTold.update { $0 = true } }
+    #expect(isTold.value)
+    #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits in a closed outbox")
+  }
+
+  @Test func `what is sent while it is being put in is not shown afterwards`() async throws {
+    let outbox = try folder.outbox(server)
+    let changes = Recorder(outbox.changes)
+    let id = UUID().uuidString
+    // A submission between its two steps: on disk, and not told of.
+    outbox.state.withLock { $0.waiters[id] = AnyObserver { _ in } }
+    let entry = try outbox.folder.append("a", id: id, now: .now())
+    try await outbox.flushed()
+    #expect(server.received == [] && changes.take().isEmpty)
+    outbox.note(entry)
+    _ = await outbox.takeTurn(for: entry).value
+    #expect(server.received == ["a"])
+    #expect(changes.take().map(\.name) == ["added", "sent"])
+  }
+
+  @Test func `those who watch are called on no thread of the cooperative pool`() async throws {
+    let outbox = try folder.outbox(server)
+    let key = DispatchSpecificKey<Bool>()
+    outbox.queue.setSpecific(key: key, value: true)
+    let isOnQueue = Mutable<Bool?>(nil)
+    let watching = outbox.changes.subscribe(onNext: { change in
+      if case .sent = change { isOnQueue.update { $0 = DispatchQueue.getSpecific(key: key) ?? false } }
+    })
+    #expect(await outbox.outcome("a") == "did a")
+    watching.dispose()
+    #expect(isOnQueue.value == true)
+  }
+
+  @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {
+    let page = OutboxServer.Mood.fails(RequestError(.undecodable, "<html>", status: 200))
+    server.set(page)
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "queued: not decodable")
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    #expect(Set(server.keys).count == 1)
+    server.set(page)
+    #expect(await (try folder.outbox(server, scope: "other", isIdempotent: false)).outcome("b") == "not decodable")
+    #expect(server.received == ["a", "a", "b"])
   }
 
   @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
@@ -290,12 +396,24 @@ import Testing
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
     server.set(.answers)
-    let sent = outbox.changes.compactMap { if case .sent(_, let answer) = $0 { answer } else { nil } }
-    async let answer = sent.value
+    let changes = Recorder(outbox.changes)
     let interceptor = OutboxInterceptor(outbox)
     _ = interceptor.intercept(Ping()) { _ in .error(RequestError(.timedOut, "Late.")) }.subscribe(onError: { _ in })
     #expect(server.received == [])
     _ = interceptor.intercept(Ping()) { _ in .just(NoContent()) }.subscribe()
-    #expect(try await answer == "did a")
+    // After the turn that the answer has asked for.
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(changes.take().map(\.name) == ["added", "sent"])
+  }
+}
+
+extension OutboxChange {
+  fileprivate var name: String {
+    switch self {
+    case .added: "added"
+    case .sent: "sent"
+    case .refused: "refused"
+    case .withdrawn: "withdrawn"
+    }
   }
 }

@@ -122,6 +122,24 @@ private struct World {
     #expect(watcher.brief() == ["A1 optimistic", "A memory"])
   }
 
+  @Test func `disposing ends the showing of what is only just put in, too`() async throws {
+    let store = Store<String, String>(partialFetch: { _ in .never() })
+    let outbox = try folder.outbox(server)
+    let showing = Mutable<(any Disposable)?>(nil)
+    store.save("A", for: "a")
+    let watcher = Recorder(store.stream("a", .cacheOnly))
+    let disposable = store.show(
+      outbox,
+      change: { mutation, _, value in
+        showing.value?.dispose()
+        return value + mutation
+      }, keyOfAnswer: { _ in "" })
+    showing.update { $0 = disposable }
+    server.set(.isAway)
+    _ = await outbox.outcome("1")
+    #expect(watcher.brief().last == "A memory")
+  }
+
   @Test func `closing the outbox ends the showing, too`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
