@@ -56,18 +56,19 @@ private final class Download: Sendable {
     }
   }
 
+  /// Makes the file under the lock: who discards finds all of it, or keeps it from coming to be.
   private func open(_ head: HTTPResponseHead) throws(RequestError) {
-    let descriptor = part.path(percentEncoded: false).withCString { path in
-      Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
-    }
-    guard descriptor >= 0 else { throw failure(SystemError.last) }
-    let handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-    let isDiscarded = state.withLock { state in
+    let failure: SystemError? = state.withLock { state in
+      guard !state.isDiscarded else { return nil }
+      let descriptor = part.path(percentEncoded: false).withCString { path in
+        Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      }
+      guard descriptor >= 0 else { return .last }
       state.head = head
-      if !state.isDiscarded { state.handle = handle }
-      return state.isDiscarded
+      state.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      return nil
     }
-    if isDiscarded { discard() }
+    if let failure { throw self.failure(failure) }
   }
 
   private func write(_ piece: Data) throws(RequestError) {
