@@ -19,12 +19,12 @@ package struct OwnProcess {
     self.output = output.fileHandleForReading
   }
 
-  /// What a client measured that runs in a process of its own.
-  package static func measure(_ arguments: [String]) throws -> LoadResult {
+  /// What was measured in a process of its own, which prints it.
+  package static func measure<Result: Decodable>(_ arguments: [String]) throws -> Result {
     let client = try OwnProcess(arguments)
     let output = client.output.readDataToEndOfFile()
     client.process.waitUntilExit()
-    return try JSONDecoder().decode(LoadResult.self, from: output)
+    return try JSONDecoder().decode(Result.self, from: output)
   }
 
   /// The ports of a server that runs in a process of its own, which prints them.

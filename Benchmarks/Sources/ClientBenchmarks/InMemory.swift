@@ -70,29 +70,41 @@ struct InMemory {
     }
   }
 
-  /// Prints the table, and says whether the floor is reached.
+  /// The microseconds that each takes: the whole way, the transport, the decoding, and what is left of the whole.
+  ///
+  /// Medians of many short rounds, each of which gives a difference of its own: what is compared ran on the processor as it
+  /// was then.
+  func measure() throws -> [Double] {
+    let works = [run, runTransport, runDecoding]
+    var rounds: [[Double]] = []
+    for round in 0...50 {
+      let times = try works.map { work in
+        let start = processorTime()
+        try work(2_000_000 / body.count)
+        return (processorTime() - start) / Double(2_000_000 / body.count) * 1e6
+      }
+      // The first round warms up.
+      if round > 0 { rounds.append(times + [times[0] - times[1] - times[2]]) }
+    }
+    return Self.medians(rounds)
+  }
+
+  private static func medians(_ rows: [[Double]]) -> [Double] {
+    (0...3).map { column in rows.map { $0[column] }.sorted()[rows.count / 2] }
+  }
+
+  /// Prints the table, and says whether the floor is reached. Each process lays out its memory in its own way, which shows:
+  /// there are several for each line.
   static func compare(rounds: Int) throws -> Bool {
     print("| timeline | whole µs | transport | decoding | the SDK's own | floor |\n|---|---:|---:|---:|---:|---:|")
     var isReached = true
     for size in [2000, 20_000] {
-      let memory = try InMemory(size: size)
-      let works = [memory.run, memory.runTransport, memory.runDecoding]
-      var times = [[Double]](repeating: [], count: works.count)
-      for round in 0...max(rounds, 5) {
-        for (index, work) in works.enumerated() {
-          let count = 20_000_000 / size
-          let start = processorTime()
-          try work(count)
-          // The first round warms up.
-          if round > 0 { times[index].append((processorTime() - start) / Double(count) * 1e6) }
-        }
-      }
-      let medians = times.map { $0.sorted()[$0.count / 2] }
-      let own = medians[0] - medians[1] - medians[2]
-      isReached = own <= floor && isReached
+      let medians = medians(try (0..<max(rounds, 5)).map { _ in try OwnProcess.measure(["memory", "\(size)"]) })
+      let isRowReached = medians[3] <= floor
+      isReached = isRowReached && isReached
       print(
-        "| \(size / 1000) KB | \(medians.map { $0.formatted(1) }.joined(separator: " | ")) | \(own.formatted(1)) "
-          + "| \(floor.formatted(1)) |")
+        "| \(size / 1000) KB | \(medians.map { $0.formatted(1) }.joined(separator: " | ")) "
+          + "| \(floor.formatted(1))\(isRowReached ? "" : " MISSED") |")
     }
     return isReached
   }

@@ -6,6 +6,7 @@ import Foundation
 ///     ClientBenchmarks [ROUNDS]              prints the tables; ends with 1 where a floor is missed
 ///     ClientBenchmarks server                is the server
 ///     ClientBenchmarks client NAME URL …     is a client, and prints what it measured
+///     ClientBenchmarks memory SIZE           measures the SDK over the transport in memory, and prints that
 ///     ClientBenchmarks own SIZE COUNT        only the SDK over the transport in memory, for a profile
 @main
 enum Main {
@@ -14,6 +15,9 @@ enum Main {
     switch arguments.first {
     case "server": try Server.run { Timeline.answer(of: $0) }
     case "client": try await client(arguments)
+    case "memory":
+      let times = try InMemory(size: Int(arguments[1]) ?? 2000).measure()
+      print(String(decoding: try JSONEncoder().encode(times), as: UTF8.self))
     case "own": try InMemory(size: Int(arguments[1]) ?? 2000).run(Int(arguments[2]) ?? 100_000)
     default:
       let rounds = Int(arguments.first ?? "") ?? 5

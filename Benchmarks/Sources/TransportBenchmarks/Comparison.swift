@@ -46,7 +46,7 @@ struct Comparison {
             try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
         }
       }
-      let limit = row.isSecure ? nil : try Wrk.rate(url, row.size, row.width)
+      let limit = try Wrk.rate(url, row.size, row.width)
       isReached = report(row, clients, results, limit) && isReached
     }
     try reportMemoryAndCancellations("http://127.0.0.1:\(ports[0])/300", certificate)

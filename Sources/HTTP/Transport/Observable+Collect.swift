@@ -7,7 +7,11 @@ extension Observable where Element == HTTPResponsePart {
   /// Fails with `tooLarge`, and stops the exchange, at the first byte over the limit; with `badResponse` where the parts
   /// come without a head.
   public func collect(upTo limit: Int) -> Observable<HTTPResponse> {
-    reduce(into: ResponseCollector(limit: limit)) { try $0.add($1) }.map { try $0.finish() }
+    reduce(into: ResponseCollector(limit: limit)) {
+      try $0.add($1)
+    } finishing: {
+      try $0.finish()
+    }
   }
 }
 

@@ -25,13 +25,14 @@ extension Observable {
 
   /// What folding all elements into `seed` comes to, at completion.
   ///
-  ///     source                       ──1──2──3──|
-  ///     reduce(into: 0) { $0 += $1 } ───────────6|
+  ///     source                                    ──1──2──3──|
+  ///     reduce(into: 0) { $0 += $1 } finishing: { $0 } ────────6|
   ///
-  /// An error that `accumulator` throws ends the stream with it, and cancels the source.
+  /// An error that `accumulator` throws ends the stream with it, and cancels the source; so does one of `finishing`.
   @inlinable
-  package func reduce<Result: Sendable>(
-    into seed: Result, _ accumulator: @escaping @Sendable (inout Result, Element) throws -> Void
+  package func reduce<Accumulator: Sendable, Result: Sendable>(
+    into seed: Accumulator, _ accumulator: @escaping @Sendable (inout Accumulator, Element) throws -> Void,
+    finishing finish: @escaping @Sendable (Accumulator) throws -> Result
   ) -> Observable<Result> {
     Observable<Result> { sink in
       let state = Cell(seed)
@@ -42,7 +43,7 @@ extension Observable {
           },
           end: { error in
             if let error { return sink.end(error) }
-            sink.next(state.value)
+            do { sink.next(try finish(state.value)) } catch { return sink.end(error) }
             sink.endIfOpen()
           }, lifetime: sink.lifetime))
     }

@@ -2,7 +2,13 @@ import Streams
 import Testing
 
 @Suite struct ReduceTests {
-  private func sum(_ source: Observable<Int>) -> Observable<Int> { source.reduce(into: 0) { $0 += $1 } }
+  private func sum(_ source: Observable<Int>) -> Observable<Int> {
+    source.reduce(into: 0) {
+      $0 += $1
+    } finishing: {
+      $0
+    }
+  }
 
   @Test func `all elements come to one, at completion`() {
     #expect(sum(.from(1...4)).recorded() == ["10", "|", "."])
@@ -25,7 +31,12 @@ import Testing
       for element in 1...3 { observer.onNext(element) }
       return Disposables.create { teardowns.increment() }
     }
-    #expect(source.reduce(into: 0) { if $1 == 2 { throw Broken() } else { $0 += $1 } }.recorded() == ["x", "."])
+    let sum = source.reduce(into: 0) {
+      if $1 == 2 { throw Broken() } else { $0 += $1 }
+    } finishing: {
+      $0
+    }
+    #expect(sum.recorded() == ["x", "."])
     #expect(teardowns.count == 1)
   }
 
@@ -36,5 +47,23 @@ import Testing
     subject.onNext(7)
     subject.onCompleted()
     #expect(probe.log == ["7", "."])
+  }
+
+  @Test func `what is finished with is what comes out`() {
+    #expect(
+      Observable.from(1...3).reduce(into: 0) {
+        $0 += $1
+      } finishing: {
+        "\($0)!"
+      }.recorded() == ["6!", "|", "."])
+  }
+
+  @Test func `an error at the finish ends the stream with it`() {
+    let sum = Observable.from(1...3).reduce(into: 0) {
+      $0 += $1
+    } finishing: { _ -> Int in
+      throw Broken()
+    }
+    #expect(sum.recorded() == ["x", "."])
   }
 }
