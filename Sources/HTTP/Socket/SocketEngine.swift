@@ -153,17 +153,17 @@ final class SocketEngine: Sendable {
     didClose()
   }
 
-  /// A whole answer has arrived. `keepAlive` is how many seconds the server says it keeps the connection, where it does.
+  /// A whole answer has arrived to what was sent at `begin`. `keepAlive` is how many seconds the server says it keeps the connection, where it does.
   func didComplete(
-    _ exchange: SocketExchange, on connection: Connection, _ parts: [HTTPResponsePart], isReusable: Bool,
-    keepAlive: Int?
+    _ exchange: SocketExchange, on connection: Connection, since begin: ContinuousClock.Instant,
+    _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
   ) {
     let now = ContinuousClock.now
     let until = isReusable ? idleUntil(keepAlive, from: now) : nil
     var effects = Pool.Effects()
     var next: Next?
     let (isMine, loop) = state.withLock { state in
-      state.loop?.noteAnswer(after: now - exchange.start, of: state.pool.exchangeCount)
+      state.loop?.noteAnswer(after: now - begin, of: state.pool.exchangesUnderWay)
       guard state.pool.finish(exchange, on: connection) else { return (false, state.loop) }
       if let until, !state.isShutDown {
         next = state.makeAvailable(connection, until: until, &effects)

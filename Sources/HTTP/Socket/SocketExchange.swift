@@ -90,8 +90,8 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Takes note that there is a connection, or that the server has taken or sent something.
-  func noteSign() {
-    lastSign.store(Int64((ContinuousClock.now - start) / .nanoseconds(1)), ordering: .relaxed)
+  func noteSign(at instant: ContinuousClock.Instant = .now) {
+    lastSign.store(Int64((instant - start) / .nanoseconds(1)), ordering: .relaxed)
   }
 
   /// The same while the observer may have what the server sent.
@@ -102,8 +102,8 @@ final class SocketExchange: @unchecked Sendable {
   // MARK: - Delivery
 
   /// Takes note of the connection that the request goes out on.
-  func didConnect(isReused: Bool) {
-    noteSign()
+  func didConnect(at instant: ContinuousClock.Instant, isReused: Bool) {
+    noteSign(at: instant)
     request.noteConnection?(isReused)
     // Not here, for this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }

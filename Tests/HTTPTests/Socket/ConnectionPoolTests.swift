@@ -28,6 +28,7 @@ import Testing
 
     var counts: (opening: Int, idle: Int, busy: Int, waiting: Int, exchanges: Int) { pool.counts }
     var isEmpty: Bool { pool.isEmpty }
+    var exchangesUnderWay: Int { pool.exchangesUnderWay }
 
     func lease(_ exchange: Exchange, _ route: String) -> Connection? { pool.lease(exchange, route, &effects) }
     func finish(_ exchange: Exchange, on connection: Connection) -> Bool { pool.finish(exchange, on: connection) }
@@ -40,6 +41,19 @@ import Testing
     func makeAvailable(_ connection: Connection, until: ContinuousClock.Instant) -> Exchange? {
       pool.makeAvailable(connection, until: until, &effects)
     }
+  }
+
+  @Test func `under way is what has a connection, and not what waits for one`() throws {
+    let pool = pool(perRoute: 1)
+    let (first, second) = (Exchange(), Exchange())
+    #expect(pool.lease(first, "a") == nil)
+    #expect(pool.lease(second, "a") == nil)
+    #expect(pool.exchangesUnderWay == 0)
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start + .seconds(1)) === first)
+    #expect(pool.exchangesUnderWay == 1)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.exchangesUnderWay == 0)
   }
 
   @Test func `an exchange waits until its connection is opened, and finds it idle the next time`() throws {

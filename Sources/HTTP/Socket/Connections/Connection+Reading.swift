@@ -87,7 +87,7 @@ extension Connection {
     let parts = takeParts()
     let keepAlive = parser?.keepAliveTimeout
     parser = nil
-    let isWritten = lock.withLock {
+    let (isWritten, startTime) = lock.withLock {
       self.exchange = nil
       var isWritten = outbound.isEmpty && writeError == nil
       if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
@@ -97,10 +97,11 @@ extension Connection {
       outbound = Outbound()
       hasSent = false
       isUsed = true
-      return isWritten
+      return (isWritten, self.startTime)
     }
     let isReused = mayReuse && isWritten
     if !isReused { close() }
-    engine?.didComplete(exchange, on: self, parts, isReusable: isReused, keepAlive: keepAlive)
+    engine?.didComplete(
+      exchange, on: self, since: startTime, parts, isReusable: isReused, keepAlive: keepAlive)
   }
 }

@@ -14,6 +14,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   var channel: (any ByteChannel)?
   var outbound = Outbound()
   var exchange: SocketExchange?
+  /// When the exchange's request was written.
+  var startTime = ContinuousClock.now
   var hasSent = false
   var writeError: RequestError?
   var isUsed = false
@@ -63,8 +65,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     case .readable: if isUsed { return .dead(.cut("before it was asked")) }
     }
     self.exchange = exchange
+    startTime = .now
     outbound = exchange.outbound
-    exchange.didConnect(isReused: isUsed)
+    exchange.didConnect(at: startTime, isReused: isUsed)
     return write(channel)
   }
 

@@ -190,8 +190,8 @@ struct ConnectionPool<
     return next
   }
 
-  /// How many exchanges have not ended.
-  var exchangeCount: Int { placements.count }
+  /// How many exchanges have a connection.
+  var exchangesUnderWay: Int { placements.count - waiting }
 
   /// Whether nothing is open and nobody waits.
   var isEmpty: Bool { members.isEmpty && placements.isEmpty }
