@@ -4,15 +4,6 @@ import Testing
 
 /// What hand-written `Codable` conformances do with containers, held to Foundation's.
 @Suite struct ContainerTests {
-  private func expectEqual<Value: Encodable>(_ value: Value, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let ours = try JSONCoder().encode(value)
-    let theirs = try JSONEncoder().encode(value)
-    #expect(
-      try JSONValue(json: ours.bytes) == JSONValue(json: theirs.bytes),
-      "\(String(decoding: ours, as: UTF8.self)) \(String(decoding: theirs, as: UTF8.self))",
-      sourceLocation: sourceLocation)
-  }
-
   struct Interleaved: Encodable {
     func encode(to encoder: any Encoder) throws {
       var root = encoder.container(keyedBy: AnyKey.self)
@@ -81,14 +72,14 @@ import Testing
   }
 
   @Test func `containers that are written in turns come out in their places`() throws {
-    try expectEqual(Interleaved())
-    try expectEqual([Interleaved(), Interleaved()])
-    try expectEqual(["a": [Interleaved()]])
+    try expectEncodedAsByFoundation(Interleaved())
+    try expectEncodedAsByFoundation([Interleaved(), Interleaved()])
+    try expectEncodedAsByFoundation(["a": [Interleaved()]])
   }
 
   @Test func `superclasses have a place of their own`() throws {
-    try expectEqual(Derived())
-    try expectEqual(Supers())
+    try expectEncodedAsByFoundation(Derived())
+    try expectEncodedAsByFoundation(Supers())
     let back = try JSONCoder().decode(Derived.self, from: JSONCoder().encode(Derived()))
     #expect(back.name == "base" && back.extra == [1, 2])
     #expect(throws: DecodingError.self) { try JSONCoder().decode(Derived.self, from: Data(#"{"extra":[]}"#.utf8)) }
@@ -109,22 +100,22 @@ import Testing
   }
 
   @Test func `a container that is asked for twice is the same one`() throws {
-    try expectEqual(Merged())
+    try expectEncodedAsByFoundation(Merged())
   }
 
   @Test func `a value that encodes nothing is an empty object inside, and an error alone`() throws {
-    try expectEqual(["a": Nothing()])
-    try expectEqual([Nothing(), Nothing()])
+    try expectEncodedAsByFoundation(["a": Nothing()])
+    try expectEncodedAsByFoundation([Nothing(), Nothing()])
     #expect(throws: EncodingError.self) { try JSONCoder().encode(Nothing()) }
   }
 
   @Test func `plain values and null stand alone`() throws {
-    try expectEqual("text")
-    try expectEqual(7)
-    try expectEqual(Int?.none)
-    try expectEqual([Int?.none, 1])
-    try expectEqual(Sample.Shade.dark)
-    try expectEqual([Sample.Shape.point, .circle(radius: 1), .named("a", 1)])
+    try expectEncodedAsByFoundation("text")
+    try expectEncodedAsByFoundation(7)
+    try expectEncodedAsByFoundation(Int?.none)
+    try expectEncodedAsByFoundation([Int?.none, 1])
+    try expectEncodedAsByFoundation(Sample.Shade.dark)
+    try expectEncodedAsByFoundation([Sample.Shape.point, .circle(radius: 1), .named("a", 1)])
   }
 
   struct Elements: Decodable, Equatable {

@@ -4,15 +4,6 @@ import Testing
 
 /// What encoders do with values that stand alone, fail, or are dictionaries, held to Foundation's where that does the same.
 @Suite struct EncodingTests {
-  private func expectEqual<Value: Encodable>(_ value: Value, sourceLocation: SourceLocation = #_sourceLocation) throws {
-    let ours = try JSONCoder().encode(value)
-    let theirs = try JSONEncoder().encode(value)
-    #expect(
-      try JSONValue(json: ours.bytes) == JSONValue(json: theirs.bytes),
-      "\(String(decoding: ours, as: UTF8.self)) \(String(decoding: theirs, as: UTF8.self))",
-      sourceLocation: sourceLocation)
-  }
-
   /// Goes on where a superclass has written, or another value of its own.
   struct Continued<First: Encodable>: Encodable {
     var first: First
@@ -79,14 +70,16 @@ import Testing
   }
 
   @Test func `an object or an array that stands alone is gone on with`() throws {
-    try expectEqual(Continued(first: ContainerTests.Merged()))
-    try expectEqual([Continued(first: ContainerTests.Nothing()), Continued(first: ContainerTests.Nothing())])
-    try expectEqual(["a": Continued(first: ["k": 1]), "b": Continued(first: [:])])
-    try expectEqual(Continued(first: ContainerTests.Interleaved()))
-    try expectEqual(Continued(first: Continued(first: ContainerTests.Derived())))
-    try expectEqual([Continued(first: [1, 2]), Continued(first: [])])
-    try expectEqual(Continued(first: [["a,]"], [], ["\"", ","]]))
-    try expectEqual(Continued(first: Continued(first: ContainerTests.Merged())))
+    try expectEncodedAsByFoundation(Continued(first: ContainerTests.Merged()))
+    try expectEncodedAsByFoundation([
+      Continued(first: ContainerTests.Nothing()), Continued(first: ContainerTests.Nothing()),
+    ])
+    try expectEncodedAsByFoundation(["a": Continued(first: ["k": 1]), "b": Continued(first: [:])])
+    try expectEncodedAsByFoundation(Continued(first: ContainerTests.Interleaved()))
+    try expectEncodedAsByFoundation(Continued(first: Continued(first: ContainerTests.Derived())))
+    try expectEncodedAsByFoundation([Continued(first: [1, 2]), Continued(first: [])])
+    try expectEncodedAsByFoundation(Continued(first: [["a,]"], [], ["\"", ","]]))
+    try expectEncodedAsByFoundation(Continued(first: Continued(first: ContainerTests.Merged())))
   }
 
   @Test func `a value that fails where it stands alone leaves no trace`() throws {

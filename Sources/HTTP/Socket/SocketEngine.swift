@@ -153,7 +153,8 @@ final class SocketEngine: Sendable {
     didClose()
   }
 
-  /// A whole answer has arrived to what was sent at `begin`. `keepAlive` is how many seconds the server says it keeps the connection, where it does.
+  /// A whole answer has arrived to what was sent at `begin`. `keepAlive` is how many seconds the server says it keeps the
+  /// connection, where it does.
   func didComplete(
     _ exchange: SocketExchange, on connection: Connection, since begin: ContinuousClock.Instant,
     _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
@@ -162,18 +163,19 @@ final class SocketEngine: Sendable {
     let until = isReusable ? idleUntil(keepAlive, from: now) : nil
     var effects = Pool.Effects()
     var next: Next?
-    let (isMine, loop) = state.withLock { state in
-      state.loop?.noteAnswer(after: now - begin, of: state.pool.exchangesUnderWay)
-      guard state.pool.finish(exchange, on: connection) else { return (false, state.loop) }
+    let (isMine, underWay, loop) = state.withLock { state in
+      let underWay = state.pool.exchangesUnderWay
+      guard state.pool.finish(exchange, on: connection) else { return (false, underWay, state.loop) }
       if let until, !state.isShutDown {
         next = state.makeAvailable(connection, until: until, &effects)
       } else {
         effects.closing.append(connection)
         _ = state.pool.remove(connection, &effects)
       }
-      return (true, state.loop)
+      return (true, underWay, state.loop)
     }
     guard let loop else { return }
+    loop.noteAnswer(after: now - begin, of: underWay)
     // First the connection, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
     if isMine { loop.deliver(to: exchange.mailbox) { exchange.complete(parts) } }

@@ -1,16 +1,17 @@
 /// Lets answers gather where many are under way, so that one wake of the loop, and one of the threads that it wakes,
 /// serves several: waking is most of what a short answer costs.
 ///
-/// An answer is held up by an eighth of the time that it has taken anyway, and by `longest` at most.
+/// An answer is held up by a quarter of the time that one has taken since its request was sent, and by `longest` at most.
 struct Gathering {
   static let longest = Duration.milliseconds(1)
   /// A shorter pause costs more than it saves.
   private static let shortest = Duration.microseconds(50)
+  /// With fewer under way nothing is gained.
   private static let fewest = 8
 
   private var quickest: Duration?
 
-  /// Takes note of an answer that came after a time, with so many others under way.
+  /// Takes note of an answer that came after a time, one of so many under way.
   mutating func noteAnswer(after time: Duration, of underWay: Int) {
     quickest = underWay < Self.fewest ? .zero : min(quickest ?? time, time)
   }

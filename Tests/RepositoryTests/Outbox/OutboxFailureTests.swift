@@ -1,0 +1,148 @@
+import Foundation
+import HTTP
+import Networking
+import Streams
+import Testing
+
+@testable import Repository
+
+/// What becomes of a mutation whose attempt fails.
+@Suite struct OutboxFailureTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+  private let no = RequestError(.graphQL, "No.")
+
+  @Test func `what may have reached the server is repeated under its own key alone`() async throws {
+    server.set(.losesAnswers)
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "queued: connection lost")
+    server.set(.answers)
+    try await outbox.flushed()
+    #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
+  }
+
+  @Test func `R1: what is not idempotent, and may have reached the server, is told and never sent again`() async throws
+  {
+    server.set(.losesAnswers)
+    let outbox = try folder.outbox(server, isIdempotent: false)
+    #expect(await outbox.outcome("a") == "connection lost")
+    #expect(try outbox.contents() == [])
+    server.set(.isAway)
+    #expect(await outbox.outcome("b") == "queued: cannot connect")
+    server.set(.losesAnswers)
+    #expect(try await outbox.flushed().refused.map(\.mutation) == ["b"])
+    server.set(.answers)
+    try await outbox.flushed()
+    #expect(server.received == ["a", "b"])
+    #expect(try outbox.contents() == ["[b]"])
+  }
+
+  @Test func `R1: what is not idempotent waits as long as it was not sent for certain`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server, isIdempotent: false)
+    _ = await outbox.outcome("a")
+    for _ in 0..<10 { try await outbox.flushed() }
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.count == 1)
+  }
+
+  @Test func `R1: an attempt that the end of a process cut off is not repeated unless idempotent`() async throws {
+    for isIdempotent in [true, false] {
+      let folder = TemporaryFolder()
+      let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+      var entry = try files.append("a", id: "key", now: .now())
+      entry.attempts = 1
+      try files.update(entry)
+      let outbox = try folder.outbox(server, isIdempotent: isIdempotent)
+      let report = try await outbox.flushed()
+      #expect(report.sent.map(\.id) == (isIdempotent ? ["key"] : []))
+      #expect(report.refused.map(\.id) == (isIdempotent ? [] : ["key"]))
+    }
+    #expect(server.keys == ["key"])
+  }
+
+  @Test func `what the server refuses is told to the one who waits, and not kept`() async throws {
+    server.set(.fails(no))
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "GraphQL")
+    #expect(try outbox.contents() == [])
+  }
+
+  @Test func `what the server refuses later is reported, set aside, and not retried; the rest goes on`() async throws {
+    server.set(.isAway)
+    var outbox = try folder.outbox(server)
+    for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
+    let changes = Recorder(outbox.changes)
+    server.set(.fails(no))
+    let report = try await outbox.flushed()
+    #expect(report.refused.map(\.mutation) == ["a", "b"] && report.error == nil)
+    #expect(report.refused.first?.refusal == "GraphQL: No.")
+    let refusals = changes.take().compactMap { change -> String? in
+      if case .refused(let entry, let error) = change { "\(entry.mutation) \(error)" } else { nil }
+    }
+    #expect(refusals == ["a GraphQL: No.", "b GraphQL: No."])
+    outbox = try folder.outbox(server)
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(server.received == ["a", "b"])
+    #expect(try outbox.contents() == ["[a]", "[b]"])
+    for entry in try outbox.entries() { try outbox.discard(entry) }
+    #expect(try outbox.contents() == [])
+  }
+
+  @Test func `what fails eight times in the server is set aside, and holds up nothing any more`() async throws {
+    server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "queued: HTTP status")
+    for _ in 0..<7 { try await outbox.flushed() }
+    #expect(try outbox.contents() == ["[a]"])
+    #expect(server.received.count == 8 && Set(server.keys).count == 1)
+    server.set(.answers)
+    #expect(await outbox.outcome("b") == "did b")
+  }
+
+  @Test(arguments: [
+    RequestError(.httpStatus, "Who?", status: 401), RequestError(.insecure, "Not the server."),
+    RequestError(.redirectRefused, "Sign in to the network."),
+  ])
+  func `what asks for something else first is told, or else waits`(error: RequestError) async throws {
+    let outbox = try folder.outbox(server)
+    server.set(.isAway)
+    _ = await outbox.outcome("a")
+    server.set(.fails(error))
+    #expect(await outbox.outcome("b") == "\(error.kind)")
+    #expect((try await outbox.flushed().error as? RequestError)?.kind == error.kind)
+    #expect(try outbox.contents() == ["a"])
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+  }
+
+  @Test(arguments: [
+    (RequestError(.cannotConnect, ""), "notSent"), (RequestError(.circuitOpen, ""), "notSent"),
+    (RequestError(.overloaded, ""), "notSent"), (RequestError(.timedOut, ""), "mayHaveBeenSent"),
+    (RequestError(.connectionLost, ""), "mayHaveBeenSent"), (RequestError(.badResponse, ""), "mayHaveBeenSent"),
+    (RequestError(.httpStatus, "", status: 503), "mayHaveBeenSent"),
+    (RequestError(.httpStatus, "", status: 429), "mayHaveBeenSent"),
+    (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
+    (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
+    (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
+    (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
+    (RequestError(.invalidRequest, ""), "refused"),
+  ])
+  func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
+    #expect("\(OutboxVerdict(error))" == verdict)
+  }
+
+  @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {
+    let page = OutboxServer.Mood.fails(RequestError(.undecodable, "<html>", status: 200))
+    server.set(page)
+    let outbox = try folder.outbox(server)
+    #expect(await outbox.outcome("a") == "queued: not decodable")
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    #expect(Set(server.keys).count == 1)
+    server.set(page)
+    #expect(await (try folder.outbox(server, scope: "other", isIdempotent: false)).outcome("b") == "not decodable")
+    #expect(server.received == ["a", "a", "b"])
+  }
+}

@@ -1,0 +1,155 @@
+import Foundation
+import HTTP
+import Networking
+import Streams
+import Testing
+
+@testable import Repository
+
+/// What those are told who wait for an answer, or for others that send.
+@Suite struct OutboxWaitingTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+  private let no = RequestError(.graphQL, "No.")
+
+  @Test func `disposing says that nobody waits: the mutation is sent all the same, or set aside`() async throws {
+    let outbox = try folder.outbox(server)
+    let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
+      server.set(mood)
+      let letOthersSend = try #require(try files.trySend())
+      let submission = Recorder(outbox.submit("a"))
+      submission.dispose()
+      #expect(try outbox.contents() == ["a"])
+      letOthersSend()
+      try await outbox.flushed()
+      #expect(try outbox.contents() == left)
+      #expect(submission.error.value == nil && submission.take() == [])
+    }
+    #expect(server.received == ["a", "a"])
+  }
+
+  @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    for (refusal, outcome) in [
+      (nil, "Another process has sent the change."),
+      ("No.", "Another process has sent the change, and it was refused: No."),
+    ] {
+      let letOthersSend = try #require(try otherProcess.trySend())
+      let submission = Recorder(outbox.submit("a"))
+      var entry = try #require(try outbox.entries().first)
+      entry.refusal = refusal
+      if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.update(entry) }
+      letOthersSend()
+      try await outbox.flushed()
+      #expect(submission.error.value.map { "\($0)" } == outcome)
+      #expect(try outbox.contents() == [])
+    }
+    #expect(server.received == [])
+  }
+
+  @Test func `another process that sends, and never ends, is waited for no longer than the patience`() async throws {
+    let outbox = try folder.outbox(server, patience: .milliseconds(50))
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    #expect(try await outbox.flushed().error == nil, "Nothing waits")
+    #expect(await outbox.outcome("a") == "queued: timed out")
+    let error = try await outbox.flush(patience: .zero).value.error as? RequestError
+    #expect(error?.kind == .timedOut && error?.cause as? OutboxError != nil)
+    #expect(server.received == [])
+    #expect(try outbox.contents() == ["a"])
+    letOthersSend()
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+  }
+
+  @Test func `S1: signing out ends the wait for another process that sends`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let flush = Recorder(outbox.flush())
+    try outbox.close()
+    while !flush.isCompleted.value { await Task.yield() }
+    #expect(submission.error.value.map { "\($0)" } == "The outbox is closed.")
+    letOthersSend()
+  }
+
+  @Test(arguments: [true, false])
+  func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let other = try folder.outbox(server)
+    try (isHere ? outbox : other).discard(try #require(try outbox.entries().first))
+    letOthersSend()
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(submission.error.value.map { "\($0)" } == "The change was discarded.")
+    #expect(try server.received == [] && outbox.contents() == [])
+  }
+
+  @Test func `where the folder is gone, the files' own error is told`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let submission = Recorder(outbox.submit("a"))
+    let elsewhere = TemporaryFolder()
+    try FileManager.default.moveItem(at: folder.url, to: elsewhere.url)
+    #expect(try await outbox.flushed().error is FileError)
+    #expect(submission.error.value is FileError)
+    letOthersSend()
+  }
+
+  @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
+    let outbox = try folder.outbox(server)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let isFree = Mutable<Bool?>(nil)
+    server.set(.fails(RequestError(.insecure, "Not the server.")))
+    let submission = outbox.submit("a").do(onError: { _ in
+      let letOthersSend = try? otherProcess.trySend()
+      isFree.update { $0 = letOthersSend != nil }
+      letOthersSend?()
+    })
+    await #expect(throws: RequestError.self) { try await submission.value }
+    #expect(isFree.value == false)
+    #expect(try outbox.contents() == [])
+  }
+
+  @Test func `whoever is told that a mutation waits can ask at once for another attempt`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    let submission = Recorder(
+      outbox.submit("a").do(onError: { [server] _ in
+        server.set(.answers)
+        outbox.flushSoon()
+      }))
+    while submission.error.value == nil { await Task.yield() }
+    _ = await outbox.state.withLock { $0.turn }?.value
+    #expect(server.received == ["a"])
+  }
+
+  @Test func `whoever waits is told, also while the outbox is closed`() throws {
+    let outbox = try folder.outbox(server)
+    let entry = try outbox.folder.append("a", id: "id", now: .now())
+    outbox.note(entry)
+    try outbox.close()
+    let isTold = Mutable(false)
+    outbox.forget(entry, .withdrawn(entry)) { isTold.update { $0 = true } }
+    #expect(isTold.value)
+    #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits in a closed outbox")
+  }
+
+  @Test func `those who watch are called on no thread of the cooperative pool`() async throws {
+    let outbox = try folder.outbox(server)
+    let key = DispatchSpecificKey<Bool>()
+    outbox.queue.setSpecific(key: key, value: true)
+    let isOnQueue = Mutable<Bool?>(nil)
+    let watching = outbox.changes.subscribe(onNext: { change in
+      if case .sent = change { isOnQueue.update { $0 = DispatchQueue.getSpecific(key: key) ?? false } }
+    })
+    #expect(await outbox.outcome("a") == "did a")
+    watching.dispose()
+    #expect(isOnQueue.value == true)
+  }
+}
