@@ -31,13 +31,14 @@ enum BodyFraming: Equatable {
   /// The one length that all fields agree on.
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
-    for field in headers where field.hasName("Content-Length") {
-      if let number = number(field.value.utf8), length ?? number == number {
+    for index in headers.indices where headers[index].hasName("Content-Length") {
+      let value = headers[index].value
+      if let number = number(value.utf8), length ?? number == number {
         length = number
         continue
       }
       // The same length several times (RFC 9110, section 8.6).
-      for item in field.value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
+      for item in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         guard let number = number(item), length ?? number == number else {
           throw .notHTTP("its Content-Length is no number, or differs from another")
         }

@@ -20,7 +20,7 @@ struct FieldParser {
     position += end + 1
     let length = end > 0 && rest[end - 1] == .carriageReturn ? end - 1 : end
     let line = UnsafeRawBufferPointer(rebasing: rest[..<length])
-    guard line.count(while: \.isFieldByte) == line.count else {
+    guard line.isFieldContent else {
       throw .notHTTP("a line holds a control character, such as a bare CR or NUL")
     }
     return line
@@ -51,8 +51,8 @@ struct FieldParser {
     while start < end, line[start].isSpaceOrTab { start += 1 }
     while end > start, line[end - 1].isSpaceOrTab { end -= 1 }
     return HTTPField(
-      trimmedName: String(decoding: line[..<colon], as: UTF8.self),
-      value: String(decoding: line[start..<end], as: UTF8.self))
+      trimmedName: String(decoding: UnsafeRawBufferPointer(rebasing: line[..<colon]), as: UTF8.self),
+      value: String(decoding: UnsafeRawBufferPointer(rebasing: line[start..<end]), as: UTF8.self))
   }
 }
 
@@ -75,6 +75,22 @@ extension UnsafeRawBufferPointer {
     var count = 0
     while count < self.count, isSatisfied(self[count]) { count += 1 }
     return count
+  }
+
+  /// Whether all bytes may stand in a line.
+  fileprivate var isFieldContent: Bool {
+    var position = 0
+    // Eight at a time, up to one that is below a space, or DEL.
+    while position + 8 <= count {
+      let bytes = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+      let others = bytes ^ 0x7F7F_7F7F_7F7F_7F7F
+      let controls = (bytes &- 0x2020_2020_2020_2020) & ~bytes
+      let deletes = (others &- 0x0101_0101_0101_0101) & ~others
+      if (controls | deletes) & 0x8080_8080_8080_8080 != 0 { break }
+      position += 8
+    }
+    while position < count, self[position].isFieldByte { position += 1 }
+    return position == count
   }
 
   /// The place of the first LF at or after `start`.

@@ -26,13 +26,16 @@ struct RequestWriter {
     bytes.append(form == .absolute ? " http://\(request.target.authority)" : " ")
     bytes.append(request.target.path)
     bytes.append(" HTTP/1.1\r\n")
-    switch request.headers.count(of: "Host") {
-    case 0: bytes.append("Host", request.target.authority)
-    case 1: break
-    default: throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
+    let headers = request.headers
+    if let host = headers.firstIndex(of: "Host", from: 0) {
+      guard headers.firstIndex(of: "Host", from: host + 1) == nil else {
+        throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
+      }
+    } else {
+      bytes.append("Host", request.target.authority)
     }
-    for field in request.headers { bytes.append(field.name, field.value) }
-    for field in defaults where !request.headers.contains(field.name) { bytes.append(field.name, field.value) }
+    for index in headers.indices { bytes.append(headers[index].name, headers[index].value) }
+    for field in defaults where !headers.contains(field.name) { bytes.append(field.name, field.value) }
     if let proxyAuthorization { bytes.append("Proxy-Authorization", proxyAuthorization) }
     // RFC 9110, section 8.6: a length of 0 is said where the method expects a body.
     let length = request.body?.count ?? 0
@@ -52,16 +55,14 @@ struct RequestWriter {
 extension [UInt8] {
   fileprivate mutating func append(_ name: String, _ value: String) {
     append(name)
-    append(.colon)
-    append(.space)
+    append(": ")
     append(value)
-    append(.carriageReturn)
-    append(.lineFeed)
+    append("\r\n")
   }
 
   fileprivate mutating func append(_ text: String) {
-    var text = text
-    text.withUTF8 { append(contentsOf: $0) }
+    // Not `withUTF8`, which wants a copy of the text that it may change.
+    if text.utf8.withContiguousStorageIfAvailable({ append(contentsOf: $0) }) == nil { append(contentsOf: text.utf8) }
   }
 }
 

@@ -6,15 +6,15 @@ extension SocketEngine {
   /// Deadlines are not looked at more often than this.
   private static var shortestScan: Duration { .milliseconds(10) }
 
-  func schedule(_ instant: ContinuousClock.Instant, on loop: EventLoop) {
+  func schedule(_ instant: Instant, on loop: EventLoop) {
     loop.schedule(at: instant) { [weak self] in self?.scan(dueAt: instant) }
   }
 
-  private func scan(dueAt instant: ContinuousClock.Instant) {
-    let now = ContinuousClock.now
+  private func scan(dueAt instant: Instant) {
+    let now = Instant.now
     var effects = Pool.Effects()
     var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
-    let (next, loop) = state.withLock { state -> (ContinuousClock.Instant?, EventLoop?) in
+    let (next, loop) = state.withLock { state -> (Instant?, EventLoop?) in
       guard state.nextScan == instant else { return (nil, state.loop) }
       var next = state.pool.removeExpired(at: now, &effects)
       state.pool.forEachExchange { exchange in

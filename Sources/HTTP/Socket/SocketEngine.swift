@@ -9,7 +9,7 @@ final class SocketEngine: Sendable {
     var pool: Pool
     var loop: EventLoop?
     /// When the deadlines are looked at next.
-    var nextScan: ContinuousClock.Instant?
+    var nextScan: Instant?
     var isShutDown = false
     var whenShutDown: [@Sendable () -> Void] = []
 
@@ -30,14 +30,14 @@ final class SocketEngine: Sendable {
 
     /// Gives a connection to who waits for it, or keeps it until a time.
     mutating func makeAvailable(
-      _ connection: Connection, until instant: ContinuousClock.Instant, _ effects: inout Pool.Effects
+      _ connection: Connection, until instant: Instant, _ effects: inout Pool.Effects
     ) -> Next {
       let exchange = pool.makeAvailable(connection, until: instant, &effects)
       return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
     }
 
     /// True where nobody would look at the deadlines by then, and a look is to be scheduled.
-    mutating func lowerNextScan(to instant: ContinuousClock.Instant?) -> Bool {
+    mutating func lowerNextScan(to instant: Instant?) -> Bool {
       guard let instant, nextScan.map({ instant < $0 }) ?? true else { return false }
       nextScan = instant
       return true
@@ -156,10 +156,10 @@ final class SocketEngine: Sendable {
   /// A whole answer has arrived to what was sent at `begin`. `keepAlive` is how many seconds the server says it keeps the
   /// connection, where it does.
   func didComplete(
-    _ exchange: SocketExchange, on connection: Connection, since begin: ContinuousClock.Instant,
+    _ exchange: SocketExchange, on connection: Connection, since begin: Instant,
     _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
   ) {
-    let now = ContinuousClock.now
+    let now = Instant.now
     let until = isReusable ? idleUntil(keepAlive, from: now) : nil
     var effects = Pool.Effects()
     var next: Next?
@@ -183,7 +183,7 @@ final class SocketEngine: Sendable {
   }
 
   /// When a connection has been idle long enough.
-  private func idleUntil(_ keepAlive: Int?, from now: ContinuousClock.Instant) -> ContinuousClock.Instant {
+  private func idleUntil(_ keepAlive: Int?, from now: Instant) -> Instant {
     // A second less than the server says, for its clock began to run before ours.
     now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
   }
@@ -193,7 +193,7 @@ final class SocketEngine: Sendable {
     /// Who has waited for it.
     var exchange: SocketExchange?
     /// When a look at the deadlines is to be scheduled.
-    var scan: ContinuousClock.Instant?
+    var scan: Instant?
   }
 
   private func start(_ next: Next, on connection: Connection, _ loop: EventLoop) {

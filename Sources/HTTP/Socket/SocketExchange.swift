@@ -17,7 +17,7 @@ final class SocketExchange: @unchecked Sendable {
   private let observer: AnyObserver<HTTPResponsePart>
   /// Touched by one batch after the other.
   private let decoding: ResponseDecoding
-  let start = ContinuousClock.now
+  let start = Instant.now
   /// Where the observer is to be called, if some task awaits.
   let mailbox = TaskMailbox.current
   /// When the server last gave a sign of life, in nanoseconds from the start; below zero while there is no connection,
@@ -34,7 +34,6 @@ final class SocketExchange: @unchecked Sendable {
   init(
     _ request: HTTPRequest, route: Route, writer: RequestWriter, observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
-    self.request = request
     self.route = route
     self.observer = observer
     decoding = ResponseDecoding(isHead: request.method == .head)
@@ -46,6 +45,7 @@ final class SocketExchange: @unchecked Sendable {
     if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
     self.head = head
     rest = isJoined ? Data() : body
+    self.request = request  // last, so that it is moved, and not copied
   }
 
   /// The request's bytes.
@@ -57,7 +57,7 @@ final class SocketExchange: @unchecked Sendable {
   // MARK: - Deadlines
 
   /// The earliest time at which a deadline may pass, whatever happens.
-  var earliestDeadline: ContinuousClock.Instant? {
+  var earliestDeadline: Instant? {
     let timeouts = request.timeouts
     let shortest = earlier(earlier(timeouts.connect, timeouts.idle), timeouts.total)
     return shortest.map { start + $0 }
@@ -69,7 +69,7 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// The deadline that comes next as things stand.
-  var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: ContinuousClock.Instant)? {
+  var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
     var timeouts = request.timeouts
     let sign = lastSign.load(ordering: .relaxed)
     if sign == Self.busy { timeouts.idle = nil }
@@ -79,7 +79,7 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// When to look again whether a deadline has passed: whatever happens after `now`, no deadline passes before.
-  func nextLook(after now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+  func nextLook(after now: Instant) -> Instant? {
     // The idle time may begin to count only after this look, as soon as there is a connection, or the observer is done.
     earlier(nextDeadline?.instant, request.timeouts.idle.map { now + $0 })
   }
@@ -90,8 +90,8 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Takes note that there is a connection, or that the server has taken or sent something.
-  func noteSign(at instant: ContinuousClock.Instant = .now) {
-    lastSign.store(Int64((instant - start) / .nanoseconds(1)), ordering: .relaxed)
+  func noteSign(at instant: Instant = .now) {
+    lastSign.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
   }
 
   /// The same while the observer may have what the server sent.
@@ -102,7 +102,7 @@ final class SocketExchange: @unchecked Sendable {
   // MARK: - Delivery
 
   /// Takes note of the connection that the request goes out on.
-  func didConnect(at instant: ContinuousClock.Instant, isReused: Bool) {
+  func didConnect(at instant: Instant, isReused: Bool) {
     noteSign(at: instant)
     request.noteConnection?(isReused)
     // Not here, for this may be the loop's thread.

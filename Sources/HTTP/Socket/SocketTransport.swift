@@ -52,13 +52,21 @@ public final class SocketTransport: HTTPTransport {
         let (route, writer) = try route(of: request)
         let exchange = try SocketExchange(request, route: route, writer: writer, observer: observer)
         engine.start(exchange)
-        return Disposables.create { [self] in
-          if exchange.stop() { engine.cancel(exchange) }
-        }
+        return Cancellation(transport: self, exchange: exchange)
       } catch {
         observer.onError(error.named(request.operationName))
         return Disposables.create()
       }
+    }
+  }
+
+  /// Ends an exchange early. Whoever waits for an answer keeps the transport alive by it.
+  private struct Cancellation: Disposable {
+    let transport: SocketTransport
+    let exchange: SocketExchange
+
+    func dispose() {
+      if exchange.stop() { transport.engine.cancel(exchange) }
     }
   }
 

@@ -1,7 +1,5 @@
 /// Which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a clock.
 struct ExchangeDeadlines {
-  typealias Instant = ContinuousClock.Instant
-
   /// What an exchange may be waiting for.
   enum Phase {
     case connection, answer, end

@@ -57,8 +57,12 @@ public struct HTTPField: Hashable, Sendable {
     hasher.combine(value)
   }
 
+  @inline(__always)
   func hasName(_ other: String) -> Bool {
-    guard name.utf8.count == other.utf8.count else { return false }
+    name.utf8.count == other.utf8.count && hasNameOfItsLength(other)
+  }
+
+  private func hasNameOfItsLength(_ other: String) -> Bool {
     if name == other { return true }
     let isSame = name.utf8.withContiguousStorageIfAvailable { name in
       other.utf8.withContiguousStorageIfAvailable { other in

@@ -17,7 +17,9 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// The value of the fields with this name, joined with commas where there are several (RFC 9110, section 5.3).
   public subscript(name: String) -> String? {
-    contains(name) ? values(of: name).joined(separator: ", ") : nil
+    guard let first = firstIndex(of: name, from: 0) else { return nil }
+    guard firstIndex(of: name, from: first + 1) != nil else { return fields[first].value }
+    return values(of: name).joined(separator: ", ")
   }
 
   /// The values of the fields with this name, in order.
@@ -27,12 +29,14 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// Whether there is a field with this name.
   public func contains(_ name: String) -> Bool {
-    fields.contains { $0.hasName(name) }
+    firstIndex(of: name, from: 0) != nil
   }
 
-  /// How many fields have this name.
-  func count(of name: String) -> Int {
-    fields.count { $0.hasName(name) }
+  /// The place of the first field with this name, at or after another place.
+  func firstIndex(of name: String, from start: Int) -> Int? {
+    // By the index: an iterator would make a copy of each field, which counts its references.
+    for index in start..<fields.count where fields[index].hasName(name) { return index }
+    return nil
   }
 
   /// Puts one field in the place of all with this name; throws `invalidRequest` where it is not valid.

@@ -33,7 +33,7 @@ package final class HTTPTarget: Sendable {
     host = parts.host
     port = parts.port ?? (isSecure ? 443 : 80)
     // RFC 6874, section 4: a zone means nothing to the server.
-    let name = host.utf8.contains(.colon) ? "[\(host.prefix { $0 != "%" })]" : host
+    let name = parts.isIPv6 ? "[\(host.prefix { $0 != "%" })]" : host
     authority = port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     path = parts.path
   }
@@ -48,6 +48,8 @@ private struct Parts {
 
   let isSecure: Bool
   let host: String
+  /// Whether the host is an address of IPv6.
+  let isIPv6: Bool
   let port: Int?
   let path: String
 
@@ -79,6 +81,7 @@ private struct Parts {
       throw url.refused("'\(url.shownSafely)' names no host, or none that there can be.")
     }
     self.host = host
+    isIPv6 = name.first == UInt8(ascii: "[")
     self.port = port
     let text = String(decoding: path, as: UTF8.self)
     self.path = path.first == .slash ? text : "/" + text

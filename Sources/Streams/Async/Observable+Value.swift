@@ -15,13 +15,13 @@ extension Observable {
           if !lifetime.isClosed {
             start(
               Sink(
-                next: { outcome.finish(.success($0)) },
-                end: { outcome.finish(.failure($0 ?? StreamError.noElements)) },
+                next: { outcome.finish($0, nil) },
+                end: { outcome.finish(nil, $0 ?? StreamError.noElements) },
                 lifetime: lifetime))
           }
         }
-        guard let result = outcome.result else { throw CancellationError() }
-        return try result.get()
+        guard let element = outcome.element else { throw outcome.error ?? CancellationError() }
+        return element
       } onCancel: {
         lifetime.dispose()
       }
@@ -31,19 +31,21 @@ extension Observable {
 
 /// What a task that awaits comes away with; nothing where it was cancelled. As a teardown it ends the wait.
 ///
-/// `@unchecked Sendable`: `result` is written by the one that claims the lifetime, before the mailbox closes with it, and
-/// read by the task after that.
+/// `@unchecked Sendable`, and not checked for overlapping accesses either: `element` and `error` are written by the one
+/// that claims the lifetime, before the mailbox closes with it, and read by the task after that.
 @usableFromInline
 final class Outcome<Element: Sendable>: Node, @unchecked Sendable {
   @usableFromInline let lifetime = Lifetime()
   @usableFromInline let mailbox = TaskMailbox()
-  @usableFromInline var result: Result<Element, any Error>?
+  @exclusivity(unchecked) @usableFromInline var element: Element?
+  @exclusivity(unchecked) @usableFromInline var error: (any Error)?
 
   @inlinable override init() {}
 
-  @inlinable func finish(_ result: Result<Element, any Error>) {
+  @inlinable func finish(_ element: Element?, _ error: (any Error)?) {
     guard lifetime.claim() else { return }
-    self.result = result
+    self.element = element
+    self.error = error
     lifetime.close()
   }
 

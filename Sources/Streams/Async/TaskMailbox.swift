@@ -6,15 +6,18 @@
 /// The task may be busy, or go before it comes to a job: a job that was not begun in good time is the source's again, to
 /// be run elsewhere.
 @usableFromInline
-package final class TaskMailbox: Sendable {
+package struct TaskMailbox: Sendable {
   /// The mailbox of the task that is subscribing on this thread; `nil` where none awaits.
   @TaskLocal package static var current: TaskMailbox?
 
-  package typealias Job = @Sendable () -> Void
+  /// What a task is to do. An object, as a closure would be wrapped on its way to the task.
+  package protocol Job: AnyObject, Sendable {
+    func run()
+  }
 
   private struct State {
-    var jobs = Fifo<Job>()
-    var waiter: UnsafeContinuation<Job?, Never>?
+    var jobs = Fifo<any Job>()
+    var waiter: UnsafeContinuation<(any Job)?, Never>?
     var isClosed = false
   }
 
@@ -23,7 +26,7 @@ package final class TaskMailbox: Sendable {
   @usableFromInline package init() {}
 
   /// Hands a job to the task; false where it awaits no longer.
-  package func submit(_ job: @escaping Job) -> Bool {
+  package func submit(_ job: any Job) -> Bool {
     let (isOpen, waiter) = state.withLock { state in
       let waiter = exchange(&state.waiter, with: nil)
       if waiter == nil, !state.isClosed { state.jobs.append(job) }
@@ -49,13 +52,13 @@ package final class TaskMailbox: Sendable {
   package func run(_ subscribe: () -> Void) async {
     await Self.$current.withValue(self) {
       subscribe()
-      while let job = await next() { job() }
+      while let job = await next() { job.run() }
     }
   }
 
-  private func next() async -> Job? {
+  private func next() async -> (any Job)? {
     await withUnsafeContinuation { continuation in
-      let (job, isWaiting) = state.withLock { state -> (Job?, Bool) in
+      let (job, isWaiting) = state.withLock { state -> ((any Job)?, Bool) in
         if state.isClosed { return (nil, false) }
         if let job = state.jobs.popFirst() { return (job, false) }
         state.waiter = continuation

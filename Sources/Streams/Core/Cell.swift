@@ -1,9 +1,10 @@
 /// Mutable state of one subscription to an operator.
 ///
-/// `@unchecked Sendable`: it is touched only inside one segment's events, which its source sends one at a time.
+/// `@unchecked Sendable`, and not checked for overlapping accesses either: it is touched only inside one segment's events,
+/// which its source sends one at a time.
 @usableFromInline
 final class Cell<Value>: @unchecked Sendable {
-  @usableFromInline var value: Value
+  @exclusivity(unchecked) @usableFromInline var value: Value
 
   @inlinable init(_ value: Value) { self.value = value }
 }

@@ -1,9 +1,10 @@
 /// The source behind `create`: any thread may call it at any time, and what leaves it keeps the grammar of a stream.
 ///
-/// `@unchecked Sendable`: `sink` is written only by `release()`, which the serializer calls while no delivery is in flight.
+/// `@unchecked Sendable`, and not checked for overlapping accesses either: `sink` is written only by `release()`, which the
+/// serializer calls while no delivery is in flight.
 @usableFromInline
 final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
-  @usableFromInline var sink: Sink<Element>?
+  @exclusivity(unchecked) @usableFromInline var sink: Sink<Element>?
 
   @inlinable init(_ sink: Sink<Element>) {
     self.sink = sink

@@ -13,7 +13,7 @@ import Testing
 
   typealias Pool = HTTP.ConnectionPool<String, Connection, Exchange>
 
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   private func pool(perRoute: Int = 2, total: Int = 3) -> Driver {
     Driver(Pool(limits: .init(perRoute: perRoute, total: total)) { Connection(route: $0) })
@@ -35,10 +35,10 @@ import Testing
     func cancel(_ exchange: Exchange) -> Bool { pool.cancel(exchange, &effects) }
     func remove(_ connection: Connection) -> Pool.Orphan? { pool.remove(connection, &effects) }
     func removeUnopened(_ connection: Connection) -> Exchange? { pool.removeUnopened(connection, &effects) }
-    func removeExpired(at now: ContinuousClock.Instant) -> ContinuousClock.Instant? {
+    func removeExpired(at now: Instant) -> Instant? {
       pool.removeExpired(at: now, &effects)
     }
-    func makeAvailable(_ connection: Connection, until: ContinuousClock.Instant) -> Exchange? {
+    func makeAvailable(_ connection: Connection, until: Instant) -> Exchange? {
       pool.makeAvailable(connection, until: until, &effects)
     }
   }

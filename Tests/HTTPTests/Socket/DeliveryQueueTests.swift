@@ -24,7 +24,7 @@ import Testing
         isDone.open()
       }
     }
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = Instant.now + .seconds(10)
     while !isDone.isOpen, .now < deadline {
       _ = queue.flush()
       await Task.yield()
@@ -41,7 +41,7 @@ import Testing
     queue.add(mailbox) { count.update { $0 += 1 } }
     _ = queue.flush()
     mailbox.close()
-    let deadline = ContinuousClock.now + .seconds(10)
+    let deadline = Instant.now + .seconds(10)
     while count.value == 0, .now < deadline {
       _ = queue.flush()
       await Task.yield()

@@ -4,7 +4,7 @@ import Testing
 @testable import HTTP
 
 @Suite struct ExchangeDeadlinesTests {
-  private let start = ContinuousClock.now
+  private let start = Instant.now
 
   private func deadlines(_ connect: Duration?, _ idle: Duration?, _ total: Duration?) -> ExchangeDeadlines {
     ExchangeDeadlines(HTTPTimeouts(connect: connect, idle: idle, total: total), start: start)

@@ -36,13 +36,15 @@ import Testing
   }
 
   @Test func `a closed mailbox lets go of what it did not run`() {
-    weak var left: TaskMailbox?
+    let mailbox = TaskMailbox()
+    weak var left: ClosureJob?
     do {
-      let mailbox = TaskMailbox()
-      left = mailbox
-      #expect(mailbox.submit { _ = mailbox.submit {} })
-      mailbox.close()
+      let job = ClosureJob { _ = mailbox.submit {} }
+      left = job
+      #expect(mailbox.submit(job))
     }
+    #expect(left != nil)
+    mailbox.close()
     #expect(left == nil)
   }
 
@@ -71,4 +73,18 @@ import Testing
     }
     #expect(try await outer.flatMap { _ in inner }.value)
   }
+}
+
+private final class ClosureJob: TaskMailbox.Job {
+  let action: @Sendable () -> Void
+
+  init(_ action: @escaping @Sendable () -> Void) {
+    self.action = action
+  }
+
+  func run() { action() }
+}
+
+extension TaskMailbox {
+  fileprivate func submit(_ action: @escaping @Sendable () -> Void) -> Bool { submit(ClosureJob(action)) }
 }

@@ -1,10 +1,11 @@
 import Foundation
+import Streams
 
 // On the loop's thread alone.
 extension Connection {
   /// Reads on after a batch was delivered.
   func resume(_ exchange: SocketExchange) {
-    guard lock.withLock({ self.exchange === exchange }) else { return }
+    guard shared.withLock({ $0.exchange === exchange }) else { return }
     isPaused = false
     read()
   }
@@ -16,17 +17,14 @@ extension Connection {
   /// Reads until the socket is empty, or there is enough to deliver first.
   func read() {
     guard let loop, !isPaused else { return }
-    lock.withLock { channel?.beginReading(isOver: isOver) }
+    shared.withLock { $0.channel?.beginReading(isOver: isOver) }
     while !isPaused, let open {
-      let (outcome, exchange, writeError) = lock.withLock {
-        (channel?.read(into: loop.buffer) ?? .blocked, self.exchange, self.writeError)
-      }
+      let (outcome, exchange) = shared.withLock { ($0.read(into: loop.buffer), $0.exchange) }
       switch outcome {
       case .bytes(let count):
         guard let exchange else { return fail(.notHTTP("it came before the request")) }
         consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<count]), for: exchange)
       case .blocked:
-        if let writeError { return fail(writeError) }
         if let exchange, !parts.isEmpty { return deliver(to: exchange) }
         return loop.rearm(open.socket, .reading)
       case .end(let isAuthentic):
@@ -72,7 +70,7 @@ extension Connection {
   }
 
   private func didEnd(isAuthentic: Bool) {
-    let exchange = lock.withLock { self.exchange }
+    let exchange = shared.withLock { $0.exchange }
     guard let exchange, var parser else { return fail(.cut("before it answered")) }
     do throws(RequestError) {
       try parser.finish()
@@ -84,24 +82,15 @@ extension Connection {
   }
 
   private func complete(_ exchange: SocketExchange, mayReuse: Bool) {
+    guard let loop else { return }
     let parts = takeParts()
     let keepAlive = parser?.keepAliveTimeout
     parser = nil
-    let (isWritten, startTime) = lock.withLock {
-      self.exchange = nil
-      var isWritten = outbound.isEmpty && writeError == nil
-      if isWritten, case .done? = channel?.flush() {} else { isWritten = false }
-      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
-      // its own.
-      if mayReuse, let loop, case .blocked? = channel?.read(into: loop.buffer) {} else { isWritten = false }
-      outbound = Outbound()
-      hasSent = false
-      isUsed = true
-      return (isWritten, self.startTime)
+    let (isReusable, startTime) = shared.withLock { shared in
+      (shared.finish(mayReuse: mayReuse, using: loop.buffer), shared.startTime)
     }
-    let isReused = mayReuse && isWritten
-    if !isReused { close() }
+    if !isReusable { close() }
     engine?.didComplete(
-      exchange, on: self, since: startTime, parts, isReusable: isReused, keepAlive: keepAlive)
+      exchange, on: self, since: startTime, parts, isReusable: isReusable, keepAlive: keepAlive)
   }
 }

@@ -1,24 +1,17 @@
 import Foundation
+import Streams
 
 /// One connection to a server, and the exchange that it is for at a time.
 ///
 /// Whoever leases it writes the request at once, on its own thread; the loop writes what the socket had no room for,
 /// reads the answer, and alone closes. So whoever finds it broken tells the loop, which decides what becomes of it.
 ///
-/// `@unchecked Sendable`: each variable is touched either under `lock` or on the loop's thread alone, as is said below.
+/// `@unchecked Sendable`: but for `shared`, which has a lock of its own, all variables are the loop's thread's alone.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
-  // Under `lock`, which is held during system calls that do not block, and never with another lock.
-  let lock = NSLock()
-  var channel: (any ByteChannel)?
-  var outbound = Outbound()
-  var exchange: SocketExchange?
-  /// When the exchange's request was written.
-  var startTime = ContinuousClock.now
-  var hasSent = false
-  var writeError: RequestError?
-  var isUsed = false
+  /// Its lock is held during system calls that do not block, and never with another one.
+  let shared = Guarded(Shared())
 
   // On the loop's thread alone.
   var engine: SocketEngine?
@@ -38,63 +31,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     self.route = route
   }
 
-  // MARK: - Writing, from any thread
-
-  /// How the writing of a request began.
-  enum Start {
-    /// What could be written is; the loop reads the answer.
-    case sent
-    /// The socket is full: the loop is to flush.
-    case blocked
-    /// Nothing was sent: the connection is dead, and the loop is to close it.
-    case dead(RequestError)
-    /// Something was sent, and then it broke: the loop is to read what there is.
-    case broken
-  }
-
-  /// Writes the request of the exchange that has leased the connection.
+  /// Writes the request of the exchange that has leased the connection, on the thread of whoever asks for it.
   func start(_ exchange: SocketExchange) -> Start {
-    lock.lock()
-    defer { lock.unlock() }
-    // Closed by the loop, which takes care of the exchange.
-    guard let channel else { return .sent }
-    switch channel.condition() {
-    case .quiet: break
-    case .closed: return .dead(.cut("before it was asked"))
-    // Nothing was asked, so this would be an answer to no question. The first time the parser can tell what it is.
-    case .readable: if isUsed { return .dead(.cut("before it was asked")) }
-    }
-    self.exchange = exchange
-    startTime = .now
-    outbound = exchange.outbound
-    exchange.didConnect(at: startTime, isReused: isUsed)
-    return write(channel)
-  }
-
-  private func write(_ channel: any ByteChannel) -> Start {
-    while !outbound.isEmpty {
-      switch outbound.withNext(channel.write) {
-      case .taken(let count):
-        hasSent = true
-        outbound.advance(by: count)
-        exchange?.didSend(outbound.count)
-      case .blocked:
-        return .blocked
-      case .failed(let error):
-        return didFailToWrite(error)
-      }
-    }
-    switch channel.flush() {
-    case .done: return .sent
-    case .blocked: return .blocked
-    case .failed(let error): return didFailToWrite(error)
-    }
-  }
-
-  private func didFailToWrite(_ error: RequestError) -> Start {
-    guard hasSent else { return .dead(error) }
-    writeError = error
-    return .broken
+    shared.withLock { $0.start(exchange) }
   }
 
   // MARK: - On the loop's thread
@@ -116,7 +55,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     case .success(let opened):
       open = opened.socket
       loop?.hand(opened.socket.token, to: self)
-      lock.withLock { channel = opened.channel }
+      shared.withLock { $0.channel = opened.channel }
       engine?.didOpen(self)
       // What came while nobody looked has had its event.
       read()
@@ -138,14 +77,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Writes on.
   func flush() {
-    let start: Start? = lock.withLock {
-      guard let channel, writeError == nil else { return nil }
-      let before = outbound.count
-      let start = write(channel)
-      if outbound.count > before { exchange?.noteSignUnlessBusy() }
-      return start
-    }
-    switch start {
+    switch shared.withLock({ $0.flush() }) {
     case .blocked: if let open { loop?.rearm(open.socket, .writing) }
     case .dead(let error): fail(error)
     case .broken: read()
@@ -170,13 +102,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     opening = nil
     parser = nil
     _ = takeParts()
-    // With the channel goes the chance to send: whoever comes later sends nothing.
-    let hasSent = lock.withLock {
-      channel?.close()
-      channel = nil
-      exchange = nil
-      outbound = Outbound()
-      return self.hasSent
+    let hasSent = shared.withLock { shared in
+      shared.close()
+      return shared.hasSent
     }
     // Nobody writes from here on: the descriptor may go, and its number to somebody else.
     if let open { loop?.close(open.socket, open.token) }

@@ -8,8 +8,6 @@
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
-  typealias Instant = ContinuousClock.Instant
-
   /// How many connections there may be.
   struct Limits {
     var perRoute: Int
@@ -34,6 +32,8 @@ struct ConnectionPool<
   private var members: [ObjectIdentifier: Member] = [:]
   private var placements: [ObjectIdentifier: Placement] = [:]
   private var groups: [Route: Group] = [:]
+  /// The group that was asked for last, which is mostly the one that is asked for next.
+  private var lastGroup: Group?
   private var waiting = 0
   private var lastTicket = 0
 
@@ -241,13 +241,16 @@ struct ConnectionPool<
   }
 
   private mutating func group(of route: Route) -> Group {
-    if let group = groups[route] { return group }
-    let group = Group(route)
+    if let lastGroup, lastGroup.route == route { return lastGroup }
+    let group = groups[route] ?? Group(route)
     groups[route] = group
+    lastGroup = group
     return group
   }
 
   private mutating func forgetIfEmpty(_ group: Group) {
-    if group.isEmpty, groups[group.route] === group { groups[group.route] = nil }
+    guard group.isEmpty, groups[group.route] === group else { return }
+    groups[group.route] = nil
+    lastGroup = nil
   }
 }

@@ -9,12 +9,13 @@ import Synchronization
 /// the loop brings is handed over at once. Whatever has not begun after `patience`, as an observer blocks, or all of the
 /// tasks' threads are busy, gets a worker of its own: nobody holds up others for long.
 ///
-/// Belongs to the loop's thread.
+/// Belongs to the loop's thread. Nothing that is called while a list is changed comes back here, so that accesses need no
+/// check for overlaps.
 final class DeliveryQueue {
   /// Something to run once, by whoever comes first.
   ///
   /// `@unchecked Sendable`: `action` is touched by the one alone that turns `hasBegun`.
-  private final class Job: @unchecked Sendable {
+  private final class Job: TaskMailbox.Job, @unchecked Sendable {
     let mailbox: TaskMailbox?
     private var action: (@Sendable () -> Void)?
     private let hasBegun = Atomic<Bool>(false)
@@ -43,12 +44,12 @@ final class DeliveryQueue {
   /// How long a job may wait before it gets a worker of its own; twice that at most.
   static let patience = Duration.milliseconds(5)
 
-  private var work = Locked(Work())
-  private var collected: [Job] = []
+  @exclusivity(unchecked) private var work = Locked(Work())
+  @exclusivity(unchecked) private var collected: [Job] = []
   // Handed over, and not begun when last seen: since the last turn, and before it.
-  private var young: [Job] = []
-  private var old: [Job] = []
-  private var lastTurn = ContinuousClock.now
+  @exclusivity(unchecked) private var young: [Job] = []
+  @exclusivity(unchecked) private var old: [Job] = []
+  private var lastTurn = Instant.now
 
   /// Runs a job after the next `flush`, by the task that the mailbox is of where there is one.
   func add(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
@@ -57,10 +58,10 @@ final class DeliveryQueue {
 
   /// Hands over what was added, and sees after what was handed over earlier; where some of it waits, this is to be called
   /// again at the time that it gives.
-  func flush() -> ContinuousClock.Instant? {
+  func flush() -> Instant? {
     if !collected.isEmpty { handOver() }
     guard !young.isEmpty || !old.isEmpty else { return nil }
-    let now = ContinuousClock.now
+    let now = Instant.now
     if now - lastTurn >= Self.patience {
       let late = old.filter(\.isWaiting)
       for job in late { run(job) }
@@ -80,7 +81,7 @@ final class DeliveryQueue {
 
   private func handOver() {
     var forWorker: [Job] = []
-    for job in collected where !(job.mailbox?.submit(job.run) ?? false) { forWorker.append(job) }
+    for job in collected where !(job.mailbox?.submit(job) ?? false) { forWorker.append(job) }
     young += collected
     collected.removeAll(keepingCapacity: true)
     guard !forWorker.isEmpty else { return }

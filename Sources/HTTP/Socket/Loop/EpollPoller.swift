@@ -15,7 +15,7 @@
     private let wakeDescriptor: Int32
     private let timer: Int32
     /// When the timer goes off, if it has been set and has not.
-    private var alarm: ContinuousClock.Instant?
+    private var alarm: Instant?
     private var batch = [clinux_event](repeating: clinux_event(), count: 256)
 
     init() throws(SystemError) {
@@ -45,7 +45,7 @@
       // The next edge comes by itself.
     }
 
-    func wait(until instant: ContinuousClock.Instant?, into events: inout [PollEvent]) {
+    func wait(until instant: Instant?, into events: inout [PollEvent]) {
       events.removeAll(keepingCapacity: true)
       if let instant { setAlarm(instant) }
       let count = batch.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, Int32($0.count)) }
@@ -67,12 +67,12 @@
       }
     }
 
-    private func setAlarm(_ instant: ContinuousClock.Instant) {
+    private func setAlarm(_ instant: Instant) {
       if let alarm, alarm <= instant { return }
       alarm = instant
       // Not 0, which would take the time back.
-      let left = max((instant - .now) / .nanoseconds(1), 1)
-      _ = clinux_timer_set(timer, UInt64(min(left, 1e18)))
+      let left = max(instant.nanoseconds - Instant.now.nanoseconds, 1)
+      _ = clinux_timer_set(timer, UInt64(left))
     }
 
     func wake() {

@@ -19,7 +19,7 @@ final class EventLoop: @unchecked Sendable {
   }
 
   private struct Timer {
-    var instant: ContinuousClock.Instant
+    var instant: Instant
     var identifier: Int
     var action: () -> Void
   }
@@ -31,7 +31,7 @@ final class EventLoop: @unchecked Sendable {
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
   private var timers: [Timer] = []
-  private var nextTimer: ContinuousClock.Instant?
+  private var nextTimer: Instant?
   private var lastTimer = 0
   private var isRunning = true
 
@@ -154,7 +154,7 @@ final class EventLoop: @unchecked Sendable {
 
   /// Runs an action at a time, and gives a number to cancel it by.
   @discardableResult
-  func schedule(at instant: ContinuousClock.Instant, _ action: @escaping () -> Void) -> Int {
+  func schedule(at instant: Instant, _ action: @escaping () -> Void) -> Int {
     lastTimer += 1
     timers.append(Timer(instant: instant, identifier: lastTimer, action: action))
     nextTimer = min(nextTimer ?? instant, instant)
@@ -169,7 +169,7 @@ final class EventLoop: @unchecked Sendable {
 
   private func runTimers() {
     guard let nextTimer else { return }
-    let now = ContinuousClock.now
+    let now = Instant.now
     guard nextTimer <= now else { return }
     let due = timers.filter { $0.instant <= now }
     timers.removeAll { $0.instant <= now }

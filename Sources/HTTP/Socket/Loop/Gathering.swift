@@ -20,6 +20,7 @@ struct Gathering {
   mutating func takePause() -> Duration? {
     guard let quickest else { return nil }
     self.quickest = nil
+    if quickest < Self.shortest { return nil }
     let pause = min(quickest / 4, Self.longest)
     return pause < Self.shortest ? nil : pause
   }

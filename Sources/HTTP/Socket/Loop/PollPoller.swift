@@ -40,7 +40,7 @@ final class PollPoller: Poller, @unchecked Sendable {
     armed[descriptor, default: 0] |= direction == .reading ? POLLIN : POLLOUT
   }
 
-  func wait(until instant: ContinuousClock.Instant?, into events: inout [PollEvent]) {
+  func wait(until instant: Instant?, into events: inout [PollEvent]) {
     events.removeAll(keepingCapacity: true)
     batch.removeAll(keepingCapacity: true)
     batch.append(pollfd(fd: wakeReader, events: Int16(POLLIN), revents: 0))
@@ -65,7 +65,7 @@ final class PollPoller: Poller, @unchecked Sendable {
   }
 
   /// Rounded up, so that it does not wake too early; an hour is as good as any long time.
-  private static func milliseconds(until instant: ContinuousClock.Instant?) -> Int32 {
+  private static func milliseconds(until instant: Instant?) -> Int32 {
     guard let instant else { return -1 }
     return Int32(min(max(((instant - .now) / .milliseconds(1)).rounded(.up), 0), 3_600_000))
   }

@@ -13,7 +13,7 @@ protocol Poller: AnyObject {
   func rearm(_ descriptor: Int32, _ direction: PollDirection)
 
   /// Waits for events until a time, or without end; it may return earlier, and without events.
-  func wait(until instant: ContinuousClock.Instant?, into events: inout [PollEvent])
+  func wait(until instant: Instant?, into events: inout [PollEvent])
 
   /// Ends the wait, or the next one where there is none. From any thread.
   func wake()
