@@ -48,6 +48,8 @@ private final class Answering: ChannelInboundHandler {
 
   private let body: @Sendable (Int) -> [UInt8]
   private var received = ByteBuffer()
+  private var head: RequestHead?
+  private var bodyLeft = 0
   private var answers: [Int: ByteBuffer] = [:]
 
   init(body: @escaping @Sendable (Int) -> [UInt8]) {
@@ -56,27 +58,30 @@ private final class Answering: ChannelInboundHandler {
 
   func channelRead(context: ChannelHandlerContext, data: NIOAny) {
     var piece = unwrapInboundIn(data)
-    received.writeBuffer(&piece)
+    if received.readableBytes == 0 { received = piece } else { received.writeBuffer(&piece) }
     while let size = takeRequest() {
       context.write(wrapOutboundOut(answer(of: size)), promise: nil)
     }
-    received.discardReadBytes()
+    // What has been read is given back, to be read into again.
+    if received.readableBytes == 0 { received = ByteBuffer() }
   }
 
   func channelReadComplete(context: ChannelHandlerContext) {
     context.flush()
   }
 
-  /// Takes a whole request away, and gives the size that it asks for.
+  /// Takes a request away as far as it is there, and gives the size that it asks for where that is all of it.
   private func takeRequest() -> Int? {
-    let request = received.readableBytesView
-    guard let end = request.firstRange(of: Self.endOfHead) else { return nil }
-    let head = request[..<end.lowerBound]
-    let length = Self.number(after: Self.length, in: head) ?? 0
-    let count = end.upperBound - request.startIndex + length
-    guard received.readableBytes >= count else { return nil }
-    let size = Self.number(after: Self.path, in: head) ?? 0
+    if head == nil {
+      head = received.withUnsafeReadableBytes { RequestHead($0) }
+      received.moveReaderIndex(forwardBy: head?.count ?? 0)
+      bodyLeft = head?.bodyCount ?? 0
+    }
+    let count = min(bodyLeft, received.readableBytes)
     received.moveReaderIndex(forwardBy: count)
+    bodyLeft -= count
+    guard bodyLeft == 0, let size = head?.size else { return nil }
+    head = nil
     return size
   }
 
@@ -89,21 +94,5 @@ private final class Answering: ChannelInboundHandler {
     answer.writeBytes(body)
     answers[size] = answer
     return answer
-  }
-
-  private static let endOfHead = Array("\r\n\r\n".utf8)
-  private static let path = Array(" /".utf8)
-  private static let length = Array("ontent-".utf8)
-
-  private static func number(after name: [UInt8], in head: ByteBufferView) -> Int? {
-    guard let range = head.firstRange(of: name) else { return nil }
-    var rest = head[range.upperBound...]
-    if name == length {
-      guard rest.count > 7, rest.prefix(7).elementsEqual("Length:".utf8) || rest.prefix(7).elementsEqual("length:".utf8)
-      else { return number(after: name, in: rest) }
-      rest = rest.dropFirst(7).drop { $0 == 0x20 }
-    }
-    let digits = rest.prefix { 0x30...0x39 ~= $0 }
-    return digits.isEmpty ? nil : digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
   }
 }

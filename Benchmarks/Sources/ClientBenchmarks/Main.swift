@@ -16,9 +16,11 @@ enum Main {
     case "server": try Server.run { Timeline.answer(of: $0) }
     case "client": try await client(arguments)
     case "memory":
-      let times = try InMemory(size: Int(arguments[1]) ?? 2000).measure()
+      let times = try InMemory.measure(size: Int(arguments[1]) ?? 2000)
       print(String(decoding: try JSONEncoder().encode(times), as: UTF8.self))
-    case "own": try InMemory(size: Int(arguments[1]) ?? 2000).run(Int(arguments[2]) ?? 100_000)
+    case "own":
+      let way = try InMemory(size: Int(arguments[1]) ?? 2000, isWatchedInside: false)
+      _ = try way.run(Int(arguments[2]) ?? 100_000)
     default:
       let rounds = Int(arguments.first ?? "") ?? 5
       let ownIsReached = try InMemory.compare(rounds: rounds)
