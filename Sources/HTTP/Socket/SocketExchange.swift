@@ -27,8 +27,8 @@ final class SocketExchange: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   private let progress: ProgressReport?
 
-  /// Bodies up to this size are written in one go with the head.
-  private static let largestJoinedBody = 64 << 10
+  /// Bodies up to this size are copied behind the head: one piece is sent for less than two.
+  private static let largestJoinedBody = 4 << 10
 
   /// Throws `invalidRequest` where the request cannot be written.
   init(

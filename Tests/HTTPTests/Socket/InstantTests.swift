@@ -23,7 +23,7 @@ import Testing
   @Test func `what is further off than the clock goes is as far as it goes`() {
     let start = Instant.now
     for seconds in [Int64.max, Int64.max / 1_000_000_000, 9_300_000_000] {
-      #expect(start + .seconds(seconds) == start + .seconds(9_000_000_000))
+      #expect(start + .seconds(seconds) == Instant(nanoseconds: .max))
       #expect(start + .seconds(-seconds) == Instant(nanoseconds: 0))
     }
     #expect(start + .seconds(Int64.min) == Instant(nanoseconds: 0))

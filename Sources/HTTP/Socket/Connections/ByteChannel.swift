@@ -8,8 +8,8 @@ protocol ByteChannel: AnyObject {
   /// Reads on into a buffer that is not empty, until there is nothing left.
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome
 
-  /// Takes bytes to send, as many as there is room for.
-  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome
+  /// Takes bytes to send, in two pieces of which either may be empty: as many as there is room for.
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome
 
   /// Sends on what `write` has taken and the socket has not.
   func flush() -> FlushOutcome

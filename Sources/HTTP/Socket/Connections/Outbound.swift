@@ -19,13 +19,14 @@ struct Outbound {
   /// How many bytes are written.
   var count: Int { position }
 
-  /// Lends the next bytes, at most 1 MiB of them.
-  func withNext<Result>(_ body: (UnsafeRawBufferPointer) -> Result) -> Result {
-    if position < first.count {
-      return first.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[position...])) }
+  /// Lends the next bytes in two pieces, one behind the other, of which either may be empty; at most 1 MiB of the second.
+  func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {
+    let start = rest.startIndex + max(position - first.count, 0)
+    return first.withUnsafeBytes { first in
+      rest[start...].prefix(1 << 20).withUnsafeBytes { rest in
+        body(UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]), rest)
+      }
     }
-    let start = rest.startIndex + position - first.count
-    return rest[start...].prefix(1 << 20).withUnsafeBytes(body)
   }
 
   mutating func advance(by count: Int) {

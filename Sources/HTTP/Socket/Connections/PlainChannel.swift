@@ -12,9 +12,9 @@ final class PlainChannel: ByteChannel {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { reader.receive(into: buffer) }
 
-  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
     do throws(SystemError) {
-      return .taken(try socket.send(bytes))
+      return .taken(try socket.send(first, second))
     } catch {
       return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
     }

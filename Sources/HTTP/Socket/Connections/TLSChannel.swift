@@ -69,18 +69,20 @@ final class TLSChannel: ByteChannel {
     return outcome
   }
 
-  func write(_ bytes: UnsafeRawBufferPointer) -> WriteOutcome {
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
     switch flush() {
     case .done: break
     case .blocked: return .blocked
     case .failed(let error): return .failed(error)
     }
-    let part = UnsafeRawBufferPointer(rebasing: bytes.prefix(Self.largestPart))
-    if case .failure(let error) = attempt({ () throws(RequestError) in try session.write(part) }) {
-      return .failed(error)
+    let rest = UnsafeRawBufferPointer(rebasing: second.prefix(Self.largestPart))
+    let result = attempt { () throws(RequestError) in
+      try session.write(first)
+      try session.write(rest)
     }
+    if case .failure(let error) = result { return .failed(error) }
     if case .failed(let error) = flush() { return .failed(error) }
-    return .taken(part.count)
+    return .taken(first.count + rest.count)
   }
 
   func flush() -> FlushOutcome {

@@ -29,11 +29,10 @@ struct Instant: Comparable, Hashable, Sendable {
     .nanoseconds(left.nanoseconds - right.nanoseconds)
   }
 
-  /// The time so much later, at most 285 years; or earlier, at least the first that there is.
+  /// The time so much later, or earlier: at most the last, and at least the first that there is.
   static func + (instant: Instant, duration: Duration) -> Instant {
-    let (seconds, attoseconds) = duration.components
-    let whole = min(max(seconds, -9_000_000_000), 9_000_000_000) * 1_000_000_000
-    let (sum, isOver) = instant.nanoseconds.addingReportingOverflow(whole + attoseconds / 1_000_000_000)
+    let nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
+    let (sum, isOver) = instant.nanoseconds.addingReportingOverflow(nanoseconds)
     return Instant(nanoseconds: isOver ? .max : max(sum, 0))
   }
 }

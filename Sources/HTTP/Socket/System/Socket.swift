@@ -64,17 +64,37 @@ struct Socket: Hashable, Sendable {
     return count
   }
 
+  #if canImport(Darwin)
+    private static let sendFlags: Int32 = 0
+  #else
+    private static let sendFlags = Int32(MSG_NOSIGNAL)
+  #endif
+
   /// Writes what there is room for.
   func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
-    #if canImport(Darwin)
-      let flags: Int32 = 0
-    #else
-      let flags = Int32(MSG_NOSIGNAL)
-    #endif
     guard
-      let count = retryingOnInterrupt({ Foundation.send(descriptor, bytes.baseAddress, bytes.count, flags) })
+      let count = retryingOnInterrupt({
+        Foundation.send(descriptor, bytes.baseAddress, bytes.count, Self.sendFlags)
+      })
     else { throw .last }
     return count
+  }
+
+  /// Writes what there is room for of two pieces, one behind the other.
+  func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int {
+    if first.isEmpty { return try send(second) }
+    if second.isEmpty { return try send(first) }
+    let pieces = [first, second].map {
+      iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
+    }
+    let sent = pieces.withUnsafeBufferPointer { pieces in
+      var message = msghdr()
+      message.msg_iov = UnsafeMutablePointer(mutating: pieces.baseAddress)
+      message.msg_iovlen = .init(pieces.count)
+      return retryingOnInterrupt { sendmsg(descriptor, &message, Self.sendFlags) }
+    }
+    guard let sent else { throw .last }
+    return sent
   }
 
   /// What has happened on a socket that nobody reads from.
