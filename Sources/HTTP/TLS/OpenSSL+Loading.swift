@@ -30,10 +30,12 @@ extension OpenSSL {
     static let minimumVersion: CInt = 123
   }
 
-  /// bio.h: commands of `BIO_ctrl`.
-  enum BIOControl {
-    static let contents: CInt = 3
-    static let pending: CInt = 10
+  /// bio.h: types, flags and commands of a BIO.
+  enum BIO {
+    static let sourceSink: CInt = 0x0400
+    static let retryRead: CInt = 0x01 | 0x08
+    static let anyRetry: CInt = 0x01 | 0x02 | 0x04 | 0x08
+    static let flush: CInt = 11
   }
 
   /// ssl.h: what `SSL_get_error` tells.

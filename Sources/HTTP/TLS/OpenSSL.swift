@@ -8,6 +8,9 @@ package final class OpenSSL: Sendable {
   typealias VerifyCallback = @convention(c) @Sendable (Handle?, Pointer?) -> CInt
   typealias CertificateCallback = @convention(c) @Sendable (Handle?, Pointer?) -> CInt
   typealias NewSessionCallback = @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  typealias BIORead = @convention(c) @Sendable (Handle?, Pointer?, Int, UnsafeMutablePointer<Int>?) -> CInt
+  typealias BIOWrite = @convention(c) @Sendable (Handle?, UnsafeRawPointer?, Int, UnsafeMutablePointer<Int>?) -> CInt
+  typealias BIOControl = @convention(c) @Sendable (Handle?, CInt, CLong, Pointer?) -> CLong
   typealias PasswordCallback = @convention(c) @Sendable (UnsafeMutablePointer<CChar>?, CInt, CInt, Pointer?) -> CInt
 
   let initialize: @convention(c) @Sendable (UInt64, Handle?) -> CInt
@@ -43,6 +46,7 @@ package final class OpenSSL: Sendable {
   let data: @convention(c) @Sendable (Handle?, CInt) -> Pointer?
   let handshake: @convention(c) @Sendable (Handle?) -> CInt
   let read: @convention(c) @Sendable (Handle?, Pointer?, Int, UnsafeMutablePointer<Int>) -> CInt
+  let hasPending: @convention(c) @Sendable (Handle?) -> CInt
   let write: @convention(c) @Sendable (Handle?, UnsafeRawPointer?, Int, UnsafeMutablePointer<Int>) -> CInt
   let shutdown: @convention(c) @Sendable (Handle?) -> CInt
   let setShutdown: @convention(c) @Sendable (Handle?, CInt) -> Void
@@ -63,12 +67,18 @@ package final class OpenSSL: Sendable {
 
   // BIO
   let bioNew: @convention(c) @Sendable (Handle?) -> Handle?
-  let bioMemory: @convention(c) @Sendable () -> Handle?
   let bioOver: @convention(c) @Sendable (UnsafeRawPointer?, CInt) -> Handle?
   let bioFree: @convention(c) @Sendable (Handle?) -> CInt
-  let bioWrite: @convention(c) @Sendable (Handle?, UnsafeRawPointer?, CInt) -> CInt
-  let bioRead: @convention(c) @Sendable (Handle?, Pointer?, CInt) -> CInt
-  let bioControl: @convention(c) @Sendable (Handle?, CInt, CLong, Pointer?) -> CLong
+  let bioSetInitialized: @convention(c) @Sendable (Handle?, CInt) -> Void
+  let bioSetData: @convention(c) @Sendable (Handle?, Pointer?) -> Void
+  let bioData: @convention(c) @Sendable (Handle?) -> Pointer?
+  let bioSetFlags: @convention(c) @Sendable (Handle?, CInt) -> Void
+  let bioClearFlags: @convention(c) @Sendable (Handle?, CInt) -> Void
+  let bioNewType: @convention(c) @Sendable () -> CInt
+  let methodNew: @convention(c) @Sendable (CInt, Text?) -> Handle?
+  let methodSetRead: @convention(c) @Sendable (Handle?, BIORead?) -> CInt
+  let methodSetWrite: @convention(c) @Sendable (Handle?, BIOWrite?) -> CInt
+  let methodSetControl: @convention(c) @Sendable (Handle?, BIOControl?) -> CInt
 
   // X509
   let storeAdd: @convention(c) @Sendable (Handle?, Handle?) -> CInt
@@ -138,6 +148,7 @@ package final class OpenSSL: Sendable {
     data = try ssl.function("SSL_get_ex_data")
     handshake = try ssl.function("SSL_do_handshake")
     read = try ssl.function("SSL_read_ex")
+    hasPending = try ssl.function("SSL_has_pending")
     write = try ssl.function("SSL_write_ex")
     shutdown = try ssl.function("SSL_shutdown")
     setShutdown = try ssl.function("SSL_set_shutdown")
@@ -153,12 +164,18 @@ package final class OpenSSL: Sendable {
     ticketIsResumable = try ssl.function("SSL_SESSION_is_resumable")
 
     bioNew = try crypto.function("BIO_new")
-    bioMemory = try crypto.function("BIO_s_mem")
     bioOver = try crypto.function("BIO_new_mem_buf")
     bioFree = try crypto.function("BIO_free")
-    bioWrite = try crypto.function("BIO_write")
-    bioRead = try crypto.function("BIO_read")
-    bioControl = try crypto.function("BIO_ctrl")
+    bioSetInitialized = try crypto.function("BIO_set_init")
+    bioSetData = try crypto.function("BIO_set_data")
+    bioData = try crypto.function("BIO_get_data")
+    bioSetFlags = try crypto.function("BIO_set_flags")
+    bioClearFlags = try crypto.function("BIO_clear_flags")
+    bioNewType = try crypto.function("BIO_get_new_index")
+    methodNew = try crypto.function("BIO_meth_new")
+    methodSetRead = try crypto.function("BIO_meth_set_read_ex")
+    methodSetWrite = try crypto.function("BIO_meth_set_write_ex")
+    methodSetControl = try crypto.function("BIO_meth_set_ctrl")
 
     storeAdd = try crypto.function("X509_STORE_add_cert")
     parametersSetFlags = try crypto.function("X509_VERIFY_PARAM_set_flags")

@@ -39,9 +39,9 @@ package final class TLSSession {
   var presentedPin: PublicKeyPin?
   private(set) var firstBytes: [UInt8] = []
   private let library: OpenSSL
-  private let incoming: OpenSSL.Handle
-  private let outgoing: OpenSSL.Handle
+  private let bio: SessionBIO
   private var hasEnded = false
+  private var isClosed = false
   private var failure: RequestError?
 
   /// Makes a session with a server that must prove to be `host`: a name, or an IP address with or without brackets.
@@ -58,13 +58,12 @@ package final class TLSSession {
     guard let handle = library.sessionNew(self.context.handle) else {
       throw RequestError(.insecure, "OpenSSL cannot make a session: \(library.lastReason().text).")
     }
-    guard let incoming = library.bioNew(library.bioMemory()), let outgoing = library.bioNew(library.bioMemory()) else {
+    guard let bio = SessionBIO(for: handle, library) else {
       library.sessionFree(handle)
       throw RequestError(.insecure, "OpenSSL cannot make a buffer: \(library.lastReason().text).")
     }
-    library.setBIOs(handle, incoming, outgoing)  // Both belong to the session from here on.
     library.setConnectState(handle)
-    (self.handle, self.incoming, self.outgoing) = (handle, incoming, outgoing)
+    (self.handle, self.bio) = (handle, bio)
     guard library.setData(handle, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, expect(name) else {
       throw RequestError(.insecure, "'\(host)' is no name or address that a certificate could be verified for.")
     }
@@ -115,15 +114,8 @@ package final class TLSSession {
   /// Takes in what has come from the socket.
   package func receive(_ bytes: UnsafeRawBufferPointer) {
     if firstBytes.count < 5 { firstBytes += bytes.prefix(5 - firstBytes.count) }
-    var rest = bytes[...]
-    while !rest.isEmpty {
-      let part = UnsafeRawBufferPointer(rebasing: rest.prefix(1 << 30))
-      guard library.bioWrite(incoming, part.baseAddress, CInt(part.count)) == part.count else {
-        _ = fail(RequestError(.insecure, "OpenSSL has no memory left."))
-        return
-      }
-      rest = rest.dropFirst(part.count)
-    }
+    guard !bio.incoming.append(bytes) else { return }
+    _ = fail(RequestError(.insecure, "There is no memory left for what '\(host)' has sent."))
   }
 
   /// Takes note that the socket has ended.
@@ -131,17 +123,43 @@ package final class TLSSession {
     hasEnded = true
   }
 
-  /// Gives decoded bytes, as many as there are in the next record and room for; the buffer may not be empty.
+  /// Gives decoded bytes, as many as have come and there is room for; the buffer may not be empty.
+  ///
+  /// What comes after them, an end or an error, is told by the next call.
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> ReadResult {
     precondition(!buffer.isEmpty, "there must be room to read into")
+    var count = 0
+    while count < buffer.count {
+      do throws(RequestError) {
+        let result = try readRecord(into: UnsafeMutableRawBufferPointer(rebasing: buffer[count...]))
+        guard case .bytes(let part) = result else {
+          if count == 0 { return result }
+          break
+        }
+        count += part
+      } catch {
+        if count == 0 { throw error }
+        break
+      }
+    }
+    return .bytes(count)
+  }
+
+  /// Gives decoded bytes, as many as there are in the next record and room for.
+  private func readRecord(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> ReadResult {
     guard try handshake() else { return .needsMore }
+    if isClosed { return .closed }
+    // Asking OpenSSL for what cannot be there costs more.
+    if bio.incoming.isEmpty, library.hasPending(handle) == 0 { return hasEnded ? .truncated : .needsMore }
     library.errorClear()
     var count = 0
     let status = library.read(handle, buffer.baseAddress, buffer.count, &count)
     if status == 1 { return .bytes(count) }
     switch library.error(handle, status) {
     case OpenSSL.Outcome.wantsRead: return hasEnded ? .truncated : .needsMore
-    case OpenSSL.Outcome.closed: return .closed
+    case OpenSSL.Outcome.closed:
+      isClosed = true
+      return .closed
     default: throw fail(failureAfterHandshake())
     }
   }
@@ -167,25 +185,11 @@ package final class TLSSession {
   }
 
   /// How many bytes wait to be sent.
-  package var outgoingCount: Int {
-    library.bioControl(outgoing, OpenSSL.BIOControl.pending, 0, nil)
-  }
+  package var outgoingCount: Int { bio.outgoing.count }
 
   /// Calls a closure with the bytes that wait to be sent, if any; it gives how many of them it has sent.
   package func sendOutgoing(_ send: (UnsafeRawBufferPointer) -> Int) {
-    var start: UnsafeMutableRawPointer?
-    let count = withUnsafeMutablePointer(to: &start) {
-      library.bioControl(outgoing, OpenSSL.BIOControl.contents, 0, UnsafeMutableRawPointer($0))
-    }
-    guard count > 0, let start else { return }
-    var sent = min(send(UnsafeRawBufferPointer(start: start, count: count)), count)
-    withUnsafeTemporaryAllocation(byteCount: min(max(sent, 1), 16 * 1024), alignment: 16) { scratch in
-      while sent > 0 {
-        let dropped = library.bioRead(outgoing, scratch.baseAddress, CInt(min(sent, scratch.count)))
-        guard dropped > 0 else { return }
-        sent -= Int(dropped)
-      }
-    }
+    if !bio.outgoing.isEmpty { bio.outgoing.removeFirst(send(bio.outgoing.bytes)) }
   }
 
   func fail(_ error: RequestError) -> RequestError {

@@ -80,16 +80,22 @@ extension TLSSession {
     return result
   }
 
-  /// Reads until there is no more; gives why.
-  func readAll(into result: inout Data) throws(RequestError) -> ReadResult {
-    var buffer = [UInt8](repeating: 0, count: 5000)
+  /// Reads until there is no more, that many bytes at a time; gives why.
+  func readAll(into result: inout Data, room: Int = 5000) throws(RequestError) -> ReadResult {
     while true {
-      let read = buffer.withUnsafeMutableBytes { bytes -> Result<ReadResult, RequestError> in
-        do throws(RequestError) { return .success(try self.read(into: bytes)) } catch { return .failure(error) }
-      }
-      guard case .bytes(let count) = try read.get() else { return try read.get() }
-      result += buffer[..<count]
+      let read = try readOnce(into: &result, room: room)
+      guard case .bytes = read else { return read }
     }
+  }
+
+  /// Reads once, at most that many bytes.
+  func readOnce(into result: inout Data, room: Int = 5000) throws(RequestError) -> ReadResult {
+    var buffer = [UInt8](repeating: 0, count: room)
+    let read = buffer.withUnsafeMutableBytes { bytes -> Result<ReadResult, RequestError> in
+      do throws(RequestError) { return .success(try self.read(into: bytes)) } catch { return .failure(error) }
+    }
+    if case .success(.bytes(let count)) = read { result += buffer[..<count] }
+    return try read.get()
   }
 }
 
