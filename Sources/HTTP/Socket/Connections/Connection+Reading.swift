@@ -36,13 +36,12 @@ extension Connection {
   }
 
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
-    var parser = self.parser ?? ResponseParser(answering: exchange.parserRequest)
-    self.parser = nil
+    // Where it is: it is large.
+    if parser == nil { parser = ResponseParser(answering: exchange.parserRequest) }
     do throws(RequestError) {
-      let count = try parser.consume(bytes, into: &parts)
-      self.parser = parser
+      let count = try parser?.consume(bytes, into: &parts) ?? 0
       partsSize += count
-      if parser.isComplete {
+      if let parser, parser.isComplete {
         complete(exchange, mayReuse: parser.allowsReuse && count == bytes.count)
       } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
         deliver(to: exchange)
@@ -50,7 +49,6 @@ extension Connection {
         exchange.noteSign()
       }
     } catch {
-      self.parser = parser
       fail(error)
     }
   }
