@@ -23,15 +23,20 @@ extension ConnectionPool {
     }
   }
 
-  /// An exchange that waits for a connection, or has one.
+  /// Where an exchange stands.
+  enum Place {
+    case waiting(Waiter)
+    case connected(Member)
+  }
+
+  /// An exchange that waits for a connection.
   ///
   /// `@unchecked Sendable`: as of ``Member``.
-  final class Placement: @unchecked Sendable {
+  final class Waiter: @unchecked Sendable {
     let exchange: Exchange
     let group: Group
     /// Where it stands among those of all routes.
     let ticket: Int
-    var member: Member?
     var hasLeft = false
 
     init(_ exchange: Exchange, _ group: Group, ticket: Int) {
@@ -49,7 +54,7 @@ extension ConnectionPool {
     var connections = 0
     var opening: [Member] = []
     var idle: [Member] = []
-    var queue = WaitQueue<Placement>()
+    var queue = WaitQueue<Waiter>()
     var waiting = 0
 
     init(_ route: Route) {
@@ -62,11 +67,11 @@ extension ConnectionPool {
     func isInNeed(_ limits: Limits) -> Bool { waiting > opening.count && connections < limits.perRoute }
 
     /// The exchange that has waited longest, and waits no longer.
-    func takeWaiting() -> Placement? {
-      while let placement = queue.popFirst() {
-        if placement.hasLeft { continue }
+    func takeWaiting() -> Waiter? {
+      while let waiter = queue.popFirst() {
+        if waiter.hasLeft { continue }
         waiting -= 1
-        return placement
+        return waiter
       }
       return nil
     }

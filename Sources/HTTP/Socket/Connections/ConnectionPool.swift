@@ -30,7 +30,7 @@ struct ConnectionPool<
   private let limits: Limits
   private let makeConnection: @Sendable (Route) -> Connection
   private var members: [ObjectIdentifier: Member] = [:]
-  private var placements: [ObjectIdentifier: Placement] = [:]
+  private var places: [ObjectIdentifier: Place] = [:]
   private var groups: [Route: Group] = [:]
   /// The group that was asked for last, which is mostly the one that is asked for next.
   private var lastGroup: Group?
@@ -47,15 +47,14 @@ struct ConnectionPool<
   /// Gives a connection that is idle, the newest one; else the exchange waits for one.
   mutating func lease(_ exchange: Exchange, _ route: Route, _ effects: inout Effects) -> Connection? {
     let group = group(of: route)
-    lastTicket += 1
-    let placement = Placement(exchange, group, ticket: lastTicket)
-    placements[ObjectIdentifier(exchange)] = placement
     if let member = group.idle.popLast() {
-      placement.member = member
-      member.phase = .busy(exchange)
+      give(member, to: exchange)
       return member.connection
     }
-    group.queue.append(placement)
+    lastTicket += 1
+    let waiter = Waiter(exchange, group, ticket: lastTicket)
+    places[ObjectIdentifier(exchange)] = .waiting(waiter)
+    group.queue.append(waiter)
     group.waiting += 1
     waiting += 1
     openConnections(&effects)
@@ -66,23 +65,30 @@ struct ConnectionPool<
   ///
   /// False where the exchange does not have this connection any more: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
-    guard let index = placements.index(forKey: ObjectIdentifier(exchange)),
-      placements[index].value.member?.connection === connection
+    guard let index = places.index(forKey: ObjectIdentifier(exchange)),
+      case .connected(let member) = places[index].value, member.connection === connection
     else { return false }
-    placements.remove(at: index)
+    places.remove(at: index)
     return true
   }
 
   /// Ends an exchange early: what it waits for, or its connection, which is no longer of use. False where it has ended.
   mutating func cancel(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
-    guard let placement = placements.removeValue(forKey: ObjectIdentifier(exchange)) else { return false }
-    if let connection = placement.member?.connection {
-      effects.closing.append(connection)
-      _ = remove(connection, &effects)
-      return true
+    switch places.removeValue(forKey: ObjectIdentifier(exchange)) {
+    case nil:
+      return false
+    case .connected(let member):
+      effects.closing.append(member.connection)
+      _ = remove(member.connection, &effects)
+    case .waiting(let waiter):
+      leave(waiter, &effects)
     }
-    let group = placement.group
-    placement.hasLeft = true
+    return true
+  }
+
+  private mutating func leave(_ waiter: Waiter, _ effects: inout Effects) {
+    let group = waiter.group
+    waiter.hasLeft = true
     waiting -= 1
     group.waiting -= 1
     group.queue.compact { !$0.hasLeft }
@@ -92,12 +98,16 @@ struct ConnectionPool<
       _ = remove(oldest.connection, &effects)
     }
     forgetIfEmpty(group)
-    return true
   }
 
   /// Calls a closure with each exchange that has not ended.
   func forEachExchange(_ body: (Exchange) -> Void) {
-    for placement in placements.values { body(placement.exchange) }
+    for place in places.values {
+      switch place {
+      case .waiting(let waiter): body(waiter.exchange)
+      case .connected(let member): if case .busy(let exchange) = member.phase { body(exchange) }
+      }
+    }
   }
 
   // MARK: - Connections
@@ -112,11 +122,10 @@ struct ConnectionPool<
     } else {
       member.isFresh = false
     }
-    if let placement = member.group.takeWaiting() {
+    if let waiter = member.group.takeWaiting() {
       waiting -= 1
-      placement.member = member
-      member.phase = .busy(placement.exchange)
-      return placement.exchange
+      give(member, to: waiter.exchange)
+      return waiter.exchange
     }
     member.phase = .idle(until: instant)
     member.isFresh = false
@@ -146,13 +155,13 @@ struct ConnectionPool<
   /// waited longest.
   mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
     guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
-    let placement = group.takeWaiting()
-    if let placement {
+    let waiter = group.takeWaiting()
+    if let waiter {
       waiting -= 1
-      placements[ObjectIdentifier(placement.exchange)] = nil
+      places[ObjectIdentifier(waiter.exchange)] = nil
     }
     _ = remove(connection, &effects)
-    return placement?.exchange
+    return waiter?.exchange
   }
 
   /// Removes the idle connections of a route.
@@ -191,19 +200,24 @@ struct ConnectionPool<
   }
 
   /// How many exchanges have a connection.
-  var exchangesUnderWay: Int { placements.count - waiting }
+  var exchangesUnderWay: Int { places.count - waiting }
 
   /// Whether nothing is open and nobody waits.
-  var isEmpty: Bool { members.isEmpty && placements.isEmpty }
+  var isEmpty: Bool { members.isEmpty && places.isEmpty }
 
   /// Connections of all kinds, and exchanges that wait or are under way; for tests.
   var counts: (opening: Int, idle: Int, busy: Int, waiting: Int, exchanges: Int) {
     let opening = groups.values.reduce(0) { $0 + $1.opening.count }
     let idle = groups.values.reduce(0) { $0 + $1.idle.count }
-    return (opening, idle, members.count - opening - idle, waiting, placements.count)
+    return (opening, idle, members.count - opening - idle, waiting, places.count)
   }
 
   // MARK: - Inside
+
+  private mutating func give(_ member: Member, to exchange: Exchange) {
+    places[ObjectIdentifier(exchange)] = .connected(member)
+    member.phase = .busy(exchange)
+  }
 
   /// Opens a connection for each exchange that waits without one being opened for it, where there is room.
   private mutating func openConnections(_ effects: inout Effects) {
