@@ -111,7 +111,6 @@ package final class OpenSSL: Sendable {
     @convention(c) @Sendable (
       UnsafeRawPointer?, Int, UnsafeMutablePointer<UInt8>?, UnsafeMutablePointer<CUnsignedInt>?, Handle?, Handle?
     ) -> CInt
-  let errorPeek: @convention(c) @Sendable () -> CUnsignedLong
   let errorPeekLast: @convention(c) @Sendable () -> CUnsignedLong
   let errorClear: @convention(c) @Sendable () -> Void
   let errorReason: @convention(c) @Sendable (CUnsignedLong) -> Text?
@@ -203,7 +202,6 @@ package final class OpenSSL: Sendable {
     keyFree = try crypto.function("EVP_PKEY_free")
     sha256 = try crypto.function("EVP_sha256")
     digest = try crypto.function("EVP_Digest")
-    errorPeek = try crypto.function("ERR_peek_error")
     errorPeekLast = try crypto.function("ERR_peek_last_error")
     errorClear = try crypto.function("ERR_clear_error")
     errorReason = try crypto.function("ERR_reason_error_string")

@@ -1,5 +1,5 @@
 /// Lets answers gather where many are under way, so that one wake of the loop, and one of the threads that it wakes,
-/// serves several: waking is most of what a short answer costs.
+/// serves several. It pays where a server answers one by one: waking for each takes as long as all else for a short answer.
 ///
 /// An answer is held up by a quarter of the time that one has taken since its request was sent, and by `longest` at most.
 struct Gathering {
