@@ -84,12 +84,11 @@ struct Socket: Hashable, Sendable {
   func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int {
     if first.isEmpty { return try send(second) }
     if second.isEmpty { return try send(first) }
-    let pieces = [first, second].map {
-      iovec(iov_base: UnsafeMutableRawPointer(mutating: $0.baseAddress), iov_len: $0.count)
-    }
-    let sent = pieces.withUnsafeBufferPointer { pieces in
+    let sent = withUnsafeTemporaryAllocation(of: iovec.self, capacity: 2) { pieces in
+      pieces.initializeElement(at: 0, to: iovec(first))
+      pieces.initializeElement(at: 1, to: iovec(second))
       var message = msghdr()
-      message.msg_iov = UnsafeMutablePointer(mutating: pieces.baseAddress)
+      message.msg_iov = pieces.baseAddress
       message.msg_iovlen = .init(pieces.count)
       return retryingOnInterrupt { sendmsg(descriptor, &message, Self.sendFlags) }
     }
@@ -119,5 +118,12 @@ struct Socket: Hashable, Sendable {
   /// Closes the descriptor; on Linux it is gone even where a signal interrupts.
   func close() {
     _ = Foundation.close(descriptor)
+  }
+}
+
+extension iovec {
+  /// Names bytes that are only read.
+  fileprivate init(_ bytes: UnsafeRawBufferPointer) {
+    self.init(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }
 }
