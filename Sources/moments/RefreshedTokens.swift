@@ -59,6 +59,8 @@ extension RefreshedTokens {
 
     var secrets: [String] { [variables.token] }
 
+    var isAnswerSecret: Bool { true }
+
     static func token(in response: ResponseType) throws(RequestError) -> ResponseData.AuthToken {
       try response.requireData().refreshToken
     }

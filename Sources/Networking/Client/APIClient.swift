@@ -107,22 +107,23 @@ extension APIClient {
   ) throws -> Observable<Session.ResponseType> {
     var request = try request(of: session, method)
     request.headers = request.headers.merging(missingFrom: defaultHeaders)
-    guard let observer else { return answer(to: request, by: session.responseParser, noting: sent) }
+    guard let observer else { return answer(to: request, of: session, noting: sent) }
     let sight = RequestSight(observer, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
-    return sight.watch(answer(to: request, by: session.responseParser, noting: sent), isSingle: true)
+    return sight.watch(answer(to: request, of: session, noting: sent), isSingle: true)
   }
 
-  private func answer<Value: Sendable>(
-    to request: HTTPRequest, by parser: ResponseParser<Value>, noting sent: SentFields
-  ) -> Observable<Value> {
+  private func answer<Session: APISession>(
+    to request: HTTPRequest, of session: Session, noting sent: SentFields
+  ) -> Observable<Session.ResponseType> {
     // A middleware may fail before it sends anything, so what is sent is noted before them, too.
     sent.note(request)
     let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
+    let (parser, isSecret) = (session.responseParser, session.isAnswerSecret)
     return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { [decoder] response in
       do throws(RequestError) {
         return try parser.parse(response, by: decoder)
       } catch {
-        throw error.about(response, redactedBy: sent.redactor)
+        throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
       }
     }
   }
@@ -165,11 +166,11 @@ extension APIClient {
 }
 
 extension RequestError {
-  /// The error with what is known once an answer is there: its status and the start of its body.
-  fileprivate func about(_ response: HTTPResponse, redactedBy redactor: Redactor) -> RequestError {
+  /// The error with what is known once an answer is there: its status and, where that helps, the start of its body.
+  fileprivate func about(_ response: HTTPResponse, quoting excerpt: @autoclosure () -> String?) -> RequestError {
     var error = self
     error.status = status ?? response.head.status
-    if [.httpStatus, .undecodable].contains(kind) { error.excerpt = redactor.excerpt(of: response.body) }
+    if [.httpStatus, .undecodable].contains(kind) { error.excerpt = excerpt() }
     return error
   }
 }

@@ -53,6 +53,9 @@ public protocol APISession: Sendable {
   /// the variables, say. Nothing unless given; a text of less than 8 bytes is taken for no secret.
   var secrets: [String] { get }
 
+  /// Whether the answer is a secret itself, as a token is: then errors do not quote it. `false` unless given.
+  var isAnswerSecret: Bool { get }
+
   /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
   var responseParser: ResponseParser<ResponseType> { get }
 
@@ -74,6 +77,8 @@ extension APISession {
 
   /// No secrets.
   public var secrets: [String] { [] }
+  /// Errors may quote the answer.
+  public var isAnswerSecret: Bool { false }
   /// No key.
   public var idempotencyKey: String? { nil }
 

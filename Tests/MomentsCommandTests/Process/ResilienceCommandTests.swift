@@ -70,6 +70,22 @@ struct ResilienceCommandTests {
     try await bff.stop()
   }
 
+  @Test func `S3: tokens in an answer that cannot be read are shown nowhere`() async throws {
+    let server = try ScriptedServer(
+      .answering { request in
+        guard String(decoding: request.body, as: UTF8.self).contains("mutation refreshToken") else {
+          return RawResponse(401)
+        }
+        let token = #"{"accessToken":"canary-access","refreshToken":"canary-refresh","expiresAt":"today"}"#
+        return RawResponse(
+          headers: [("Content-Type", "application/json")], body: #"{"data":{"refreshToken":\#(token)}}"#)
+      })
+    let result = try await Moments.run(
+      ["--verbose", "--endpoint", server.url.absoluteString], environment: ["MOMENTS_REFRESH_TOKEN": "a-refresh-token"])
+    #expect(result.exitCode == 77)
+    #expect(result.errorText.contains("refreshed") && !result.errorText.contains("canary"))
+  }
+
   @Test func `a refresh token that is not taken ends with 77`() async throws {
     let bff = try await BFFServer.start(arguments: ["--auth", "http"])
     let result = try await Moments.run(

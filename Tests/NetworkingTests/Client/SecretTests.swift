@@ -78,6 +78,17 @@ import Testing
 
   private static let echo = "You sent 'Bearer \(canary)', and \(canary) is no good."
 
+  @Test func `S3: an answer that is a secret itself is not quoted`() async throws {
+    struct LogIn: APISession {
+      struct ResponseType: Decodable, Sendable { let token: String, isGood: Bool }
+      let isAnswerSecret = true
+    }
+    let answer = ScriptedAnswer.json(#"{"token": "\#(canary)"}"#)
+    let error = await LogIn().post(on: try client(answer, .middleware)).failure
+    check(error, .undecodable)
+    #expect(error?.excerpt == nil)
+  }
+
   @Test(arguments: [401, 500])
   func `S3: echoed in the body of an HTTP error`(status: Int) async throws {
     for place in Place.allCases {

@@ -121,6 +121,8 @@ final class TokenKeeper: Sendable {
     var failure = RequestError(wrapping: error)
     failure.message = "The token could not be refreshed: \(failure.message)".harmless(upTo: 1024)
     failure.operationName = nil
+    // The answer to a refresh is tokens, and nobody knows those yet that would have to be taken out.
+    failure.excerpt = nil
     let mayPass = failure.isTransient || failure.kind == .circuitOpen || failure.kind == .overloaded
     if !mayPass { failure.status = 401 }
     return failure
