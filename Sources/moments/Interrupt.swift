@@ -15,8 +15,8 @@ final class Interrupt: Sendable {
       if let cancel = cancel.withLock({ exchange(&$0, with: nil) }) {
         cancel()
       } else {
-        // The main thread may be in the middle of a write that nobody takes.
-        try? Output.standardError.write("\(ErrorLine(CancellationError()))\n")
+        // The main thread may be in the middle of a write that nobody takes, and so would this one be.
+        if Output.standardError.hasRoom { Output.standardError.say("\(ErrorLine(CancellationError()))") }
         withExtendedLifetime(source) { _exit(ExitCode.cancelled.rawValue) }
       }
     }

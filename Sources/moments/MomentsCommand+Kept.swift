@@ -64,8 +64,8 @@ extension MomentsCommand {
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
     let age = Age.words(StoreTime.now() - entry.addedAt)
-    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age)"
-    return (line + (entry.refusal.map { ": (\(entry.id)) \($0)" } ?? "")).harmless(upTo: 2_000)
+    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age) (\(entry.id))"
+    return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
   }
 
   private static func line(for entry: UnreadableOutboxEntry) -> String {

@@ -21,6 +21,12 @@ struct Output: Sendable {
   /// Writes a line for people; where nobody can read it, that is all right.
   func say(_ line: String) { try? write(line + "\n") }
 
+  /// Whether a line can be written at once.
+  var hasRoom: Bool {
+    var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
+    return poll(&entry, 1, 0) > 0
+  }
+
   /// Writes all of the text. A reader that went away, as `head` does, has what it wants: that is no error.
   func write(_ text: String) throws(OutputError) {
     var text = text

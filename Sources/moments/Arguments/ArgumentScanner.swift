@@ -23,9 +23,9 @@ struct ArgumentScanner {
       return try next()
     }
 
-    // Only what stands before "=" is shown: what follows may be a secret.
+    // Only an option's name is shown: what follows may be a secret, also in one letter's option as curl takes it.
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
-    let name = String(parts[0])
+    let name = String(argument.hasPrefix("--") ? parts[0] : argument.prefix(2))
     guard name.hasPrefix("--"), let option = Option(rawValue: String(name.dropFirst(2))) else {
       throw UsageError("there is no option '\(name)'; 'moments --help' lists them")
     }

@@ -82,6 +82,7 @@ struct ArgumentsTests {
     (["--bogus"], "there is no option '--bogus'"),
     (["--bogus=secret"], "there is no option '--bogus'"),
     (["-x"], "there is no option '-x'"),
+    (["-HX-Api-Key: secret"], "there is no option '-H'"),
     (["-h"], "there is no option '-h'"),
     (["--User", "1"], "there is no option '--User'"),
     (["--user"], "--user has no value"),

@@ -185,4 +185,24 @@ struct InterruptTests {
     #expect(result.outputText == "status 130\n")
     #expect(result.errorText.hasPrefix("{moments: cancelled: "))
   }
+
+  @Test func `it ends a write that nobody takes on standard error either`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: TimelineJSON.plain) })
+    let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID())").path
+    // The pipe is full, the shell holds both ends, and nobody takes anything.
+    let script = """
+      mkfifo "$2" && exec 4<>"$2" && rm "$2"
+      head -c 65536 /dev/zero >&4
+      "$0" --json --endpoint "$1" >&4 2>&4 &
+      echo $!; wait $!; echo "status $?"
+      """
+    let path = try RepositoryLayout.executable("moments").path
+    let child = try ChildProcess(
+      URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString, pipe])
+    try await server.waitForRequests()
+    let number = try #require(Int32(child.state.value.outputText.prefix { $0 != "\n" }))
+    // The first may find the request under way, and is then no more than the request's end.
+    while kill(number, SIGINT) == 0, !child.state.value.outputText.contains("status") { await Task.yield() }
+    #expect(try await child.waitForEnd(within: .seconds(10)).outputText.hasSuffix("status 130\n"))
+  }
 }
