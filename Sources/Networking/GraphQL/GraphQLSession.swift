@@ -73,10 +73,15 @@ extension GraphQLSession where Variables == NoParameters {
 extension GraphQLSession {
   /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
   ///
-  /// Throws `invalidRequest` for a mutation by `GET`, which caches and links would repeat, and for other methods.
+  /// Throws `invalidRequest` for a mutation by `GET`, which caches and links would repeat, for other methods, and for a
+  /// subscription, whose answers never end.
   public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     guard let operation else {
       throw RequestError(.invalidRequest, "The document has no operation named '\(operationName)'.")
+    }
+    guard operation.kind != .subscription else {
+      throw RequestError(
+        .invalidRequest, "The subscription '\(operationName)' cannot be sent, as it has no one answer: use a query.")
     }
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")

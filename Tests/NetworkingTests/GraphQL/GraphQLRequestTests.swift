@@ -20,6 +20,15 @@ import Testing
     #expect(request.bodyJSON == ["query": "query getThing { thing { name count } }", "operationName": "getThing"])
   }
 
+  @Test func `a subscription is refused before it is sent`() async throws {
+    struct Count: GraphQLSession {
+      struct ResponseData: Decodable, Sendable { let countdown: Int }
+      static let query: GraphQLDocument = "subscription count { countdown(start: 3) }"
+    }
+    #expect(await Count().post(on: try client(transport)).failure?.kind == .invalidRequest)
+    #expect(transport.requests.isEmpty)
+  }
+
   @Test func `extensions go along where there are some`() async throws {
     _ = try await GetThing(extensions: ["a": [1, nil]]).post(on: client(transport)).value
     #expect(transport.onlyRequest?.bodyJSON?["extensions"] == ["a": [1, nil]])
