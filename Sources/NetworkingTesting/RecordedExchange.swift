@@ -1,9 +1,12 @@
 import Foundation
 public import HTTP
 
-/// A request and its answer, as a file can hold them. Values of headers that may be secret are left out.
+/// A request and its answer, as a file can hold them.
+///
+/// Values of headers that may be secret are left out. URL and bodies are kept as they were, for by them a request is known
+/// again: look through a file before it is shared, or record with credentials of no worth.
 public struct RecordedExchange: Codable, Hashable, Sendable {
-  /// One message's part of an exchange.
+  /// One header field of the answer.
   public struct Field: Codable, Hashable, Sendable {
     /// The name as it was sent.
     public let name: String
