@@ -40,8 +40,8 @@ private final class Download: Sendable {
   init(to target: URL, limit: Int) {
     self.target = target
     self.limit = limit
-    let name = ".\(target.lastPathComponent).\(UInt64.random(in: .min ... .max)).part"
-    part = target.deletingLastPathComponent().appending(path: name)
+    // Without the target's name, to which the system may allow no more bytes.
+    part = target.deletingLastPathComponent().appending(path: ".\(UInt64.random(in: .min ... .max)).part")
   }
 
   func add(_ responsePart: HTTPResponsePart) throws(RequestError) {
@@ -58,6 +58,8 @@ private final class Download: Sendable {
 
   /// Makes the file under the lock: who discards finds all of it, or keeps it from coming to be.
   private func open(_ head: HTTPResponseHead) throws(RequestError) {
+    // The system would take it for the name's end, and write another file.
+    guard !target.path(percentEncoded: false).utf8.contains(0) else { throw failure("its name holds a NUL") }
     let failure: SystemError? = state.withLock { state in
       guard !state.isDiscarded else { return nil }
       let descriptor = part.path(percentEncoded: false).withCString { path in
@@ -111,6 +113,12 @@ private final class Download: Sendable {
   }
 
   private func failure(_ error: any Error) -> RequestError {
-    RequestError(.cannotWrite, "'\(target.path(percentEncoded: false))' cannot be written: \(error).", cause: error)
+    var failure = failure("\(error)")
+    failure.cause = error
+    return failure
+  }
+
+  private func failure(_ reason: String) -> RequestError {
+    RequestError(.cannotWrite, "'\(target.path(percentEncoded: false))' cannot be written: \(reason).")
   }
 }

@@ -73,6 +73,26 @@ import Testing
     try FileManager.default.removeItem(at: folder)
   }
 
+  @Test func `a name with a NUL is refused, and no other file is touched`() async throws {
+    try Data("old".utf8).write(to: folder.appending(path: "config"))
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "new") })
+    let request = try HTTPRequest(method: .get, url: server.url)
+    let error = await transport.send(request).download(to: folder.appending(path: "config\0.jpg")).failure
+    #expect(error?.kind == .cannotWrite)
+    #expect(try Data(contentsOf: folder.appending(path: "config")) == Data("old".utf8))
+    #expect(try contents == ["config"])
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test func `a name may be as long as the system allows`() async throws {
+    let name = String(repeating: "名", count: 85)
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "new") })
+    let request = try HTTPRequest(method: .get, url: server.url)
+    _ = try await transport.send(request).download(to: folder.appending(path: name)).value
+    #expect(try contents == [name])
+    try FileManager.default.removeItem(at: folder)
+  }
+
   @Test func `a folder that is not there is an error of its own`() async throws {
     try FileManager.default.removeItem(at: folder)
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
