@@ -124,16 +124,19 @@ struct ResponseParser {
     var parser = FieldParser(bytes)
     let line = try StatusLine(parser.nextLine())
     let headers = HTTPHeaders(try parser.fields(upTo: limits.fields))
+    if request == .connect, 200...299 ~= line.status {
+      // RFC 9110, section 9.3.6: what follows belongs to the tunnel, whatever the head says of a body.
+      parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
+      notePersistence(headers, minorVersion: line.minorVersion)
+      state = .end
+      return
+    }
     let framing = try BodyFraming(
       of: headers, status: line.status, minorVersion: line.minorVersion, isHead: request == .head)
     guard line.status >= 200 else { return try skipInterim(line.status) }
     parts.reserveCapacity(2)
     parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
     notePersistence(headers, minorVersion: line.minorVersion)
-    if request == .connect, 200...299 ~= line.status {
-      state = .end  // RFC 9110, section 9.3.6: what follows belongs to the tunnel
-      return
-    }
     switch framing {
     case .none: state = .end
     case .length(let length): state = .length(length)

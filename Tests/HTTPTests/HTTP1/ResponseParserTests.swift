@@ -57,6 +57,10 @@ struct ResponseParserTests {
       text: "HTTP/1.0 200 OK\r\nConnection: keep-alive\r\nContent-Length: 1\r\n\r\n!", body: "!"),
     Valid(
       testDescription: "tunnel", text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\n", request: .connect),
+    // RFC 9110, section 9.3.6: what frames a body has no meaning there.
+    Valid(
+      testDescription: "tunnel with framing to ignore",
+      text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", request: .connect),
   ]
 
   @Test(arguments: valid)
