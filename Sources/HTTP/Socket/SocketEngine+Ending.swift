@@ -30,7 +30,7 @@ extension SocketEngine {
     }
     guard let loop else { return }
     for (exchange, phase) in expired {
-      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
+      end(exchange, on: loop) { exchange.fail(exchange.error(for: phase)) }
     }
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }
@@ -62,10 +62,12 @@ extension SocketEngine {
       state.loop = nil
       return result
     }
-    loop?.stop()
     guard !completions.isEmpty else { return }
-    DispatchQueue.global().async {
-      for completion in completions { completion() }
+    let end = { @Sendable [ends] in
+      ends.notify(queue: .global()) {
+        for completion in completions { completion() }
+      }
     }
+    if let loop { loop.stop(end) } else { end() }
   }
 }

@@ -49,6 +49,8 @@ final class SocketEngine: Sendable {
   private let idleTime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   let state: Locked<State>
+  /// The exchanges that have ended, and whose observers have yet to hear of it.
+  let ends = DispatchGroup()
 
   /// How often a request is sent anew that may have been processed, where it allows that.
   private static let mostReplays = 2
@@ -112,7 +114,7 @@ final class SocketEngine: Sendable {
   private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
     switch connection.start(exchange) {
     case .sent: break
-    case .blocked: loop.submit { connection.flush() }
+    case .blocked, .more: loop.submit { connection.flush() }
     case .broken: loop.submit { connection.read() }
     case .dead(let error): loop.submit { connection.fail(error) }
     }
@@ -127,6 +129,16 @@ final class SocketEngine: Sendable {
   }
 
   // MARK: - What connections tell, on the loop's thread
+
+  /// Brings an exchange its end, for which a shutdown waits.
+  @inline(__always)
+  func end(_ exchange: SocketExchange, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {
+    ends.enter()
+    loop.deliver(to: exchange.mailbox) { [ends] in
+      action()
+      ends.leave()
+    }
+  }
 
   /// A connection stands.
   func didOpen(_ connection: Connection) {
@@ -148,7 +160,7 @@ final class SocketEngine: Sendable {
     let (exchange, loop) = state.withLock { state in
       (state.pool.removeUnopened(connection, &effects), state.loop)
     }
-    if let exchange { loop?.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+    if let exchange, let loop { end(exchange, on: loop) { exchange.fail(error) } }
     if let loop { perform(effects, on: loop) }
     didClose()
   }
@@ -178,7 +190,8 @@ final class SocketEngine: Sendable {
     loop.noteAnswer(after: now - begin, of: underWay)
     // First the connection, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
-    if isMine { loop.deliver(to: exchange.mailbox) { exchange.complete(parts) } }
+    // Who has cancelled it may have let go of it: what its request holds is let go of elsewhere.
+    end(exchange, on: loop) { if isMine { exchange.complete(parts) } }
     perform(effects, on: loop)
   }
 
@@ -212,6 +225,7 @@ final class SocketEngine: Sendable {
         failed = orphan.exchange
         return state.loop
       }
+      orphan.exchange.noteLoss()
       // The others have been idle for longer: what killed this one may well have killed them.
       if loss.hasSent { state.pool.removeIdle(connection.route, &effects) }
       if let connection = state.pool.lease(orphan.exchange, connection.route, &effects) {
@@ -220,7 +234,7 @@ final class SocketEngine: Sendable {
       return state.loop
     }
     if let loop {
-      if let failed { loop.deliver(to: failed.mailbox) { failed.fail(loss.error, after: loss.parts) } }
+      if let failed { end(failed, on: loop) { failed.fail(loss.error, after: loss.parts) } }
       perform(effects, on: loop)
       if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
     }

@@ -24,6 +24,8 @@ final class SocketExchange: @unchecked Sendable {
   /// and `busy` while the observer has what the server sent, and the server cannot be to blame.
   private let lastSign = Atomic<Int64>(-1)
   private static let busy = Int64.max
+  /// Since when it waits for its present connection, in nanoseconds from the start.
+  private let waitingSince = Atomic<Int64>(0)
   private let isStopped = Atomic<Bool>(false)
   private let progress: ProgressReport?
 
@@ -73,6 +75,7 @@ final class SocketExchange: @unchecked Sendable {
     var timeouts = request.timeouts
     let sign = lastSign.load(ordering: .relaxed)
     if sign == Self.busy { timeouts.idle = nil }
+    timeouts.connect = timeouts.connect.map { $0 + .nanoseconds(waitingSince.load(ordering: .relaxed)) }
     var deadlines = ExchangeDeadlines(timeouts, start: start)
     if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
     return deadlines.next
@@ -80,8 +83,10 @@ final class SocketExchange: @unchecked Sendable {
 
   /// When to look again whether a deadline has passed: whatever happens after `now`, no deadline passes before.
   func nextLook(after now: Instant) -> Instant? {
-    // The idle time may begin to count only after this look, as soon as there is a connection, or the observer is done.
-    earlier(nextDeadline?.instant, request.timeouts.idle.map { now + $0 })
+    // Either time may begin to count only after this look: as soon as there is a connection, or the observer is done; and
+    // as soon as a connection is lost.
+    let later = earlier(request.timeouts.idle, request.timeouts.connect)
+    return earlier(nextDeadline?.instant, later.map { now + $0 })
   }
 
   /// The error for a deadline that has passed.
@@ -94,6 +99,12 @@ final class SocketExchange: @unchecked Sendable {
     lastSign.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
   }
 
+  /// Takes note that the connection is lost, and another one is waited for.
+  func noteLoss(at instant: Instant = .now) {
+    waitingSince.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
+    lastSign.store(-1, ordering: .relaxed)
+  }
+
   /// The same while the observer may have what the server sent.
   func noteSignUnlessBusy() {
     if lastSign.load(ordering: .relaxed) != Self.busy { noteSign() }
@@ -102,8 +113,7 @@ final class SocketExchange: @unchecked Sendable {
   // MARK: - Delivery
 
   /// Takes note of the connection that the request goes out on.
-  func didConnect(at instant: Instant, isReused: Bool) {
-    noteSign(at: instant)
+  func didConnect(isReused: Bool) {
     request.noteConnection?(isReused)
     // Not here, for this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }

@@ -1,10 +1,10 @@
 extension SocketTransport {
   /// How a transport makes its connections, and how many of them.
   public struct Configuration: Sendable {
-    /// Connections to one server at a time; a request that finds them all busy waits for one. 64 unless set.
+    /// Connections to one server at a time; a request that finds them all busy waits for one. 64 unless set, at least 1.
     public var maximumConnectionsPerOrigin = 64
 
-    /// Connections at a time, to whatever server; 512 unless set.
+    /// Connections at a time, to whatever server; 512 unless set, at least 1.
     public var maximumConnections = 512
 
     /// How long a connection is kept without a request; 60 seconds unless set, and less where the server says so.

@@ -36,7 +36,8 @@ public final class SocketTransport: HTTPTransport {
   ) {
     self.configuration = configuration
     engine = SocketEngine(
-      limits: .init(perRoute: configuration.maximumConnectionsPerOrigin, total: configuration.maximumConnections),
+      limits: .init(
+        perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1)),
       idleTime: configuration.idleTime, tls: configuration.tls, makePoller: makePoller)
   }
 

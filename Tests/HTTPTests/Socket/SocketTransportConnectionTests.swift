@@ -97,6 +97,55 @@ import Testing
     #expect(await tooLong.kindOfError(for: request) == .cannotConnect)
   }
 
+  @Test func `a Unix domain socket whose queue is full is asked again until it has room`() async throws {
+    let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).sock").path(percentEncoded: false)
+    let server = try UnixServer(
+      path: path, answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", queue: 1, begins: false)
+    let transport = transport { $0.unixSocketPath = path }
+    let request = try HTTPRequest(method: .get, url: url("http://whatever.invalid/a"))
+    let (answers, starts) = (Monitor(0), 16)
+    for _ in 0..<starts {
+      _ = transport.send(request).collect(upTo: 9).subscribe(
+        onNext: { _ in answers.update { $0 += 1 } }, onError: { Issue.record($0) })
+    }
+    server.begin()
+    try await answers.wait { $0 == starts }
+  }
+
+  @Test func `a shutdown returns when the last answer is with its observer`() async throws {
+    let (gate, isOver) = (Latch(), Monitor(false))
+    let server = try ScriptedServer(
+      [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .waitForClientToClose])
+    let transport = SocketTransport()
+    _ = transport.send(try .to(server)).subscribe(
+      onNext: { _ in usleep(50_000) }, onCompleted: { isOver.update { $0 = true } })
+    try await server.waitForRequests(1)
+    async let end: Void = transport.shutdown()
+    gate.open()
+    await end
+    #expect(isOver.value)
+  }
+
+  @Test(.timeLimit(.minutes(1)))
+  func `23: what a cancelled request held may use the transport when it goes away`() async throws {
+    final class Owner: Sendable { let bag = DisposeBag() }
+    let (gate, first) = (Latch(), Latch())
+    let server = try ScriptedServer(
+      [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .waitForClientToClose])
+    let transport = transport { $0.maximumConnectionsPerOrigin = 1 }
+    _ = transport.send(try .to(server)).subscribe(onDisposed: { first.open() })
+    try await server.waitForRequests(1)
+    do {
+      let owner = Owner()
+      var request = try HTTPRequest.to(server)
+      request.onProgress = { _ in _ = owner }
+      transport.send(request).subscribe().dispose()
+      transport.send(try .to(server)).subscribe().disposed(by: owner.bag)
+    }
+    gate.open()
+    try await first.wait(for: "the first answer", within: .seconds(5))
+  }
+
   @Test func `a request after the shutdown is refused`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()
@@ -126,14 +175,18 @@ private final class UnixServer: Sendable {
   let heads = Monitor<[String]>([])
   private let path: String
 
-  init(path: String, answer: String) throws {
+  private let mayBegin = DispatchSemaphore(value: 0)
+
+  init(path: String, answer: String, queue: Int32 = 8, begins: Bool = true) throws {
     self.path = path
+    if begins { begin() }
     let listener = try Socket.open(family: AF_UNIX)
     _ = fcntl(listener.descriptor, F_SETFL, 0)
     let address = try #require(SocketAddress(unixPath: path))
     try #require(address.withPointer { bind(listener.descriptor, $0, $1) } == 0)
-    try #require(listen(listener.descriptor, 8) == 0)
-    Thread.detachNewThread { [heads] in
+    try #require(listen(listener.descriptor, queue) == 0)
+    Thread.detachNewThread { [heads, mayBegin] in
+      mayBegin.wait()
       while true {
         let client = accept(listener.descriptor, nil, nil)
         guard client >= 0 else { return }
@@ -150,6 +203,9 @@ private final class UnixServer: Sendable {
       }
     }
   }
+
+  /// Begins to take connections.
+  func begin() { mayBegin.signal() }
 
   deinit {
     unlink(path)

@@ -64,6 +64,13 @@ package final class TLSServerEngine {
     _ = try data.withUnsafeBytes { try isDone("SSL_write", write(handle, $0.baseAddress, CInt($0.count))) }
   }
 
+  /// Says that its keys change, and asks for the same (RFC 8446, section 4.6.3).
+  package func updateKeys() throws {
+    let update: @convention(c) (Handle?, CInt) -> CInt = try openSSL("SSL_key_update")
+    _ = update(handle, 1)  // SSL_KEY_UPDATE_REQUESTED
+    _ = try handshake()
+  }
+
   /// Says that nothing more comes (close_notify).
   package func close() throws {
     let shutdown: @convention(c) (Handle?) -> CInt = try openSSL("SSL_shutdown")

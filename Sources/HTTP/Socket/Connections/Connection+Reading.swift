@@ -3,9 +3,9 @@ import Streams
 
 // On the loop's thread alone.
 extension Connection {
-  /// Reads on after a batch was delivered.
-  func resume(_ exchange: SocketExchange) {
-    guard shared.withLock({ $0.exchange === exchange }) else { return }
+  /// Reads on after the batch of a pause was delivered.
+  private func resume(after pause: Int) {
+    guard isPaused, pause == pauses else { return }
     isPaused = false
     read()
   }
@@ -56,9 +56,10 @@ extension Connection {
   /// Reading goes on when the observer has taken what there is.
   private func deliver(to exchange: SocketExchange) {
     isPaused = true
+    pauses += 1
     exchange.noteDelivery()
-    loop?.deliver(to: exchange.mailbox) { [self, loop, parts = takeParts()] in
-      if exchange.deliver(parts) { loop?.submit { self.resume(exchange) } }
+    loop?.deliver(to: exchange.mailbox) { [self, loop, pauses, parts = takeParts()] in
+      if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
     }
   }
 

@@ -13,10 +13,12 @@ extension Connection {
     private var writeError: RequestError?
     private var isUsed = false
 
-    /// Writes the request of the exchange that has leased the connection.
-    mutating func start(_ exchange: SocketExchange) -> Start {
-      // Closed by the loop, which takes care of the exchange.
-      guard let channel else { return .sent }
+    /// What is written at most before others have their turn, though the socket may take more.
+    private static let largestTurn = 1 << 20
+
+    /// Takes the exchange that has leased the connection; its request is written by the next flush.
+    mutating func begin(_ exchange: SocketExchange) -> Beginning {
+      guard let channel else { return .gone }
       switch channel.condition() {
       case .quiet: break
       case .closed: return .dead(.cut("before it was asked"))
@@ -26,8 +28,8 @@ extension Connection {
       self.exchange = exchange
       startTime = .now
       outbound = exchange.outbound
-      exchange.didConnect(at: startTime, isReused: isUsed)
-      return write(channel)
+      exchange.noteSign(at: startTime)
+      return .ready(isReused: isUsed)
     }
 
     /// Writes on; `nil` where there is nothing to write to.
@@ -40,7 +42,9 @@ extension Connection {
     }
 
     private mutating func write(_ channel: any ByteChannel) -> Start {
+      let end = outbound.count + Self.largestTurn
       while !outbound.isEmpty {
+        if outbound.count >= end { return .more }
         switch outbound.withNext(channel.write) {
         case .taken(let count):
           hasSent = true
@@ -87,13 +91,23 @@ extension Connection {
       return isReusable
     }
 
-    /// Gives up the channel, and with it the chance to send: whoever comes later sends nothing.
-    mutating func close() {
+    /// Gives up the channel, and with it the chance to send: whoever comes later sends nothing. Gives the exchange that
+    /// it was for, to be let go of under no lock.
+    mutating func close() -> SocketExchange? {
       channel?.close()
       channel = nil
-      exchange = nil
       outbound = Outbound()
+      return exchange.take()
     }
+  }
+
+  /// Whether a request may be written.
+  enum Beginning {
+    case ready(isReused: Bool)
+    /// The connection is dead, and the loop is to close it.
+    case dead(RequestError)
+    /// The loop has closed it.
+    case gone
   }
 
   /// How the writing of a request began.
@@ -102,6 +116,8 @@ extension Connection {
     case sent
     /// The socket is full: the loop is to flush.
     case blocked
+    /// There is more than is written in one turn: the loop is to flush.
+    case more
     /// Nothing was sent: the connection is dead, and the loop is to close it.
     case dead(RequestError)
     /// Something was sent, and then it broke: the loop is to read what there is.

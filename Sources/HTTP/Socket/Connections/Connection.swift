@@ -23,6 +23,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   var parts: [HTTPResponsePart] = []
   var partsSize = 0
   var isPaused = false
+  /// How often the reading has paused: a pause's end is known by its number.
+  var pauses = 0
   private var isClosed = false
   /// Whether the peer may have sent its last; while connecting that may have come unseen.
   var isOver = true
@@ -33,7 +35,15 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Writes the request of the exchange that has leased the connection, on the thread of whoever asks for it.
   func start(_ exchange: SocketExchange) -> Start {
-    shared.withLock { $0.start(exchange) }
+    switch shared.withLock({ $0.begin(exchange) }) {
+    case .dead(let error): return .dead(error)
+    // Closed by the loop, which takes care of the exchange.
+    case .gone: return .sent
+    case .ready(let isReused):
+      // Under no lock: who measures is told by its own scheduler.
+      exchange.didConnect(isReused: isReused)
+      return shared.withLock { $0.flush() } ?? .sent
+    }
   }
 
   // MARK: - On the loop's thread
@@ -79,6 +89,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   func flush() {
     switch shared.withLock({ $0.flush() }) {
     case .blocked: if let open { loop?.rearm(open.socket, .writing) }
+    // Others have their turn.
+    case .more: loop?.submit { [self] in flush() }
     case .dead(let error): fail(error)
     case .broken: read()
     case .sent, nil: break
@@ -102,10 +114,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     opening = nil
     parser = nil
     _ = takeParts()
-    let hasSent = shared.withLock { shared in
-      shared.close()
-      return shared.hasSent
-    }
+    let (exchange, hasSent) = shared.withLock { ($0.close(), $0.hasSent) }
+    // Whoever cancelled it may have let go of it: what its request holds is let go of elsewhere.
+    if let exchange { loop?.deliver(to: nil) { withExtendedLifetime(exchange) {} } }
     // Nobody writes from here on: the descriptor may go, and its number to somebody else.
     if let open { loop?.close(open.socket, open.token) }
     open = nil

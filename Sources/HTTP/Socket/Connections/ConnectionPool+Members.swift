@@ -33,11 +33,12 @@ extension ConnectionPool {
   ///
   /// `@unchecked Sendable`: as of ``Member``.
   final class Waiter: @unchecked Sendable {
-    let exchange: Exchange
+    /// `nil` once it has left: its last release may be code of the user's, and is not to wait for the queue to move on,
+    /// under a lock.
+    var exchange: Exchange?
     let group: Group
     /// Where it stands among those of all routes.
     let ticket: Int
-    var hasLeft = false
 
     init(_ exchange: Exchange, _ group: Group, ticket: Int) {
       self.exchange = exchange
@@ -67,11 +68,11 @@ extension ConnectionPool {
     func isInNeed(_ limits: Limits) -> Bool { waiting > opening.count && connections < limits.perRoute }
 
     /// The exchange that has waited longest, and waits no longer.
-    func takeWaiting() -> Waiter? {
+    func takeWaiting() -> Exchange? {
       while let waiter = queue.popFirst() {
-        if waiter.hasLeft { continue }
+        guard let exchange = waiter.exchange else { continue }
         waiting -= 1
-        return waiter
+        return exchange
       }
       return nil
     }

@@ -88,10 +88,10 @@ struct ConnectionPool<
 
   private mutating func leave(_ waiter: Waiter, _ effects: inout Effects) {
     let group = waiter.group
-    waiter.hasLeft = true
+    waiter.exchange = nil
     waiting -= 1
     group.waiting -= 1
-    group.queue.compact { !$0.hasLeft }
+    group.queue.compact { $0.exchange != nil }
     // Oldest first: what it waited for has taken longest.
     if group.opening.count > group.waiting, let oldest = group.opening.first {
       effects.closing.append(oldest.connection)
@@ -104,7 +104,7 @@ struct ConnectionPool<
   func forEachExchange(_ body: (Exchange) -> Void) {
     for place in places.values {
       switch place {
-      case .waiting(let waiter): body(waiter.exchange)
+      case .waiting(let waiter): if let exchange = waiter.exchange { body(exchange) }
       case .connected(let member): if case .busy(let exchange) = member.phase { body(exchange) }
       }
     }
@@ -122,10 +122,10 @@ struct ConnectionPool<
     } else {
       member.isFresh = false
     }
-    if let waiter = member.group.takeWaiting() {
+    if let exchange = member.group.takeWaiting() {
       waiting -= 1
-      give(member, to: waiter.exchange)
-      return waiter.exchange
+      give(member, to: exchange)
+      return exchange
     }
     member.phase = .idle(until: instant)
     member.isFresh = false
@@ -152,16 +152,16 @@ struct ConnectionPool<
   }
 
   /// Takes note that a connection could not be opened, and gives the exchange that is to fail for it: the one that has
-  /// waited longest.
+  /// waited longest, unless there are connections being opened for all who wait without this one.
   mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
     guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
-    let waiter = group.takeWaiting()
-    if let waiter {
+    let exchange = group.opening.count > group.waiting ? nil : group.takeWaiting()
+    if let exchange {
       waiting -= 1
-      places[ObjectIdentifier(waiter.exchange)] = nil
+      places[ObjectIdentifier(exchange)] = nil
     }
     _ = remove(connection, &effects)
-    return waiter?.exchange
+    return exchange
   }
 
   /// Removes the idle connections of a route.
@@ -248,7 +248,8 @@ struct ConnectionPool<
   private func oldestIdle() -> Member? {
     var oldest: (member: Member, until: Instant)?
     for member in members.values {
-      guard case .idle(let until) = member.phase, until < oldest?.until ?? until + .seconds(1) else { continue }
+      guard case .idle(let until) = member.phase else { continue }
+      if let oldest, until >= oldest.until { continue }
       oldest = (member, until)
     }
     return oldest?.member

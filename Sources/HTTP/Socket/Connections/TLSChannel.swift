@@ -4,8 +4,15 @@ final class TLSChannel: ByteChannel {
   private let session: TLSSession
   private let reader: SocketReader
 
+  /// What has come since the last of it was bytes of the server's own, and not TLS's.
+  private var idleCount = 0
+  private var hasRead = false
+
   /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
   private static let largestPart = 64 << 10
+  /// How much may come without a byte for whoever reads. A handshake has at most 100 KiB of certificates; beyond that a
+  /// server could keep the loop, which has to answer each change of keys, and its memory to itself.
+  private static let largestIdleCount = 128 << 10
 
   init(_ socket: Socket, _ session: TLSSession) {
     self.socket = socket
@@ -44,7 +51,9 @@ final class TLSChannel: ByteChannel {
       // What TLS has to answer goes out with the next flush where the socket is full.
       if session.outgoingCount > 0 { _ = flush() }
       switch result {
-      case .success(.bytes(let count)): return .bytes(count)
+      case .success(.bytes(let count)):
+        (idleCount, hasRead) = (0, true)
+        return .bytes(count)
       case .success(.closed): return .end(isAuthentic: true)
       case .success(.truncated): return .end(isAuthentic: false)
       case .failure(let error): return .failed(error)
@@ -62,7 +71,12 @@ final class TLSChannel: ByteChannel {
   private func receive(using buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     let outcome = reader.receive(into: buffer)
     switch outcome {
-    case .bytes(let count): session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
+    case .bytes(let count):
+      idleCount += count
+      guard idleCount <= Self.largestIdleCount else {
+        return .failed(RequestError(.insecure, "'\(session.host)' sends nothing but what is TLS's own."))
+      }
+      session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     case .end: session.receiveEnd()
     case .blocked, .failed: break
     }
@@ -81,7 +95,9 @@ final class TLSChannel: ByteChannel {
       try session.write(rest)
     }
     if case .failure(let error) = result { return .failed(error) }
-    if case .failed(let error) = flush() { return .failed(error) }
+    let encodedCount = session.outgoingCount
+    // Where some of it went out before the socket failed, it may have reached the server: the next flush says why.
+    if case .failed(let error) = flush(), session.outgoingCount == encodedCount { return .failed(error) }
     return .taken(first.count + rest.count)
   }
 
@@ -103,9 +119,18 @@ final class TLSChannel: ByteChannel {
   }
 
   func condition() -> Socket.Condition {
-    // Bytes may be TLS's own, such as tickets; an answer to no question is found when they are read.
     let condition = socket.condition()
-    return condition == .readable ? .quiet : condition
+    guard condition == .readable else { return condition }
+    // Bytes may be TLS's own, such as tickets. Before the first answer they are left for whoever reads it.
+    guard hasRead else { return .quiet }
+    reader.begin(isOver: false)
+    return withUnsafeTemporaryAllocation(byteCount: Self.largestPart, alignment: 16) { buffer in
+      switch read(into: buffer) {
+      case .blocked: .quiet
+      case .bytes: .readable
+      case .end, .failed: .closed
+      }
+    }
   }
 
   func close() {

@@ -14,7 +14,10 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var completion: Completion?
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
-  private var timers: [Int] = []
+  /// When the next address is tried, whatever becomes of this one.
+  private var timer: Int?
+  /// How long to leave a Unix domain socket alone whose queue is full.
+  private static let pause = Duration.milliseconds(10)
 
   /// A `unixPath` stands in the place of host and port.
   init(
@@ -67,6 +70,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func tryNext() {
+    stopTimer()
     while completion != nil {
       guard let address = race.next() else {
         if race.isLost { failAll() }
@@ -74,9 +78,14 @@ final class ConnectionAttempt: @unchecked Sendable {
       }
       do throws(SystemError) {
         try connect(to: address)
-        timers.append(loop.schedule(at: .now + ConnectionRace.attemptDelay) { [weak self] in self?.tryNext() })
+        timer = loop.schedule(at: .now + ConnectionRace.attemptDelay) { [weak self] in self?.tryNext() }
         return
       } catch {
+        if unixPath != nil, error.isBlocked {
+          // Nothing tells when its queue has room again (connect(2)).
+          timer = loop.schedule(at: .now + Self.pause) { [weak self] in self?.run(ConnectionRace([address])) }
+          return
+        }
         race.fail(address, error)
       }
     }
@@ -121,12 +130,16 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func cleanUp() {
-    for timer in timers { loop.cancelTimer(timer) }
-    timers = []
+    stopTimer()
     for candidate in candidates {
       if let token = candidate.token { loop.close(candidate.socket, token) }
     }
     candidates = []
+  }
+
+  private func stopTimer() {
+    if let timer { loop.cancelTimer(timer) }
+    timer = nil
   }
 }
 

@@ -1,0 +1,52 @@
+import Foundation
+import Streams
+import Testing
+
+@testable import HTTP
+
+@Suite struct ConnectionWritingTests {
+  /// Takes whatever is written, and never blocks.
+  private final class GreedyChannel: ByteChannel {
+    var takenCount = 0
+    func beginReading(isOver: Bool) {}
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
+    func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
+      let count = first.count + min(second.count, 64 << 10)
+      takenCount += count
+      return .taken(count)
+    }
+    func flush() -> FlushOutcome { .done }
+    func condition() -> Socket.Condition { .quiet }
+    func close() {}
+  }
+
+  private let route = Route(host: "h", port: 80, isSecure: false)
+
+  private func exchange(_ request: HTTPRequest) throws -> SocketExchange {
+    try SocketExchange(
+      request, route: route, writer: RequestWriter(), observer: AnyObserver { _ in })
+  }
+
+  @Test func `one turn writes a part of a large body, and the next ones the rest`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    connection.shared.withLock { $0.channel = channel }
+    let size = 64 << 20
+    let start = connection.start(
+      try exchange(HTTPRequest(method: .post, url: url("http://h/"), body: Data(count: size))))
+    guard case .more = start else { return try #require(Bool(false), "it wrote all in one turn") }
+    #expect(channel.takenCount <= 2 << 20)
+    var turns = 1
+    while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
+    #expect(channel.takenCount > size && turns >= 32)
+  }
+
+  @Test func `T6: after a connection is lost the time to connect counts from there`() throws {
+    let timeouts = HTTPTimeouts(connect: .seconds(10), idle: .seconds(1), total: nil)
+    let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/"), timeouts: timeouts))
+    exchange.noteSign(at: exchange.start + .seconds(20))
+    #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(21))
+    exchange.noteLoss(at: exchange.start + .seconds(20.5))
+    #expect(exchange.nextDeadline?.phase == .connection)
+    #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(30.5))
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+@Suite struct TLSChannelTests {
+  /// A channel whose handshake is done, and the server at the other end of its socket, which is a bare one.
+  private final class Pair {
+    let channel: TLSChannel
+    let server: TLSServerEngine
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    private let sockets: [Int32]
+
+    init() throws {
+      var ends: [Int32] = [-1, -1]
+      try #require(socketpair(AF_UNIX, Socket.streamType, 0, &ends) == 0)
+      sockets = ends
+      for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
+      let world = try TLSWorld.shared.get()
+      server = try TLSServerEngine(TLSServerContext(TLSServerSettings(certificate: world.server)))
+      let session = try TLSSession(world.client(), host: "server.test", port: 443)
+      channel = TLSChannel(Socket(descriptor: ends[0]), session)
+      var isDone = false
+      while !isDone {
+        if case .done = channel.handshake(using: buffer) { isDone = true }
+        try receive()
+        _ = try server.handshake()
+        try send()
+      }
+    }
+
+    deinit {
+      buffer.deallocate()
+      for socket in sockets { close(socket) }
+    }
+
+    /// Lets the server have what the channel has sent.
+    func receive() throws {
+      var bytes = [UInt8](repeating: 0, count: 64 << 10)
+      let count = recv(sockets[1], &bytes, bytes.count, 0)
+      if count > 0 { try server.receive(Data(bytes[..<count])) }
+    }
+
+    /// Sends what the server has to say; `false` where there is no room for it.
+    @discardableResult
+    func send() throws -> Bool {
+      let bytes = try server.takeOutgoing()
+      return bytes.withUnsafeBytes { Foundation.send(sockets[1], $0.baseAddress, $0.count, Int32(MSG_NOSIGNAL)) }
+        == bytes.count
+    }
+
+    func read() -> ReadOutcome {
+      channel.beginReading(isOver: false)
+      return channel.read(into: buffer)
+    }
+  }
+
+  @Test func `T3: a server that says nothing but that its keys change is cut off`() throws {
+    let pair = try Pair()
+    for _ in 0..<100 {
+      for _ in 0..<200 { try pair.server.updateKeys() }
+      // Its socket is never read: the answers to that pile up.
+      try #require(try pair.send())
+      switch pair.read() {
+      case .blocked: continue
+      case .failed(let error): return #expect(error.kind == .insecure)
+      case .bytes, .end: return #expect(Bool(false), "nothing was sent")
+      }
+    }
+    Issue.record("it was not cut off")
+  }
+
+  @Test func `keys that change between answers cut nobody off`() throws {
+    let pair = try Pair()
+    for _ in 0..<100 {
+      for _ in 0..<200 { try pair.server.updateKeys() }
+      try pair.server.write(Data("hello".utf8))
+      try #require(try pair.send())
+      guard case .bytes(5) = pair.read() else { return #expect(Bool(false), "an answer was lost") }
+      try pair.receive()
+    }
+  }
+
+  @Test func `an answer that nobody asked for is found before the next request, and tickets are none`() throws {
+    let pair = try Pair()
+    #expect(pair.channel.condition() == .quiet)
+    try pair.server.write(Data("hello".utf8))
+    try pair.send()
+    guard case .bytes(5) = pair.read() else { return #expect(Bool(false), "nothing came") }
+    try pair.server.updateKeys()
+    try pair.send()
+    #expect(pair.channel.condition() == .quiet)
+    try pair.server.write(Data("HTTP/1.1 408 Request Timeout\r\n\r\n".utf8))
+    try pair.send()
+    #expect(pair.channel.condition() == .readable)
+  }
+}
