@@ -17,9 +17,6 @@ struct Slots<Waiter: Sendable>: Sendable {
     self.queueLimit = max(queueLimit, 0)
   }
 
-  var takenCount: Int { taken }
-  var waitingCount: Int { waiters.count }
-
   /// Lets somebody in, or in line.
   mutating func enter(_ id: UInt64, _ waiter: Waiter) -> Entry {
     if taken < limit {
