@@ -33,8 +33,11 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while true {
+        if Task.isCancelled {
+          buffer.cancel()
+          taken = Fifo()
+        }
         if let element = taken.popFirst() { return element }
-        if Task.isCancelled { buffer.cancel() }
         switch buffer.take() {
         case .elements(let elements): taken = elements
         case .end(let error?): throw error

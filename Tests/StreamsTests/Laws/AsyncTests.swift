@@ -127,6 +127,18 @@ import Testing
     #expect(disposed.count == 1)
   }
 
+  @Test func `41: a cancelled task gets no more, whatever was taken for it already`() async {
+    let received = Counter()
+    let task = Task {
+      for try await _ in Observable.from(1...100).values(bufferingPolicy: .unbounded) {
+        received.increment()
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+    }
+    _ = await task.result
+    #expect(received.count == 1)
+  }
+
   @Test func `41: nothing is lost on the way from threads to a task`() async throws {
     let subject = PublishSubject<Int>()
     var iterator = subject.asObservable().values(bufferingPolicy: .unbounded).makeAsyncIterator()
