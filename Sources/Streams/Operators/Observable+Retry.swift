@@ -54,7 +54,9 @@ private final class Retry<Element: Sendable>: Sendable {
       guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }
       attempt.close()
       if delay <= .zero { return self.attempt(number + 1) }
-      attempts.set(scheduler.schedule(after: delay) { self.attempt(number + 1) })
+      // In its place before there is a job: that may begin the next attempt before `schedule` returns.
+      let wait = attempts.child()
+      wait.insert(scheduler.schedule(after: delay) { self.attempt(number + 1) })
     }
   }
 }

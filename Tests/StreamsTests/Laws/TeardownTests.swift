@@ -91,16 +91,27 @@ import Testing
     withExtendedLifetime((observer, subscription)) {}
   }
 
-  @Test func `17: finished subscriptions leave a bag`() {
-    final class Weak: @unchecked Sendable {
-      weak var object: AnyObject?
-      init(_ object: AnyObject) { self.object = object }
+  @Test func `16: what an attempt holds is released, though it began while it was scheduled`() {
+    let (observers, teardowns) = (Locked<[AnyObserver<Int>]>([]), Counter())
+    let source = Observable<Int>.create { observer in
+      observers.withLock { $0.append(observer) }
+      return Disposables.create { teardowns.increment() }
     }
+    let policy = RetryPolicy { _, _ in .seconds(1) }
+    let subscription = source.retry(when: policy, scheduler: Hasty()).subscribe()
+    observers.withLock { $0[0] }.onError(Broken())
+    #expect(observers.withLock { $0.count } == 2)
+    subscription.dispose()
+    #expect(teardowns.count == 2)
+  }
+
+  @Test func `17: finished subscriptions leave a bag`() {
+    struct Weak { weak var object: AnyObject? }
     let bag = DisposeBag()
     let handles = (0..<100_000).map { index in
       let handle = Observable.just(index).subscribe()
       handle.disposed(by: bag)
-      return Weak(handle as AnyObject)
+      return Weak(object: handle as AnyObject)
     }
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
@@ -138,4 +149,16 @@ import Testing
       #expect(count.count == 60)
     }
   }
+}
+
+/// A scheduler that runs at once what is to wait, too.
+private struct Hasty: Scheduler {
+  var now: Duration { .zero }
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    action()
+    return Disposables.create()
+  }
+
+  func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(action) }
 }
