@@ -17,13 +17,19 @@ extension Observable {
     }
   }
 
-  /// A stream that `factory` makes anew for each subscriber. An error that it throws is the stream's.
+  /// A stream that `factory` makes anew for each subscriber, and that is not started if the subscription was disposed
+  /// meanwhile. An error that `factory` throws is the stream's.
   @inlinable
   public static func deferred(
     _ factory: @escaping @Sendable () throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      do { try factory().start(sink) } catch { sink.endIfOpen(error) }
+      do {
+        let source = try factory()
+        if !sink.lifetime.isClosed { source.start(sink) }
+      } catch {
+        sink.endIfOpen(error)
+      }
     }
   }
 }

@@ -6,7 +6,8 @@ extension Observable {
   ///   - onNext: Called with each element, before it goes on.
   ///   - onError: Called with the error, before it goes on.
   ///   - onCompleted: Called at completion, before it goes on.
-  ///   - onSubscribe: Called for each subscriber, before the source is subscribed to.
+  ///   - onSubscribe: Called for each subscriber, before the source is subscribed to; if it disposes the subscription,
+  ///     the source is not.
   ///   - onDispose: Called once for each subscriber, after the terminal event or at `dispose()`.
   @inlinable
   public func `do`(
@@ -19,6 +20,7 @@ extension Observable {
     Observable { sink in
       onSubscribe?()
       if let onDispose { sink.lifetime.add(ClosureNode(onDispose)) }
+      if sink.lifetime.isClosed { return }
       self.start(
         Sink(
           next: { element in

@@ -118,6 +118,31 @@ import Testing
     #expect(teardowns.count == 1)
   }
 
+  @Test func `12: disposed in a closure before its source is started, that is not started`() {
+    let starts = Counter()
+    let source = Observable<Int>.create { _ in
+      starts.increment()
+      return Disposables.create()
+    }
+    let streams: [@Sendable (Handle) -> Observable<Int>] = [
+      { handle in
+        .deferred {
+          handle.dispose()
+          return source
+        }
+      },
+      { handle in source.do(onSubscribe: { handle.dispose() }) },
+    ]
+    for stream in streams {
+      let (probe, handle, start) = (Probe<Int>(), Handle(), PublishSubject<Int>())
+      let subject = start.asObservable()
+      handle.set(subject.flatMap { _ in stream(handle).do(onDispose: { probe.note("disposed") }) }.subscribe(probe))
+      start.onNext(0)
+      #expect(probe.log == ["disposed", "."])
+    }
+    #expect(starts.count == 0)
+  }
+
   @Test(arguments: Operator.all) func `13: a dropped handle does not cancel`(_ op: Operator) {
     let probe = Probe<Int>()
     let subject = PublishSubject<Int>()
