@@ -118,22 +118,24 @@ final class RecordFolder: Sendable {
   }
 
   func removeAll() throws {
-    try changing { folder, _ in
-      try empty()
+    // What goes need not be looked at: a file for which that fails would keep all the others.
+    try changing(needsIndex: false) { folder, _ in
+      let removal = Result { try empty() }
       try fileSystem.sync(folder)
+      try removal.get()
     }
   }
 
-  /// Runs a closure while nobody else changes the folder, with an index that is up to date, and with the time the
-  /// folder was changed before. A folder that somebody has removed is made anew.
-  private func changing(_ body: (_ folder: Int32, _ before: Int64) throws -> Void) throws {
+  /// Runs a closure while nobody else changes the folder, with an index that is up to date unless it needs none, and
+  /// with the time the folder was changed before. A folder that somebody has removed is made anew.
+  private func changing(needsIndex: Bool = true, _ body: (_ folder: Int32, _ before: Int64) throws -> Void) throws {
     func change() throws {
       try fileSystem.withExclusiveAccess(to: path) { folder in
         let before = try fileSystem.status(of: folder).changedAt
-        if state.withLock({ $0.changedAt != before }) { try scan() }
+        if needsIndex, state.withLock({ $0.changedAt != before }) { try scan() }
         defer {
           let after = try? fileSystem.touch(folder, after: before)
-          state.withLock { $0.changedAt = after }
+          state.withLock { $0.changedAt = needsIndex ? after : nil }
         }
         try body(folder, before)
       }
@@ -169,7 +171,7 @@ final class RecordFolder: Sendable {
         try fileSystem.removeIfThere(file(name))
         if let name = RecordName(name) { forget(name) }
       } catch {
-        failure = error
+        failure = failure ?? error
       }
     }
     if let failure { throw failure }

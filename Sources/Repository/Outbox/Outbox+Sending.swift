@@ -141,10 +141,14 @@ extension Outbox {
   ) async throws -> RequestError? {
     switch OutboxVerdict(error) {
     case .notSent, .blocked:
-      if !isIdempotent { _ = try await change(entry) { $0.attempts = 0 } }
+      // What looks as if it had been sent would not be sent again: then nobody may be told that it waits.
+      if !isIdempotent, (try? await change(entry) { $0.attempts = 0 }) == nil {
+        return try await reject(entry, error, &report)
+      }
       return error
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
-      _ = try await change(entry) { $0.attempts += 1 }
+      // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
+      _ = try? await change(entry) { $0.attempts += 1 }
       return error
     case .mayHaveBeenSent, .refused:
       return try await reject(entry, error, &report)
@@ -175,8 +179,14 @@ extension Outbox {
     await onQueue {
       do {
         if self.isClosed.value { throw OutboxError.closed }
-        guard let left = try self.folder.read(entry.name) else {
-          throw try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+        let left: Entry
+        switch Result(catching: { try self.folder.content(entry.name) }) {
+        case .success(.entry(let entry)?): left = entry
+        case .success(.unreadable(let unreadable)?):
+          return self.forget(entry, .withdrawn(entry)) { waiter.onError(OutboxError.unreadable(unreadable)) }
+        case .success(nil): throw try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+        // It may still be there, and is sent then.
+        case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
         }
         if let refusal = left.refusal {
           return try self.withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }

@@ -111,9 +111,10 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
-  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, with the server's error where
-  /// it is not, and with ``FileError`` or ``OutboxError/tooLarge(size:limit:)`` where it cannot be written: then it is not
-  /// sent either. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, and with the server's error
+  /// where it is not. Nor is it sent where it cannot be written, which is a ``FileError`` or
+  /// ``OutboxError/tooLarge(size:limit:)``, or cannot be read back, which is ``OutboxError/unreadable(_:)``. Disposing
+  /// takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString
@@ -156,7 +157,8 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     return true
   }
 
-  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed.
+  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed. Throws
+  /// ``FileError`` where one could not be; the others are gone then, and another call tries again.
   public func close() throws {
     let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
     isClosed.onNext(true)

@@ -14,6 +14,10 @@ public enum OutboxError: Error, Sendable {
   /// The mutation was discarded while it waited, here or in another process; see ``Outbox/discard(_:)``.
   case withdrawn
 
+  /// The mutation cannot be read back from disk, as where its decoder refuses what its encoder has written, and is not
+  /// sent; ``Outbox/discard(id:)`` takes it out.
+  case unreadable(UnreadableOutboxEntry)
+
   /// The mutation is larger on disk than an entry may be, both in bytes; it was not put in, and is not sent.
   case tooLarge(size: Int, limit: Int)
 
@@ -32,6 +36,7 @@ extension OutboxError: CustomStringConvertible {
     case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
     case .withdrawn: "The change was discarded."
+    case .unreadable(let entry): "The change cannot be read back, and is not sent: discard \(entry.id)."
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits."
     case .closed: "The outbox is closed."

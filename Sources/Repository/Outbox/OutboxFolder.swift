@@ -46,7 +46,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       let entry = Entry(id: id, mutation: mutation, addedAt: max(now, last + .microseconds(1)))
       let bytes = try bytes(of: entry)
       guard bytes.count <= entryLimit else { throw OutboxError.tooLarge(size: bytes.count, limit: entryLimit) }
-      try write(bytes, as: "\(entry.name)", in: folder)
+      do {
+        try write(bytes, as: "\(entry.name)", in: folder)
+      } catch {
+        // It may be in its place, and only the last step have failed: what is said not to be kept must not be sent.
+        try? remove(file: "\(entry.name)")
+        throw error
+      }
       return entry
     }
   }
@@ -80,12 +86,14 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.names(in: path).contains(name.discarded)
   }
 
-  /// Removes all entries, also those of other versions, and lets no other in any more.
+  /// Removes all entries, also those of other versions, and lets no other in any more. One that cannot be removed does
+  /// not keep the others: the first error is thrown when all were tried.
   func close() throws {
     isClosed.withLock { $0 = true }
     try fileSystem.withExclusiveAccess(to: path) { folder in
-      for name in try fileSystem.names(in: path) where name != "lock" && name != "sending" { try remove(file: name) }
-      try fileSystem.sync(folder)
+      let names = try fileSystem.names(in: path).filter { $0 != "lock" && $0 != "sending" }
+      let removals = names.map { name in Result { try remove(file: name) } }
+      for step in removals + [Result { try fileSystem.sync(folder) }] { try step.get() }
     }
   }
 

@@ -183,6 +183,28 @@ struct DiskCacheTests {
     #expect(try second.read("3")?.value == "v")
   }
 
+  @Test func `S1: whichever file cannot be looked at or removed, the others go`() throws {
+    for call in 0..<60 {
+      let files = FaultyFileSystem()
+      let cache = try cache("\(call)", files)
+      // By another one, so that the folder has to be looked at anew.
+      for key in ["a", "b", "c"] { try self.cache("\(call)").write(stored("v"), for: key) }
+      files.fail(call: call)
+      try? cache.removeAll()
+      let isPast = files.calls <= call
+      if files.names.contains("remove") || call > 4 { #expect(folder.records.count <= 1, "call \(call)") }
+      files.fail(call: nil)
+      try cache.removeAll()
+      #expect(folder.records == [] && cache.statistics.count == 0, "call \(call)")
+      try self.cache("\(call)").write(stored("v"), for: "a")
+      try cache.write(stored("v"), for: "b")
+      #expect(try Set(cache.keys()) == ["a", "b"], "call \(call)")
+      try cache.removeAll()
+      if isPast { return }
+    }
+    Issue.record("there were more calls than were tried")
+  }
+
   @Test func `keys are read without their values, and each once`() throws {
     let keys = (0..<20).map { "\($0)" } + [String(repeating: "long", count: 300)]
     for key in keys { try cache().write(stored(String(repeating: "v", count: 20_000)), for: key) }

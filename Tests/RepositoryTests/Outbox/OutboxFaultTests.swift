@@ -1,0 +1,103 @@
+import Foundation
+import HTTP
+import Streams
+import Testing
+
+@testable import Repository
+
+/// What an outbox says, and does, when its files fail.
+@Suite struct OutboxFaultTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+
+  @Test func `R1: what is said not to be written is not sent later`() async throws {
+    var call = 0
+    while true {
+      let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
+      let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
+      server.set(.isAway)
+      files.fail(call: call)
+      let outcome = await outbox.outcome("a")
+      let isPast = files.calls <= call
+      files.fail(call: nil)
+      server.set(.answers)
+      try await folder.outbox(server).flushed()
+      #expect(outcome.hasPrefix("queued") == server.received.contains("a"), "call \(call): \(outcome)")
+      if isPast { break }
+      call += 1
+    }
+    #expect(call > 20)
+  }
+
+  @Test func `D3: what may have reached the server waits, though its attempts cannot be noted`() async throws {
+    var call = 0
+    while true {
+      let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
+      let outbox = try folder.outbox(server, fileSystem: files)
+      server.set(.losesAnswers)
+      files.fail(call: call, .noSpace)
+      let outcome = await outbox.outcome("a")
+      let isPast = files.calls <= call
+      files.fail(call: nil)
+      if server.received.contains("a") {
+        #expect(try outcome.hasPrefix("queued") && outbox.contents() == ["a"], "call \(call): \(outcome)")
+      }
+      if isPast { break }
+      call += 1
+    }
+    #expect(call > 20)
+  }
+
+  @Test func `R1: what was not sent is told with the reason, though its attempts cannot be noted`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
+    server.set(.isAway)
+    files.fail(call: nil)
+    #expect(await outbox.outcome("a") == "queued: cannot connect")
+    let rename = try #require(files.names.lastIndex(of: "rename"))
+    for entry in try outbox.entries() { try outbox.discard(entry) }
+    files.fail(call: rename, .noSpace)
+    #expect(await outbox.outcome("b") == "cannot connect")
+    #expect(try outbox.contents() == [])
+  }
+
+  @Test func `S1: a file that cannot be removed does not keep the others`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
+    try await outbox.flushed()
+    // After the lock's file, its lock, the folder, and its names.
+    files.fail(call: 4)
+    #expect(throws: FileError.self) { try outbox.close() }
+    #expect(files.names.filter { $0 == "remove" }.count == 3 && files.names.contains("sync"))
+    #expect(folder.files.filter { $0.hasSuffix(".e1") }.count == 1)
+    try outbox.close()
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+  }
+
+  @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
+    let outbox = try Outbox<OneWay, String>(folder: folder.url, scope: "account", isIdempotent: { _ in true }) { _, _ in
+      .just("did")
+    }
+    let changes = Recorder(outbox.changes)
+    let submission = Recorder(outbox.submit(OneWay()))
+    let report = try await outbox.flush().value
+    let entry = try #require(report.unreadable.first)
+    #expect(submission.error.value.map { "\($0)" }?.contains(entry.id) == true)
+    #expect(changes.take().count == 2)
+    #expect(try outbox.discard(id: entry.id) && outbox.unreadableEntries() == [])
+  }
+}
+
+/// A mutation that is written as what it cannot be read from.
+private struct OneWay: Codable, Sendable {
+  init() {}
+
+  init(from decoder: any Decoder) throws { throw Failure() }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    try container.encode(1)
+  }
+}
