@@ -5,6 +5,7 @@ extension Store {
   /// withdrawn, or the outbox is closed. What has been put in by an earlier process is shown, too.
   ///
   /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``.
+  /// The outbox does not hold the store: one that goes away ends the showing, and keeps no answer.
   /// - Parameters:
   ///   - outbox: What waits.
   ///   - change: What a mutation makes of the value of a key; `nil` where it does not concern it.
@@ -15,48 +16,47 @@ extension Store {
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
     keyOfAnswer: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
-    let layers = OutboxLayers<Value>()
+    let layers = OutboxLayers<Key, Value> { [weak self] in self?.removeLayer($0.id) }
     let watching = outbox.changes.subscribe(
       onNext: { [weak self] event in
         guard let self else { return }
         switch event {
         case .added(let entry):
-          let answer = PublishSubject<Value>()
-          let layer = self.mutate(
-            layerKey: nil, isInOrder: true,
-            optimistic: { key, value in value.flatMap { change(entry.mutation, key, $0) } },
-            send: { answer.asObservable() }, keyOfAnswer: keyOfAnswer
-          ).subscribe(onError: { _ in })
-          layers.add(entry.id, answer, layer)
-        case .sent(let entry, let value): layers.remove(entry.id)?.onNext(value)
-        case .refused(let entry, _), .withdrawn(let entry): layers.remove(entry.id)?.onCompleted()
+          let layer = self.addLayer(key: nil, isInOrder: true) { key, value in
+            value.flatMap { change(entry.mutation, key, $0) }
+          }
+          layers.add(entry.id, layer)
+        case .sent(let entry, let value):
+          if let layer = layers.take(entry.id) { self.settle(layer, value, for: keyOfAnswer(value)) { _ in } }
+        case .refused(let entry, _), .withdrawn(let entry):
+          if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
         }
       }, onCompleted: { layers.dispose() })
+    watching.disposed(by: showings)
     return Disposables.create(layers, watching)
   }
 }
 
 /// The layers of what waits in an outbox, by the entries' ids.
-private final class OutboxLayers<Value: Sendable>: Disposable {
-  private typealias Waiting = [String: (answer: PublishSubject<Value>, layer: any Disposable)]
-
+private final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable {
   /// `nil` once this is disposed.
-  private let waiting = Guarded<Waiting?>([:])
+  private let waiting = Guarded<[String: Layer<Key, Value>]?>([:])
+  private let remove: @Sendable (Layer<Key, Value>) -> Void
 
-  func add(_ id: String, _ answer: PublishSubject<Value>, _ layer: any Disposable) {
+  init(remove: @escaping @Sendable (Layer<Key, Value>) -> Void) { self.remove = remove }
+
+  func add(_ id: String, _ layer: Layer<Key, Value>) {
     let isShown = waiting.withLock { waiting in
-      waiting?[id] = (answer, layer)
+      waiting?[id] = layer
       return waiting != nil
     }
-    if !isShown { layer.dispose() }
+    if !isShown { remove(layer) }
   }
 
-  /// Where the server's answer goes; completing it takes the layer away.
-  func remove(_ id: String) -> PublishSubject<Value>? {
-    waiting.withLock { $0?.removeValue(forKey: id) }?.answer
-  }
+  /// The layer of an entry, which is to be settled or removed.
+  func take(_ id: String) -> Layer<Key, Value>? { waiting.withLock { $0?.removeValue(forKey: id) } }
 
   func dispose() {
-    for entry in (waiting.withLock { exchange(&$0, with: nil) } ?? [:]).values { entry.layer.dispose() }
+    for layer in (waiting.withLock { exchange(&$0, with: nil) } ?? [:]).values { remove(layer) }
   }
 }

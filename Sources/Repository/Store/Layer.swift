@@ -6,6 +6,9 @@ struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The one key it is for; `nil` for all keys.
   @usableFromInline let key: Key?
 
+  /// Whether changes of its kind are sent one after the other, so that each answer is newer than the last.
+  let isInOrder: Bool
+
   /// What a value becomes; `nil` where the change does not touch it.
   @usableFromInline let apply: @Sendable (Key, Value?) -> Value?
 
@@ -15,4 +18,7 @@ struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @inlinable func concerns(_ key: Key) -> Bool {
     (self.key == nil || self.key == key) && !settled.contains(key)
   }
+
+  /// Whether what is written for a key meanwhile may be newer than the server's answer.
+  func canBeOvertaken(in key: Key) -> Bool { !isInOrder && (self.key == nil || self.key == key) }
 }

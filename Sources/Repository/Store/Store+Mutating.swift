@@ -5,10 +5,10 @@ extension Store {
   ///
   /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
   /// of both in one step. Where something was kept meanwhile that was written, or asked for, after the change began, the
-  /// answer may be older: then the change itself is kept in that. A failure takes the layer away, and fails the stream. Layers of several changes under way are
-  /// independent: each is laid over what is kept and the layers before it, and may end in any order. Disposing takes
-  /// the layer away; the server may have made the change nonetheless. A `send` that ends late, such as one that waits
-  /// for a network, keeps the layer until then.
+  /// answer may be older: then the change itself is kept in that. A failure takes the layer away, and fails the stream.
+  /// Layers of several changes under way are independent: each is laid over what is kept and the layers before it, and
+  /// may end in any order. Disposing takes the layer away; the server may have made the change nonetheless. A `send`
+  /// that ends late, such as one that waits for a network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
   ///   - optimistic: What the value becomes; `nil` leaves it as it is. Called for each new value below, on any thread.
@@ -34,41 +34,41 @@ extension Store {
       keyOfAnswer: keyOfAnswer)
   }
 
-  /// - Parameter isInOrder: Whether changes are sent one after the other, so that each answer is newer than the last.
-  func mutate(
-    layerKey: Key?, isInOrder: Bool = false, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
+  private func mutate(
+    layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
-      let id = self.addLayer(key: layerKey, optimistic)
+      let layer = self.addLayer(key: layerKey, optimistic)
       let answer = send().take(1).subscribe(
         onNext: { value in
-          let change = LayerChange(isForOneKey: layerKey != nil, isInOrder: isInOrder, apply: optimistic)
-          self.settle(id, change, value, for: keyOfAnswer(value)) { error in
+          self.settle(layer, value, for: keyOfAnswer(value)) { error in
             if let error { return observer.onError(error) }
             observer.onNext(value)
             observer.onCompleted()
           }
         },
         onError: { error in
-          self.removeLayer(id)
+          self.removeLayer(layer.id)
           observer.onError(error)
         },
         onCompleted: {
           // After an answer the layer is gone, and this does nothing.
-          guard self.removeLayer(id) else { return }
+          guard self.removeLayer(layer.id) else { return }
           observer.onError(StoreError.noAnswer)
         })
-      return Disposables.create([Disposables.create { self.removeLayer(id) }, answer])
+      return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
     }
   }
 
-  /// Shows a change over what is kept until the layer is removed; gives its number.
-  func addLayer(key: Key?, _ apply: @escaping @Sendable (Key, Value?) -> Value?) -> UInt64 {
+  /// Shows a change over what is kept until the layer is removed.
+  func addLayer(
+    key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
+  ) -> Layer<Key, Value> {
     perform { state in
-      let id = state.nextNumber()
-      state.add(Layer(id: id, key: key, apply: apply))
-      return id
+      let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
+      state.add(layer)
+      return layer
     }
   }
 
@@ -82,24 +82,25 @@ extension Store {
   }
 
   /// Keeps the answer, and the change itself in all other values it concerns; then takes the layer away.
-  private func settle(
-    _ id: UInt64, _ change: LayerChange<Key, Value>, _ answer: Value, for key: Key,
+  func settle(
+    _ layer: Layer<Key, Value>, _ answer: Value, for key: Key,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
+    let (id, isForOneKey) = (layer.id, layer.key != nil)
     guard configuration.isCacheable(answer) else {
       removeLayer(id)
       return completion(nil)
     }
     let kept = makeKept(answer)
-    if !change.isForOneKey { keepChange(id, change.apply, except: key) }
+    if !isForOneKey { keepChange(id, layer.apply, except: key) }
     let isOvertaken = perform { state in
-      if !change.isInOrder, state.isOvertaken(id, for: key) { return true }
+      if state.isOvertaken(layer, for: key) { return true }
       state.settle(id, kept: kept, for: key, completion: completion)
       state.removeLayer(id)
       return false
     }
     guard isOvertaken else { return }
-    let apply: (Key, Value?) -> Value? = { change.apply($0, $1) ?? (change.isForOneKey ? answer : $1) }
+    let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
     if !keepChange(id, apply, in: key, isForPartial: false, then: completion) {
       perform { $0.settle(id, kept: kept, for: key, completion: completion) }
     }
@@ -142,11 +143,4 @@ extension Store {
       if isDone { return true }
     }
   }
-}
-
-/// A change whose layer is to be settled.
-private struct LayerChange<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  let isForOneKey: Bool
-  let isInOrder: Bool
-  let apply: @Sendable (Key, Value?) -> Value?
 }

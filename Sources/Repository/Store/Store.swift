@@ -7,7 +7,8 @@ public import Streams
 ///     users.get("7", .cacheFirst)             // one answer
 ///
 /// What a request depends on stands in the key: an app's version, say, where answers differ by it. What it does not
-/// depend on is left out, or out of the key's `==`.
+/// depend on is left out, or out of the key's `==` and of what the source of truth makes of the key: keys that are
+/// equal must be so in both. With JSON not all are; see ``RecordCoder/json``.
 ///
 /// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
 /// requests under way are one. What is written is seen by all who watch the key, in one order. One store serves one
@@ -25,6 +26,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
   private let keyOfAnswer: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Guarded<StoreState<Key, Value>>
+  /// Ends with the store: what watches outboxes for it.
+  let showings = DisposeBag()
 
   /// Makes a store.
   /// - Parameters:

@@ -73,12 +73,14 @@ extension StoreState {
     guard let place = layers.firstIndex(where: { $0.id == id }) else { return }
     let layer = layers.remove(at: place)
     garbage.append(layer)
-    if layers.isEmpty { garbage.append(exchange(&written, with: [:])) }
+    if layers.allSatisfy(\.isInOrder) { garbage.append(exchange(&written, with: [:])) }
     publishAll(of: layer)
   }
 
   /// Whether what is kept for a key may be newer than the server's answer to the change of a layer.
-  func isOvertaken(_ id: UInt64, for key: Key) -> Bool { written[key].map { $0 > id } ?? false }
+  func isOvertaken(_ layer: Layer<Key, Value>, for key: Key) -> Bool {
+    layer.canBeOvertaken(in: key) && written[key].map { $0 > layer.id } ?? false
+  }
 
   /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
   mutating func settle(

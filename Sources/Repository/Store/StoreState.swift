@@ -17,7 +17,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, Kept<Value>>
   @usableFromInline var layers: [Layer<Key, Value>] = []
-  /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers.
+  /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers
+  /// that it may overtake.
   var written: [Key: UInt64] = [:]
   @usableFromInline var isClosed = false
   var effects: [Effect] = []
@@ -73,7 +74,9 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Puts a value in the place of the one before; an answer comes with the number of its request.
   mutating func keep(_ kept: Kept<Value>, for key: Key, askedAt request: UInt64? = nil) {
     let number = nextNumber()
-    if !layers.isEmpty { written[key] = max(written[key] ?? 0, request ?? number) }
+    if layers.contains(where: { $0.canBeOvertaken(in: key) }) {
+      written[key] = max(written[key] ?? 0, request ?? number)
+    }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     garbage.append(entries[key]?.errors as Any)

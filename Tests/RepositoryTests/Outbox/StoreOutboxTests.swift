@@ -1,9 +1,10 @@
 import Foundation
 import HTTP
 import Networking
-import Repository
 import Streams
 import Testing
+
+@testable import Repository
 
 /// A store of texts by key, over which the mutations of an outbox are laid: each adds its text to every value that has
 /// the text's first letter.
@@ -168,5 +169,41 @@ private struct World {
     #expect(outbox == nil)
     #expect(store == nil)
     #expect(watcher.isCompleted.value)
+  }
+
+  @Test func `a store that nobody needs goes away, though something waits in an outbox that stays`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a1")
+    weak var store: Store<String, String>?
+    weak var changed: Mutable<Int>?
+    do {
+      let (dropped, count) = (Store<String, String>(partialFetch: { _ in .never() }), Mutable(0))
+      (store, changed) = (dropped, count)
+      dropped.save("A", for: "a")
+      dropped.show(
+        outbox,
+        change: { mutation, _, value in
+          count.update { $0 += 1 }
+          return value + mutation
+        }, keyOfAnswer: { $0 })
+      #expect(dropped.peek("a")?.value == "Aa1" && count.value > 0)
+    }
+    #expect(store == nil)
+    #expect(changed == nil, "The outbox still tells one who is gone")
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.count == 1)
+  }
+
+  @Test func `what waits makes nothing grow, whatever is written meanwhile`() async throws {
+    server.set(.isAway)
+    let world = try World(folder, server)
+    _ = await world.outbox.outcome("a1")
+    let change = Recorder(world.store.mutate("b", optimistic: { _ in "B" }, send: { .never() }))
+    for number in 0..<100 { world.store.save("v", for: "\(number)") }
+    world.store.save("v", for: "b")
+    #expect(world.store.perform { Array($0.written.keys) } == ["b"])
+    change.dispose()
+    #expect(world.store.perform { $0.written.isEmpty })
   }
 }
