@@ -12,8 +12,19 @@ struct Failures {
   }
 
   mutating func expect<Found: Equatable>(_ found: Found, is wanted: Found, _ what: @autoclosure () -> String) {
-    let (shown, expected) = (String(reflecting: found).prefix(200), String(reflecting: wanted).prefix(200))
-    expect(found == wanted, "\(what()) is \(shown), not \(expected)")
+    expect(found == wanted, Self.difference(what(), found, wanted))
+  }
+
+  /// The same for a value: texts that are equal may be of other bytes, and then are not the ones that were written.
+  mutating func expect(
+    _ found: StoredValue<String>?, is wanted: StoredValue<String>?, _ what: @autoclosure () -> String
+  ) {
+    let isOfSameBytes = found.map { Array($0.value.utf8) } == wanted.map { Array($0.value.utf8) }
+    expect(found == wanted && isOfSameBytes, Self.difference(what(), found, wanted))
+  }
+
+  private static func difference<Found>(_ what: String, _ found: Found, _ wanted: Found) -> String {
+    "\(what) is \(String(reflecting: found).prefix(200)), not \(String(reflecting: wanted).prefix(200))"
   }
 }
 

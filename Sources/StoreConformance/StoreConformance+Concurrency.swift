@@ -14,8 +14,10 @@ extension StoreConformance {
             do {
               if thread == 0 {
                 try subject.write(stored(values[round % 4]), for: "k")
-              } else if let value = try subject.read("k")?.value, !values.contains(value) {
-                found.add("a reader got \(value.count) characters that nobody wrote")
+              } else if let value = try subject.read("k")?.value {
+                if !values.contains(value) { found.add("a reader got \(value.count) characters that nobody wrote") }
+              } else {
+                found.add("a reader got nothing")
               }
             } catch {
               found.add("an error: \(error)")

@@ -1,3 +1,4 @@
+import Foundation
 import Repository
 import StoreConformance
 import Testing
@@ -15,15 +16,7 @@ struct StoreConformanceTests {
   }
 
   @Test func `a dictionary conforms`() {
-    let partitions = Mutable<[String: MemoryTruth<String, String>]>([:])
-    let conformance = StoreConformance { partition in
-      partitions.update { partitions in
-        let truth = partitions[partition] ?? MemoryTruth()
-        partitions[partition] = truth
-        return truth
-      }
-    }
-    #expect(conformance.failures() == [])
+    #expect(failures { $0 } == [])
   }
 
   @Test func `what keeps nothing does not conform`() {
@@ -35,6 +28,63 @@ struct StoreConformanceTests {
     #expect(StoreConformance { _ in shared }.failures().contains { $0.contains("partition") })
     #expect(StoreConformance { _ in Cutting() }.failures().contains { $0.contains("a value of its own") })
   }
+
+  @Test func `what has nothing for a moment does not conform`() {
+    #expect(failures { Blinking(truth: $0) }.contains { $0.hasPrefix("readers see") })
+  }
+
+  @Test func `what gives texts in other bytes does not conform`() {
+    let found = failures { Normalizing(truth: $0) }
+    #expect(found.contains { $0.hasPrefix("any text is a value") })
+    #expect(found.contains { $0.hasPrefix("every key") && $0.hasSuffix("the keys are not those that were written") })
+  }
+
+  /// The failures of a source that is made over the dictionary of each partition.
+  private func failures(
+    _ make: @escaping @Sendable (MemoryTruth<String, String>) -> any SourceOfTruth<String, String>
+  ) -> [String] {
+    let partitions = Mutable<[String: MemoryTruth<String, String>]>([:])
+    return StoreConformance { partition in
+      partitions.update { partitions in
+        let truth = partitions[partition] ?? MemoryTruth()
+        partitions[partition] = truth
+        return make(truth)
+      }
+    }.failures()
+  }
+}
+
+/// A source of truth that removes the old value before it writes the new one, and is slow, so that a reader sees that.
+private struct Blinking: SourceOfTruth {
+  let truth: MemoryTruth<String, String>
+
+  func read(_ key: String) -> StoredValue<String>? {
+    usleep(100)
+    return truth.read(key)
+  }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    truth.remove(key)
+    usleep(500)
+    truth.write(stored, for: key)
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
+}
+
+/// A source of truth that gives texts that look the same, in other bytes.
+private struct Normalizing: SourceOfTruth {
+  let truth: MemoryTruth<String, String>
+
+  func read(_ key: String) -> StoredValue<String>? {
+    truth.read(key).map { StoredValue(normal($0.value), writtenAt: $0.writtenAt, isInvalidated: $0.isInvalidated) }
+  }
+  func write(_ stored: StoredValue<String>, for key: String) { truth.write(stored, for: key) }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys().map(normal) }
+
+  private func normal(_ text: String) -> String { text.precomposedStringWithCanonicalMapping }
 }
 
 /// A source of truth that keeps nothing.
