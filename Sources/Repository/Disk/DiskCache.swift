@@ -4,7 +4,8 @@ public import Foundation
 ///
 /// Each value is one file, which is replaced whole or not at all, and whose every damage makes it a miss. Several
 /// processes may use one folder: a process sees the records of another when it opens the folder, and when it writes.
-/// A miss costs no system call.
+/// A miss costs no system call. Keys are found by the bytes that the coder makes of them, so equal keys must have equal
+/// bytes: ``RecordCoder/json`` says where they have not.
 ///
 /// The records of a partition, such as an account at an endpoint, lie in a folder of their own: `clear` and sign-out
 /// touch no other. Files are the owner's alone (mode 0600, folders 0700). Every value is written in plain; the SDK puts

@@ -24,6 +24,11 @@ public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
 
 extension RecordCoder where Key: Codable, Value: Codable {
   /// JSON: values by `JSONCoder`, keys by Foundation, which sorts what they are made of.
+  ///
+  /// A key's `==` must tell apart what its JSON tells apart. That of `String` does not: it takes "é" for the same in
+  /// one code point and in two, and a record that was written under the one is not found, or removed, under the other.
+  /// Nor does that of `Double`, for 0 and -0. Where both may come, take a key that compares bytes: `Data(text.utf8)`,
+  /// say, or a type with an `==` of its own, as ``MomentsKey`` has.
   public static var json: RecordCoder {
     RecordCoder(
       encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },

@@ -28,7 +28,8 @@ extension Store {
   /// may, by the policies that read it, up to ``Freshness/staleIfError``; the failure is then among the errors.
   ///
   /// By `cacheFirst` what is stale counts as missing, and by `cacheAndNetwork` the one answer is the network's. By
-  /// `cacheOnly` nothing kept is ``StoreError/notCached``.
+  /// `cacheOnly` nothing kept is ``StoreError/notCached``. A request for the key that is under way is joined, not made
+  /// anew: its answer may be older than a write, or an ``invalidate(_:)``, that came after it began.
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .deferred {
@@ -69,8 +70,8 @@ extension Store {
   @inlinable
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
-  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`; a partial answer fails with its
-  /// errors.
+  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`, so it joins a request that is under
+  /// way; a partial answer fails with its errors.
   public func fresh(_ key: Key) -> Observable<Value> {
     get(key, .networkOnly).map { snapshot in
       if let error = snapshot.errors.first { throw error }

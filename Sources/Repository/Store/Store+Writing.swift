@@ -1,6 +1,7 @@
 extension Store {
   /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source
-  /// of truth when this returns, or ``StoreConfiguration/onStorageError`` was told why not.
+  /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` is told why, maybe
+  /// a moment later, by another thread that was writing.
   public func save(_ value: Value, for key: Key) {
     let kept = makeKept(value)
     perform { $0.save(kept, for: key) { _ in } }
