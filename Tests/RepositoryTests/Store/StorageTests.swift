@@ -1,35 +1,27 @@
-import Dispatch
 import Foundation
 import Repository
 import Streams
 import StreamsTesting
-import TestSupport
 import Testing
 
+/// What a store over a source of truth keeps, and reads from it.
 @Suite("a store over a source of truth")
 struct StorageTests {
   let folder = TemporaryFolder()
   let server = FakeServer<String, String>()
 
-  func store(_ change: (inout StoreConfiguration<String>) -> Void = { _ in }) throws -> Store<String, String> {
-    var configuration = StoreConfiguration<String>()
-    change(&configuration)
-    return Store(
-      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: try DiskCache(folder: folder.url))
-  }
-
   @Test func `what one process kept, the next one reads from disk, and then from memory`() throws {
-    try store().save("v", for: "k")
-    let next = try store()
+    try folder.store(server).save("v", for: "k")
+    let next = try folder.store(server)
     #expect(Recorder(next.get("k", .cacheFirst)).brief() == ["v disk"])
     #expect(Recorder(next.get("k", .cacheFirst)).brief() == ["v memory"])
-    #expect(Recorder(try store().stream("k", .cacheOnly)).brief() == ["v disk"])
+    #expect(Recorder(try folder.store(server).stream("k", .cacheOnly)).brief() == ["v disk"])
     #expect(server.count == 0)
   }
 
   @Test func `without a network the next process shows what was kept`() throws {
-    try store().save("v", for: "k")
-    let next = try store()
+    try folder.store(server).save("v", for: "k")
+    let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkFirst))
     let stream = Recorder(next.stream("k", .networkFirst))
     server[0].fail()
@@ -37,14 +29,14 @@ struct StorageTests {
   }
 
   @Test func `what memory had no room for is read from disk`() throws {
-    let store = try store { $0.memoryCount = 2 }
+    let store = try folder.store(server) { $0.memoryCount = 2 }
     for index in 0..<5 { store.save("\(index)", for: "\(index)") }
     #expect(Recorder(store.get("0", .cacheOnly)).brief() == ["0 disk"])
     #expect(Recorder(store.get("4", .cacheOnly)).brief() == ["4 memory"])
   }
 
   @Test func `memory is bounded by what values cost, wherever they come from`() throws {
-    let store = try store {
+    let store = try folder.store(server) {
       $0.memoryCost = 10
       $0.cost = { $0.count }
     }
@@ -61,7 +53,7 @@ struct StorageTests {
   @Test func `what comes from disk is as old as when it was written, and expires by that`() throws {
     let scheduler = VirtualScheduler()
     let open = {
-      try store {
+      try folder.store(server) {
         $0.clock = .scheduler(scheduler)
         $0.freshness = Freshness(staleTime: .seconds(5), expireAfterWrite: .seconds(10))
       }
@@ -76,7 +68,7 @@ struct StorageTests {
   }
 
   @Test func `a change of all values takes no place in memory with those that it does not concern`() throws {
-    let store = try store { $0.memoryCount = 20 }
+    let store = try folder.store(server) { $0.memoryCount = 20 }
     for index in 10..<50 { store.save("\(index)", for: "\(index)") }
     let change = Recorder(
       store.mutateAll(
@@ -87,39 +79,23 @@ struct StorageTests {
     // Five had to go for them, and no others.
     for index in 35..<49 { #expect(store.peek("\(index)")?.value == "\(index)") }
     #expect(store.peek("49")?.value == "answer")
-    #expect(Recorder(try self.store().get("12", .cacheOnly)).brief() == ["12 changed disk"])
-  }
-
-  @Test func `a change of all values is made in what waits to be written, too`() async {
-    let truth = GatedTruth()
-    var configuration = StoreConfiguration<String>()
-    configuration.writing = .behind
-    configuration.memoryCount = 1
-    let store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
-    for key in ["a", "b", "c"] { store.save(key, for: key) }
-    store.remove("b")
-    let change = Recorder(
-      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyOfAnswer: { _ in "c" }))
-    truth.gate.signal()
-    await store.flush()
-    #expect(change.isCompleted.value)
-    #expect(["a", "b", "c"].map { truth.read($0)?.value } == ["a!", nil, "answer"])
+    #expect(Recorder(try folder.store(server).get("12", .cacheOnly)).brief() == ["12 changed disk"])
   }
 
   @Test func `an invalidation, a removal and a clear are kept`() throws {
-    let first = try store()
+    let first = try folder.store(server)
     for key in ["a", "b"] { first.save("v", for: key) }
     first.invalidate("a")
     first.remove("b")
-    #expect(Recorder(try store().get("a", .cacheOnly)).brief() == ["v disk ~"])
-    #expect(Recorder(try store().get("b", .cacheOnly)).take().isEmpty)
+    #expect(Recorder(try folder.store(server).get("a", .cacheOnly)).brief() == ["v disk ~"])
+    #expect(Recorder(try folder.store(server).get("b", .cacheOnly)).take().isEmpty)
     first.clear()
     #expect(folder.records == [])
     #expect(Recorder(first.get("a", .cacheOnly)).take().isEmpty)
   }
 
   @Test func `what may not be cached, and what is partial, is not written`() throws {
-    let store = try store { $0.isCacheable = { $0 != "sorry" } }
+    let store = try folder.store(server) { $0.isCacheable = { $0 != "sorry" } }
     let first = Recorder(store.get("a", .networkOnly))
     server[0].answer("sorry")
     let second = Recorder(store.get("b", .networkOnly))
@@ -129,139 +105,23 @@ struct StorageTests {
   }
 
   @Test func `a partial answer does not replace a complete one on disk`() throws {
-    try store().save("whole", for: "k")
-    let next = try store()
+    try folder.store(server).save("whole", for: "k")
+    let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkOnly))
     server[0].answer("half", errors: [Failure()])
     #expect(get.brief() == ["half network !"])
     #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "whole")
-    #expect(Recorder(try store().get("k", .cacheOnly)).brief() == ["whole disk"])
+    #expect(Recorder(try folder.store(server).get("k", .cacheOnly)).brief() == ["whole disk"])
   }
 
   @Test func `a partial answer that is changed here is not written either`() throws {
-    let store = try store()
+    let store = try folder.store(server)
     let get = Recorder(store.get("k", .networkOnly))
     server[0].answer("half", errors: [Failure()])
     store.update("k") { $0 += " changed" }
     store.invalidate("k")
     #expect(store.peek("k")?.value == "half changed" && get.isCompleted.value)
     #expect(folder.records == [])
-  }
-
-  @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() throws {
-    let store = try store { $0.writing = .behind }
-    for end in [store.clear, store.close] {
-      for index in 0..<100 { store.save("v", for: "\(index)") }
-      end()
-      #expect(folder.records == [])
-    }
-    // What is on disk now is the next session's, and the old one does not touch it.
-    try self.store().save("next", for: "k")
-    store.clear()
-    store.remove("k")
-    #expect(folder.records.count == 1)
-  }
-
-  @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
-    let store = try store()
-    let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let subscription = store.get("k", .networkOnly).subscribe(onNext: { _ in
-      // As if another thread held a lock that this callback takes, and wrote meanwhile.
-      inside.signal()
-      #expect(outside.wait(timeout: .now() + 30) == .success)
-    })
-    Thread.detachNewThread {
-      inside.wait()
-      store.save("other", for: "l")
-      outside.signal()
-    }
-    server[0].answer("v")
-    #expect(folder.records.count == 2)
-    subscription.dispose()
-  }
-
-  @Test func `written through, a value is on disk before the one who asked is answered`() throws {
-    let store = try store()
-    let found = Mutable<[String]>([])
-    let subscription = store.get("k", .networkOnly).subscribe(onNext: { [folder] _ in
-      found.update { $0 = folder.records }
-    })
-    server[0].answer("v")
-    #expect(found.value.count == 1)
-    subscription.dispose()
-  }
-
-  @Test func `written through, what cannot be written fails the request; the live streams show it`() {
-    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: Broken())
-    let watch = Recorder(store.stream("k", .cacheOnly))
-    let get = Recorder(store.get("k", .networkOnly))
-    server[0].answer("v")
-    #expect(get.error.value is Failure && watch.brief().last == "v network")
-  }
-
-  @Test func `written behind, a value is on disk after a flush, and is read meanwhile`() async throws {
-    let store = try store {
-      $0.writing = .behind
-      $0.memoryCount = 1
-    }
-    for index in 0..<100 {
-      store.save("\(index)", for: "\(index % 10)")
-      let earlier = max(0, index - 3)
-      #expect(Recorder(store.get("\(earlier % 10)", .cacheOnly)).take().first?.value == "\(earlier)")
-    }
-    await store.flush()
-    #expect(folder.records.count == 10)
-    #expect(Recorder(try self.store().get("7", .cacheOnly)).brief() == ["97 disk"])
-  }
-
-  @Test(arguments: [StoreConfiguration<Int>.Writing.through, .behind])
-  func `after a race of reads and writes, memory, watchers and the source of truth agree`(
-    writing: StoreConfiguration<Int>.Writing
-  ) async {
-    for round in 0..<TestScale.count(20, long: 500) {
-      let truth = MemoryTruth<Int, Int>()
-      var configuration = StoreConfiguration<Int>()
-      configuration.writing = writing
-      configuration.memoryCount = 2
-      let store = Store(configuration: configuration, sourceOfTruth: truth) { key in .just(key * 1_000) }
-      let watchers = (0..<4).map { Recorder(store.stream($0, .cacheOnly)) }
-      race(6) { thread in
-        var random = SplitMix(seed: UInt64(round * 6 + thread))
-        for value in 0..<50 {
-          let key = Int.random(in: 0..<4, using: &random)
-          switch Int.random(in: 0..<10, using: &random) {
-          case 0: store.remove(key)
-          case 1: store.clear()
-          case 2: store.invalidate(key)
-          case 3: store.update(key) { $0 += 1 }
-          case 4: Recorder(store.get(key, .networkOnly)).dispose()
-          case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()
-          case 6, 7: Recorder(store.get(key, .cacheFirst)).dispose()
-          default: store.save(thread * 100 + value, for: key)
-          }
-        }
-      }
-      await store.flush()
-      for (key, watcher) in watchers.enumerated() {
-        let kept = Recorder(store.get(key, .cacheOnly)).take().first?.value
-        #expect(truth.read(key)?.value == kept && watcher.take().last?.value == kept, "round \(round), key \(key)")
-      }
-    }
-  }
-
-  @Test func `a disk that fails is told of, and reads go on`() async throws {
-    let errors = Mutable<[String]>([])
-    var configuration = StoreConfiguration<String>()
-    configuration.writing = .behind
-    configuration.onStorageError = { error in errors.update { $0.append("\(error)") } }
-    let store = Store<String, String>(
-      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: Broken())
-    let get = Recorder(store.get("k", .cacheFirst))
-    server[0].answer("v")
-    #expect(get.brief() == ["v network"])
-    #expect(Recorder(store.get("k", .cacheFirst)).brief() == ["v memory"])
-    await store.flush()
-    #expect(errors.value == ["failure", "failure"])
   }
 
   @Test func `S1: a sign-out removes the partition, drops the late answer, and lets nobody else see anything`() throws {
@@ -291,26 +151,14 @@ struct StorageTests {
   }
 }
 
-/// A source of truth whose first write waits for the gate.
-private final class GatedTruth: SourceOfTruth {
-  let gate = DispatchSemaphore(value: 0)
-  private let truth = MemoryTruth<String, String>()
-
-  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
-  func write(_ stored: StoredValue<String>, for key: String) {
-    gate.wait()
-    truth.write(stored, for: key)
-    gate.signal()
+extension TemporaryFolder {
+  /// A store over a disk cache in this folder.
+  func store(
+    _ server: FakeServer<String, String>, _ change: (inout StoreConfiguration<String>) -> Void = { _ in }
+  ) throws -> Store<String, String> {
+    var configuration = StoreConfiguration<String>()
+    change(&configuration)
+    return Store(
+      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: try DiskCache(folder: url))
   }
-  func remove(_ key: String) { truth.remove(key) }
-  func removeAll() { truth.removeAll() }
-  func keys() -> [String] { truth.keys() }
-}
-
-private struct Broken: SourceOfTruth {
-  func read(_ key: String) throws -> StoredValue<String>? { throw Failure() }
-  func write(_ stored: StoredValue<String>, for key: String) throws { throw Failure() }
-  func remove(_ key: String) throws { throw Failure() }
-  func removeAll() throws { throw Failure() }
-  func keys() throws -> [String] { throw Failure() }
 }

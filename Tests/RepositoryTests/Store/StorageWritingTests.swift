@@ -1,0 +1,169 @@
+import Dispatch
+import Foundation
+import Repository
+import Streams
+import TestSupport
+import Testing
+
+/// When a store's source of truth is written to, and what becomes of what it has to be told.
+@Suite("a store that writes to a source of truth")
+struct StorageWritingTests {
+  let folder = TemporaryFolder()
+  let server = FakeServer<String, String>()
+
+  @Test func `a change of all values is made in what waits to be written, too`() async {
+    let truth = GatedTruth()
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = .behind
+    configuration.memoryCount = 1
+    let store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
+    for key in ["a", "b", "c"] { store.save(key, for: key) }
+    store.remove("b")
+    let change = Recorder(
+      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyOfAnswer: { _ in "c" }))
+    truth.gate.signal()
+    await store.flush()
+    #expect(change.isCompleted.value)
+    #expect(["a", "b", "c"].map { truth.read($0)?.value } == ["a!", nil, "answer"])
+  }
+
+  @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() throws {
+    let store = try folder.store(server) { $0.writing = .behind }
+    for end in [store.clear, store.close] {
+      for index in 0..<100 { store.save("v", for: "\(index)") }
+      end()
+      #expect(folder.records == [])
+    }
+    // What is on disk now is the next session's, and the old one does not touch it.
+    try folder.store(server).save("next", for: "k")
+    store.clear()
+    store.remove("k")
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
+    let store = try folder.store(server)
+    let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let subscription = store.get("k", .networkOnly).subscribe(onNext: { _ in
+      // As if another thread held a lock that this callback takes, and wrote meanwhile.
+      inside.signal()
+      #expect(outside.wait(timeout: .now() + 30) == .success)
+    })
+    Thread.detachNewThread {
+      inside.wait()
+      store.save("other", for: "l")
+      outside.signal()
+    }
+    server[0].answer("v")
+    #expect(folder.records.count == 2)
+    subscription.dispose()
+  }
+
+  @Test func `written through, a value is on disk before the one who asked is answered`() throws {
+    let store = try folder.store(server)
+    let found = Mutable<[String]>([])
+    let subscription = store.get("k", .networkOnly).subscribe(onNext: { [folder] _ in
+      found.update { $0 = folder.records }
+    })
+    server[0].answer("v")
+    #expect(found.value.count == 1)
+    subscription.dispose()
+  }
+
+  @Test func `written through, what cannot be written fails the request; the live streams show it`() {
+    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: Broken())
+    let watch = Recorder(store.stream("k", .cacheOnly))
+    let get = Recorder(store.get("k", .networkOnly))
+    server[0].answer("v")
+    #expect(get.error.value is Failure && watch.brief().last == "v network")
+  }
+
+  @Test func `written behind, a value is on disk after a flush, and is read meanwhile`() async throws {
+    let store = try folder.store(server) {
+      $0.writing = .behind
+      $0.memoryCount = 1
+    }
+    for index in 0..<100 {
+      store.save("\(index)", for: "\(index % 10)")
+      let earlier = max(0, index - 3)
+      #expect(Recorder(store.get("\(earlier % 10)", .cacheOnly)).take().first?.value == "\(earlier)")
+    }
+    await store.flush()
+    #expect(folder.records.count == 10)
+    #expect(Recorder(try folder.store(server).get("7", .cacheOnly)).brief() == ["97 disk"])
+  }
+
+  @Test(arguments: [StoreConfiguration<Int>.Writing.through, .behind])
+  func `after a race of reads and writes, memory, watchers and the source of truth agree`(
+    writing: StoreConfiguration<Int>.Writing
+  ) async {
+    for round in 0..<TestScale.count(20, long: 500) {
+      let truth = MemoryTruth<Int, Int>()
+      var configuration = StoreConfiguration<Int>()
+      configuration.writing = writing
+      configuration.memoryCount = 2
+      let store = Store(configuration: configuration, sourceOfTruth: truth) { key in .just(key * 1_000) }
+      let watchers = (0..<4).map { Recorder(store.stream($0, .cacheOnly)) }
+      race(6) { thread in
+        var random = SplitMix(seed: UInt64(round * 6 + thread))
+        for value in 0..<50 {
+          let key = Int.random(in: 0..<4, using: &random)
+          switch Int.random(in: 0..<10, using: &random) {
+          case 0: store.remove(key)
+          case 1: store.clear()
+          case 2: store.invalidate(key)
+          case 3: store.update(key) { $0 += 1 }
+          case 4: Recorder(store.get(key, .networkOnly)).dispose()
+          case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()
+          case 6, 7: Recorder(store.get(key, .cacheFirst)).dispose()
+          default: store.save(thread * 100 + value, for: key)
+          }
+        }
+      }
+      await store.flush()
+      for (key, watcher) in watchers.enumerated() {
+        let kept = Recorder(store.get(key, .cacheOnly)).take().first?.value
+        #expect(truth.read(key)?.value == kept && watcher.take().last?.value == kept, "round \(round), key \(key)")
+      }
+    }
+  }
+
+  @Test func `a disk that fails is told of, and reads go on`() async throws {
+    let errors = Mutable<[String]>([])
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = .behind
+    configuration.onStorageError = { error in errors.update { $0.append("\(error)") } }
+    let store = Store<String, String>(
+      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: Broken())
+    let get = Recorder(store.get("k", .cacheFirst))
+    server[0].answer("v")
+    #expect(get.brief() == ["v network"])
+    #expect(Recorder(store.get("k", .cacheFirst)).brief() == ["v memory"])
+    await store.flush()
+    #expect(errors.value == ["failure", "failure"])
+  }
+}
+
+/// A source of truth whose first write waits for the gate.
+private final class GatedTruth: SourceOfTruth {
+  let gate = DispatchSemaphore(value: 0)
+  private let truth = MemoryTruth<String, String>()
+
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    gate.wait()
+    truth.write(stored, for: key)
+    gate.signal()
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
+}
+
+private struct Broken: SourceOfTruth {
+  func read(_ key: String) throws -> StoredValue<String>? { throw Failure() }
+  func write(_ stored: StoredValue<String>, for key: String) throws { throw Failure() }
+  func remove(_ key: String) throws { throw Failure() }
+  func removeAll() throws { throw Failure() }
+  func keys() throws -> [String] { throw Failure() }
+}
