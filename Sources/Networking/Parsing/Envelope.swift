@@ -1,28 +1,5 @@
-public import HTTP
+import HTTP
 public import JSON
-
-/// What the members of an envelope are called, and which code means success.
-///
-///     enum CodeMsgData: EnvelopeKeys {
-///       static let code = "code"
-///       static let message = "msg"
-///       static let content = "data"
-///     }
-public protocol EnvelopeKeys: Sendable {
-  /// The name of the code.
-  static var code: String { get }
-  /// The name of the message.
-  static var message: String { get }
-  /// The name of the content.
-  static var content: String { get }
-  /// Whether a code means success, a number given as its text; `"0"` alone does unless said otherwise.
-  static func isSuccess(_ code: String) -> Bool
-}
-
-extension EnvelopeKeys {
-  /// Zero alone is success.
-  public static func isSuccess(_ code: String) -> Bool { code == "0" }
-}
 
 /// An answer that wraps its content beside a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
@@ -107,29 +84,4 @@ extension ResponseParser where Output: Decodable {
       return content
     }
   }
-}
-
-/// The code and the message of an envelope that tells of a failure.
-public struct EnvelopeFailure: Error, Hashable {
-  /// The code, a number as its text; at most 256 bytes of it.
-  public let code: String
-  /// The message, in the server's words, at most 1 KiB of them; empty where there is none.
-  public let message: String
-
-  /// Takes a code and a message.
-  public init(code: String, message: String) {
-    self.code = code.prefix(bytes: 256)
-    self.message = message.prefix(bytes: 1024)
-  }
-}
-
-extension EnvelopeFailure: RedactableCause {
-  func redacted(by redactor: Redactor) -> EnvelopeFailure {
-    EnvelopeFailure(code: redactor.redact(code), message: redactor.redact(message))
-  }
-}
-
-extension RequestError.Kind {
-  /// The server understood and said no, by an envelope's code; `cause` is an ``EnvelopeFailure``.
-  public static let rejected = RequestError.Kind("rejected")
 }
