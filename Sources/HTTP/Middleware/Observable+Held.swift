@@ -4,11 +4,11 @@ import Streams
 extension Observable where Element == HTTPResponsePart {
   /// Holds answers back until they are whole, so that another one may still come in their place.
   ///
-  /// An answer whose head is not held goes on as it comes. Of one that is, `judge` sees the whole, or the first `limit`
-  /// bytes where the body is longer, and may throw; else the parts go on, and what follows them as it comes.
+  /// An answer whose head is not held goes on as it comes. Of one that is, `judge` sees the whole, or what there is where
+  /// the body is longer than `limit` bytes, and may throw; else the parts go on, and what follows them as it comes.
   func held(
     upTo limit: Int, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
-    judge: @escaping @Sendable (HTTPResponse) throws -> Void
+    judge: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) throws -> Void
   ) -> Observable<HTTPResponsePart> {
     Observable.create { observer in
       let answer = Locked(HeldAnswer())
@@ -20,7 +20,7 @@ extension Observable where Element == HTTPResponsePart {
             guard let parts = answer.withLock({ $0.add(part, startsHolding: startsHolding, limit: limit) }) else {
               return
             }
-            if let response = parts.judged { try judge(response) }
+            if let response = parts.judged { try judge(response, false) }
             for part in parts.parts { observer.onNext(part) }
           } catch {
             observer.onError(error)
@@ -30,7 +30,7 @@ extension Observable where Element == HTTPResponsePart {
         onCompleted: {
           do {
             if let response = answer.withLock({ $0.take() }) {
-              try judge(response)
+              try judge(response, true)
               for part in response.parts { observer.onNext(part) }
             }
             observer.onCompleted()
@@ -77,6 +77,17 @@ extension HTTPResponse {
 /// An answer that was not passed on, and is the one to give where nothing better comes.
 struct RefusedAnswer: Error {
   let response: HTTPResponse
+  let isWhole: Bool
 
-  var stream: Observable<HTTPResponsePart> { .from(response.parts) }
+  /// The answer, or an error in the place of one of which a part is missing.
+  var stream: Observable<HTTPResponsePart> {
+    guard isWhole else {
+      let status = response.head.status
+      return .error(
+        RequestError(
+          .httpStatus, "The server answered with status \(status), and the answer was too long to be kept.",
+          status: status))
+    }
+    return .from(response.parts)
+  }
 }

@@ -234,6 +234,17 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t1"] && tokens.refreshCount == 0)
   }
 
+  @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
+    tokens.tokens.setToken(AccessToken("t1", account: "a"))
+    let long = ScriptedAnswer.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
+    harness.transport.expect(.any, long.after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(AccessToken("t2", account: "b"))
+    harness.scheduler.run()
+    #expect(late.error?.kind == .httpStatus && late.error?.status == 401)
+    #expect(sent == ["t1"])
+  }
+
   @Test func `one who leaves does not stop the refresh for the others`() throws {
     let first = try start()
     let second = try start()

@@ -47,6 +47,12 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.cancellations == 0)
   }
 
+  @Test func `a failure that is too long to be held back is the answer, and comes whole`() throws {
+    harness.transport.always(.response(status: 503, body: Data(count: 200_000)).inPieces(of: 10_000))
+    let response = try harness.finish(MiddlewareHarness.request()).get()
+    #expect(response.head.status == 503 && response.body.count == 200_000)
+  }
+
   @Test func `a failure in time is not hedged`() throws {
     harness.transport.always(.failure(RequestError(.connectionLost, "…")))
     #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }

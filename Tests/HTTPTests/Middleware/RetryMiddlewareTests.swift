@@ -176,6 +176,14 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 1)
   }
 
+  @Test func `a failure over the limit comes whole, and is not asked for again`() throws {
+    let harness = harness(limit: 4)
+    harness.transport.always(.response(status: 503, body: Data("123456789".utf8)).inPieces(of: 3))
+    let response = try harness.finish(MiddlewareHarness.request()).get()
+    #expect(response.head.status == 503 && response.body == Data("123456789".utf8))
+    #expect(harness.transport.requests.count == 1)
+  }
+
   @Test func `an event stream goes on as it comes`() throws {
     let harness = harness()
     let head = ScriptedAnswer.response(

@@ -61,8 +61,8 @@ public struct AuthMiddleware: HTTPMiddleware {
           return next(request)
         }
         return next(first)
-          .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response in
-            if challenge.isMet(response) { throw RefusedAnswer(response: response) }
+          .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response, isWhole in
+            if challenge.isMet(response) { throw RefusedAnswer(response: response, isWhole: isWhole) }
           }
           .catch { error in
             guard let refused = error as? RefusedAnswer else { throw error }

@@ -5,7 +5,7 @@ public import Streams
 /// Only what is ``HTTPRequest/isReplayable`` and has no idempotency key is hedged, which is: reads. The second attempt
 /// needs a place in the retry budget. The first head that is not one of the statuses that a retry would follow wins, and
 /// the other attempt is cancelled. Where one attempt fails, the other one is waited for; where both do, the later failure
-/// is given.
+/// is given. A failure of status with a body over 64 KiB is not held back, and wins like any answer.
 ///
 /// Stands below a ``RetryMiddleware``. Calls back where the exchanges do; the waiting is the scheduler's. Copies share
 /// what they know of latencies.
@@ -43,8 +43,8 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
-          .held(upTo: 64 << 10, where: { RequestError.transientStatuses.contains($0.status) }) {
-            throw RefusedAnswer(response: $0)
+          .held(upTo: 64 << 10, where: { RequestError.transientStatuses.contains($0.status) }) { response, isWhole in
+            if isWhole { throw RefusedAnswer(response: response, isWhole: true) }
           }
           .subscribe(
             onNext: { part in

@@ -26,7 +26,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, left: Int, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     next(request)
-      .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0) }
+      .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0, isWhole: $1) }
       .catch { error in
         guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
         guard left > 0 else {

@@ -13,7 +13,7 @@ public import Streams
 ///
 /// Since an attempt may fail in the middle of its body, answers to such requests are held back until they are whole;
 /// from `holdingBack` bytes on, and where they are event streams or multipart, they go on as they come, and are not
-/// asked for again.
+/// asked for again, whatever their status.
 ///
 /// Calls back where the attempts do; the waiting is the scheduler's.
 public struct RetryMiddleware: HTTPMiddleware {
@@ -67,8 +67,10 @@ public struct RetryMiddleware: HTTPMiddleware {
     }
     return
       attempt
-      .held(upTo: limit, where: { !$0.isEndless }) { response in
-        if RequestError.transientStatuses.contains(response.head.status) { throw RefusedAnswer(response: response) }
+      .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
+        if isWhole, RequestError.transientStatuses.contains(response.head.status) {
+          throw RefusedAnswer(response: response, isWhole: true)
+        }
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
       .retry(when: delays, scheduler: scheduler)
