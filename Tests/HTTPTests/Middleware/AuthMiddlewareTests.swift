@@ -30,9 +30,14 @@ private final class TestTokens: TokenProvider {
 
   func succeed(with token: AccessToken) {
     tokens.setToken(token)
-    let subject = answers.withLock { $0.last }
-    subject?.onNext(token)
-    subject?.onCompleted()
+    succeed(refreshCount - 1, with: token)
+  }
+
+  /// Ends one of the refreshes, counted from 0, and leaves the present token as it is.
+  func succeed(_ refresh: Int, with token: AccessToken) {
+    let subject = answers.withLock { $0[refresh] }
+    subject.onNext(token)
+    subject.onCompleted()
   }
 
   func fail(_ error: any Error) {
@@ -189,6 +194,19 @@ struct AuthMiddlewareTests {
     #expect(sent == Array(repeating: "t2", count: 10))
   }
 
+  @Test func `a token that came for an expired one and is turned down is refreshed before the request goes again`()
+    throws
+  {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
+    harness.transport.always(Self.sent("t2"), .response(status: 401))
+    let outcome = try start(isReplayable: false)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(tokens.refreshCount == 2 && sent == ["t2"])
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["t2", "t3"])
+  }
+
   @Test func `when a refresh ahead fails, the old token is sent, and the next try waits a second`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
     _ = try start()
@@ -224,6 +242,14 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t1"] && tokens.refreshCount == 0)
   }
 
+  @Test func `a request with a field of its own waits for no token`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
+    var request = try MiddlewareHarness.request()
+    try request.headers.set("Authorization", to: "Bearer t2")
+    #expect(harness.start(request).status == 200)
+    #expect(sent == ["t2"] && tokens.refreshCount == 0)
+  }
+
   @Test func `no request goes again for another account`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
@@ -232,6 +258,32 @@ struct AuthMiddlewareTests {
     harness.scheduler.run()
     #expect(late.status == 401)
     #expect(sent == ["t1"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `no request is sent under the token that a refresh brings for another account`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
+    let first = try start()
+    tokens.tokens.setToken(AccessToken("b1", expiresAt: Self.epoch, account: "b"))
+    let second = try start()
+    tokens.succeed(0, with: AccessToken("t2", account: "a"))
+    #expect(first.status == 200 && second.result == nil)
+    #expect(sent == ["t2"])
+    tokens.succeed(with: AccessToken("t3", account: "b"))
+    #expect(second.status == 200 && tokens.refreshCount == 2)
+    #expect(sent == ["t2", "t3"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out no request goes again under the token of who left`(account: String?) throws {
+    let withoutToken = RequestMatcher("without a token") { $0.headers["Authorization"] == nil }
+    harness.transport.always(withoutToken, .response(status: 401))
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    let first = try start()
+    tokens.tokens.setToken(nil)
+    let second = try start()
+    tokens.succeed(0, with: AccessToken("t2", account: account))
+    #expect(first.status == 200 && second.result == nil)
+    #expect(sent.count { $0 == "t2" } == 1)
   }
 
   @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {

@@ -11,8 +11,10 @@ public import Streams
 /// wait with its error; the next request that needs one starts another. A token that says when it expires is renewed
 /// ahead of that, while requests go on with the old one; an expired one is not sent.
 ///
-/// A request that has the field already is left alone, and none is sent again under a token of another account. Calls back where the exchanges do; a request that waited for
-/// a token goes on where the refresh ended.
+/// A request that has the field already is left alone, and none is sent again under a token of another account: then
+/// its first answer is given, or an error of the kind `httpStatus` where that was too long to be held back. Each account
+/// has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes on where the
+/// refresh ended.
 public struct AuthMiddleware: HTTPMiddleware {
   /// The most of an answer that is held back to see whether it is a challenge.
   private static let greatestChallenge = 64 << 10
@@ -56,7 +58,14 @@ public struct AuthMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     .deferred {
       let start = scheduler.now
-      return keeper.ticket().flatMap { ticket in
+      let current = keeper.currentToken
+      // A ticket would be waited for here; else a field of the request's own is seen when the token's is to be added.
+      if let token = current, keeper.hasExpired(token), let field = try? field(token),
+        request.headers.contains(field.name)
+      {
+        return next(request)
+      }
+      return keeper.ticket(for: current).flatMap { ticket in
         guard let first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
           return next(request)
         }

@@ -25,12 +25,10 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
     return .start(new)
   }
 
-  /// Notes the end of the refresh under way. Gives the outcome before, which is anybody's error maybe, to be let go of
-  /// outside of locks.
-  mutating func end(_ outcome: Result<Token, any Error>) -> Result<Token, any Error>? {
-    defer { self.outcome = outcome }
+  /// Notes the end of the refresh under way.
+  mutating func end(_ outcome: Result<Token, any Error>) {
+    self.outcome = outcome
     endedCount += 1
     flight = nil
-    return self.outcome
   }
 }

@@ -1,21 +1,35 @@
 import Foundation
 import Streams
 
-/// Gives requests their tokens, and has one refreshed at a time.
+/// Gives requests their tokens, and has one of each holder refreshed at a time.
 final class TokenKeeper: Sendable {
   /// A token as a request takes it.
   struct Ticket: Sendable {
     /// The token; `nil` to send none.
     let token: AccessToken?
-    /// How many refreshes had ended by then.
+    /// How many refreshes of its holder's had ended by then.
     fileprivate let seen: Int
+
+    fileprivate var holder: Holder { Holder(of: token) }
+  }
+
+  /// Whose a token is: what a refresh brings is for the requests of one holder alone.
+  fileprivate enum Holder: Hashable {
+    case nobody
+    case account(String?)
+
+    init(of token: AccessToken?) {
+      self = token.map { .account($0.account) } ?? .nobody
+    }
   }
 
   /// How long not to try again ahead of expiry after that failed.
   private static let pause: TimeInterval = 1
 
+  private typealias Refresh = RefreshState<ReplaySubject<AccessToken>, AccessToken>
+
   private struct State {
-    var refresh = RefreshState<ReplaySubject<AccessToken>, AccessToken>()
+    var refreshes: [Holder: Refresh] = [:]
     /// The token that a refresh brought last, and when: short-lived ones are not due at once.
     var brought: (token: AccessToken, at: Date)?
     var isPausedUntil = Date.distantPast
@@ -39,57 +53,75 @@ final class TokenKeeper: Sendable {
     self.now = now
   }
 
+  /// The present token, to be asked for first and then made a ticket: one that is replaced in between is known by its
+  /// value.
+  var currentToken: AccessToken? { provider.currentToken }
+
+  /// Whether a token is not to be sent any more.
+  func hasExpired(_ token: AccessToken) -> Bool {
+    token.expiresAt.map { $0 <= now() } ?? false
+  }
+
   /// The token for a request: the current one, or a new one where that has expired. One that is about to expire is
   /// renewed beside.
-  func ticket() -> Observable<Ticket> {
-    // In this order: a token that is replaced in between is known by its value.
-    let current = provider.currentToken
-    let ticket = Ticket(token: current, seen: state.withLock { $0.refresh.endedCount })
-    guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
-    let now = now()
-    if expiry <= now { return renewed(ticket) }
-    if isDue(token, expiry, at: now) { refreshAhead(of: ticket) }
+  func ticket(for current: AccessToken?) -> Observable<Ticket> {
+    let ticket = makeTicket(current)
+    guard let token = current, let expiry = token.expiresAt else { return .just(ticket) }
+    if hasExpired(token) { return renewed(ticket) }
+    if isDue(token, expiry, at: now()) { refreshAhead(of: ticket) }
     return .just(ticket)
   }
 
   /// The token for a request whose ticket was turned down. Fails with the refresh's error.
   func renewed(_ ticket: Ticket) -> Observable<Ticket> {
-    let isRefreshing = state.withLock { $0.refresh.flight != nil }
-    if !isRefreshing, let current = provider.currentToken, current.value != ticket.token?.value {
-      return .just(Ticket(token: current, seen: ticket.seen))
+    let isRefreshing = state.withLock { $0.refreshes[ticket.holder]?.flight != nil }
+    if !isRefreshing, let current = currentToken, current.value != ticket.token?.value {
+      return .just(makeTicket(current))
     }
-    return token(after: ticket).map { Ticket(token: $0, seen: ticket.seen) }
+    return token(after: ticket).map { self.makeTicket($0) }
+  }
+
+  private func makeTicket(_ token: AccessToken?) -> Ticket {
+    Ticket(token: token, seen: state.withLock { $0.refreshes[Holder(of: token)]?.endedCount ?? 0 })
   }
 
   private func token(after ticket: Ticket) -> Observable<AccessToken> {
     let decision = state.withLock { state in
-      state.refresh.need(seen: ticket.seen) { .create(bufferSize: 1) }
+      state.refreshes[ticket.holder, default: Refresh()].need(seen: ticket.seen) { .create(bufferSize: 1) }
     }
     switch decision {
     case .join(let flight): return flight.asObservable()
     case .settled(.success(let token)): return .just(token)
     case .settled(.failure(let error)): return .error(error)
     case .start(let flight):
-      start(flight, replacing: ticket.token)
+      start(flight, of: ticket)
       return flight.asObservable()
     }
   }
 
-  private func start(_ flight: ReplaySubject<AccessToken>, replacing old: AccessToken?) {
+  private func start(_ flight: ReplaySubject<AccessToken>, of ticket: Ticket) {
+    let end = { @Sendable in self.end(flight, of: ticket.holder, $0) }
     // Nobody's to dispose: it ends by itself, or by the timeout.
-    _ = provider.refresh(replacing: old).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
-      onNext: { self.end(flight, .success($0)) }, onError: { self.end(flight, .failure(Self.refreshError($0))) })
+    _ = provider.refresh(replacing: ticket.token).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
+      onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
   }
 
-  private func end(_ flight: ReplaySubject<AccessToken>, _ outcome: Result<AccessToken, any Error>) {
+  private func end(
+    _ flight: ReplaySubject<AccessToken>, of holder: Holder, _ outcome: Result<AccessToken, any Error>
+  ) {
     let now = now()
     let old = state.withLock { state in
       switch outcome {
       case .success(let token): state.brought = (token, now)
       case .failure: state.isPausedUntil = now + Self.pause
       }
-      return state.refresh.end(outcome)
+      let old = state.refreshes
+      // Accounts come and go. One that comes back may have its token refreshed once more.
+      state.refreshes = old.filter { $0.key == holder || $0.value.flight != nil }
+      state.refreshes[holder]?.end(outcome)
+      return old
     }
+    // Released here, and not under the lock: the errors in it may be anybody's.
     _ = old
     switch outcome {
     case .success(let token):

@@ -10,7 +10,8 @@ public protocol TokenProvider: Sendable {
 
   /// A cold stream of one new token, which by then is the current one; `old` is the one that it replaces.
   ///
-  /// It is subscribed to once for all requests that wait, and runs to its end even where none waits any longer, as many
-  /// refresh tokens are good for one use only. Its own requests must not go through the middleware that asks for them.
+  /// It is subscribed to once for all requests of one account that wait, and runs to its end even where none waits any
+  /// longer, as many refresh tokens are good for one use only. Its own requests must not go through the middleware that
+  /// asks for them.
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken>
 }
