@@ -6,13 +6,15 @@ public import Streams
 /// A redirect to another origin, so also one from https to http, one over the limit, and one without an address that can
 /// be used fail with `redirectRefused`, and nothing is sent there. After 307 and 308 the method and the body are kept;
 /// after 303, and after 301 and 302 where the method is POST, the next request is a GET without a body (RFC 9110, section
-/// 15.4), unless the method is HEAD.
+/// 15.4), unless the method is HEAD. Each gets what is left of the first one's total deadline.
 public struct RedirectMiddleware: HTTPMiddleware {
   private let limit: Int
+  private let scheduler: any Scheduler
 
-  /// Takes how many redirects to follow one after the other; 5 unless given.
-  public init(limit: Int = 5) {
+  /// Takes how many redirects to follow one after the other, 5 unless given, and the scheduler whose clock measures.
+  public init(limit: Int = 5, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
+    self.scheduler = scheduler
   }
 
   /// Sends the request on, and on to where the server says.
@@ -25,17 +27,21 @@ public struct RedirectMiddleware: HTTPMiddleware {
   private func follow(
     _ request: HTTPRequest, left: Int, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    next(request)
-      .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0, isWhole: $1) }
-      .catch { error in
-        guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
-        guard left > 0 else {
-          throw refusal(of: request, redirect, "there were \(limit) redirects before it")
+    .deferred {
+      let start = scheduler.now
+      return next(request)
+        .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0, isWhole: $1) }
+        .catch { error in
+          guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
+          guard left > 0 else {
+            throw refusal(of: request, redirect, "there were \(limit) redirects before it")
+          }
+          var redirected = try redirected(request, by: redirect)
+          redirected.timeouts = request.timeouts.after(scheduler.now - start)
+          request.sight?.tell(.redirected(redirect.status))
+          return follow(redirected, left: left - 1, next: next)
         }
-        let redirected = try redirected(request, by: redirect)
-        request.sight?.tell(.redirected(redirect.status))
-        return follow(redirected, left: left - 1, next: next)
-      }
+    }
   }
 
   private func redirected(_ request: HTTPRequest, by head: HTTPResponseHead) throws(RequestError) -> HTTPRequest {
