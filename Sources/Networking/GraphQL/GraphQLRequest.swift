@@ -13,17 +13,24 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
 
   let document: GraphQLDocument
 
-  private enum CodingKeys: String, CodingKey {
-    case query, operationName, variables, extensions
-  }
-
   /// Writes what there is.
   public func encode(to encoder: any Encoder) throws {
-    var container = encoder.container(keyedBy: CodingKeys.self)
-    try container.encode(document.prepared, forKey: .query)
-    try container.encodeIfPresent(operationName, forKey: .operationName)
-    if hasVariables { try container.encode(variables, forKey: .variables) }
-    try container.encodeIfPresent(extensions, forKey: .extensions)
+    // A dictionary, as its keys are of no key strategy: these are the specification's.
+    var members = ["query": Member(value: document.prepared)]
+    members["operationName"] = operationName.map { Member(value: $0) }
+    if hasVariables { members["variables"] = Member(value: variables) }
+    members["extensions"] = extensions.map { Member(value: $0) }
+    var container = encoder.singleValueContainer()
+    try container.encode(members)
+  }
+
+  private struct Member: Encodable {
+    let value: any Encodable
+
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.singleValueContainer()
+      try container.encode(value)
+    }
   }
 
   private var hasVariables: Bool { Variables.self != NoParameters.self }

@@ -136,6 +136,26 @@ import Testing
     #expect(transport.onlyRequest?.bodyJSON == ["query": "{ thing { name } }"])
   }
 
+  @Test func `the members of a body keep their names, whatever an encoder does to keys`() async throws {
+    struct Page: GraphQLSession {
+      struct Variables: Encodable, Sendable { var pageSize = 3 }
+      typealias ResponseData = GetThing.ResponseData
+      static let query: GraphQLDocument = "query getPage($page_size: Int) { thing { name count } }"
+      let variables = Variables()
+      let extensions: JSONValue? = ["v": 1]
+    }
+    var client = try client(transport)
+    for encoder in [JSONCoder(keys: .snakeCase), FoundationJSON(keys: .snakeCase)] as [any BodyEncoder] {
+      client.encoder = encoder
+      _ = try await Page().post(on: client).value
+      #expect(
+        transport.requests.last?.bodyJSON == [
+          "query": .string(Page.query.text), "operationName": "getPage", "variables": ["page_size": 3],
+          "extensions": ["v": 1],
+        ])
+    }
+  }
+
   @Test func `a body is JSON whatever the session's headers say`() async throws {
     struct Odd: GraphQLSession {
       typealias ResponseData = GetThing.ResponseData

@@ -118,7 +118,15 @@ import Testing
 
   @Test func `a body is written in order, its document escaped`() async throws {
     struct Escaped: GraphQLSession {
-      struct Variables: Encodable, Sendable { var title: String }
+      struct Variables: Encodable, Sendable, JSONEncodable {
+        var title: String
+
+        func encode(to json: inout JSONWriter) {
+          json.beginObject()
+          json.write("title", title)
+          json.endObject()
+        }
+      }
       typealias ResponseData = NoContent
       static let query: GraphQLDocument = """
         query get($title: String) { a(title: $title, b: "\\n") }
