@@ -86,12 +86,8 @@ final class JSONPath {
 }
 
 extension String {
-  private static var keyLimit: Int { 64 }
-
   /// The key as paths have it: its first 64 bytes.
-  var asPathKey: String {
-    utf8.count > Self.keyLimit ? String(decoding: utf8.prefix(Self.keyLimit), as: UTF8.self) + "…" : self
-  }
+  var asPathKey: String { prefix(bytes: 64) }
 }
 
 extension Array {

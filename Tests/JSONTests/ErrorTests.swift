@@ -65,6 +65,13 @@ import Testing
     #expect(error.pathText == String(repeating: "k", count: 64) + "…")
   }
 
+  @Test(arguments: ["é", "早", "🔑"])
+  func `a long key is cut between characters`(character: String) throws {
+    let start = String(repeating: "k", count: 63)
+    let error = try error(#"{"\#(start)\#(character)": nope}"#)
+    #expect(error.pathText == start + "…")
+  }
+
   @Test func `T4: nesting deeper than 128 is an error of its own kind`() throws {
     let deep = String(repeating: "[", count: 127) + String(repeating: "]", count: 127)
     _ = try Point(json: #"{"x":0,"y":\#(deep)}"#)

@@ -28,7 +28,7 @@ public struct Redactor: Sendable {
   }
 
   /// The text without the secrets, in plain spelling, in those of JSON and URLs, and in that of `harmless`; where it was
-  /// cut, at its end or before an ellipsis, also without the first 8 or more bytes of one.
+  /// cut, at its end or before an ellipsis, maybe within a character, also without the first 8 or more bytes of one.
   public func redact(_ text: String) -> String {
     guard !secrets.isEmpty else { return text }
     let bytes = Array(text.utf8)
@@ -76,6 +76,8 @@ private enum Spelling: CaseIterable {
   case harmless
 
   private static let ellipsis = Array("…".utf8)
+  /// What a decoder puts in the place of a character that was cut.
+  private static let replacement = Array("\u{FFFD}".utf8)
   /// Two `\u` and four digits each.
   private static let longestEscape = 12
 
@@ -97,14 +99,19 @@ private enum Spelling: CaseIterable {
         rest = rest.dropFirst()
         place += 1
       } else {
-        return isCut(text, at: place) ? place : nil
+        // What stands there in the place of the secret's own character may begin with the same bytes.
+        let start = text.startOfScalar(at: place)
+        return isCut(text, at: start) ? start : nil
       }
     }
     return place
   }
 
   private func isCut(_ text: [UInt8], at place: Int) -> Bool {
-    place == text.count || place < text.count && text[place...].starts(with: Self.ellipsis)
+    guard place < text.count else { return place == text.count }
+    var rest = text[place...]
+    if rest.starts(with: Self.replacement) { rest = rest.dropFirst(Self.replacement.count) }
+    return rest.isEmpty || rest.starts(with: Self.ellipsis)
   }
 
   /// Where the text was cut within the escape that begins at a place.
@@ -130,10 +137,22 @@ private enum Spelling: CaseIterable {
     }
     guard let letter = text.dropFirst().first else { return nil }
     if letter == "u" { return self == .json ? text.jsonScalar : text.harmlessScalar }
-    let letters: [Character: UInt8] =
-      self == .json
-      ? ["\"": 0x22, "\\": 0x5C, "/": 0x2F, "b": 8, "f": 12, "n": 10, "r": 13, "t": 9] : ["n": 10, "r": 13, "t": 9]
-    return letters[letter].map { ([$0], 2) }
+    switch letter {
+    case "n": return ([10], 2)
+    case "r": return ([13], 2)
+    case "t": return ([9], 2)
+    case "b" where self == .json: return ([8], 2)
+    case "f" where self == .json: return ([12], 2)
+    case "\"", "\\", "/": return self == .json ? letter.asciiValue.map { ([$0], 2) } : nil
+    default: return nil
+    }
+  }
+}
+
+extension [UInt8] {
+  /// Where the scalar begins that a byte of well-formed UTF-8 belongs to; the end for the end.
+  fileprivate func startOfScalar(at place: Int) -> Int {
+    place < count ? self[...place].lastIndex { $0 & 0xC0 != 0x80 } ?? place : place
   }
 }
 

@@ -1,4 +1,5 @@
 public import HTTP
+import JSON
 
 /// The code and the message of an envelope that tells of a failure.
 public struct EnvelopeFailure: Error, Hashable {

@@ -80,6 +80,30 @@ import Testing
     #expect(try redactor().redact("bad \(start) token") == "bad \(start) token")
   }
 
+  /// Cuts within characters of two, three and four bytes, whose first bytes an ellipsis and U+FFFD may have as well.
+  @Test(arguments: ["clé-secrète-été", "secret 🔑🔑🔑", "secret-…—…—…", "secret－！－！－", "secret\u{FFDF}\u{FFDF}\u{FFDF}"])
+  func `S3: the start of a secret that was cut within a character is taken out`(secret: String) throws {
+    let redactor = try redactor("X-Key", secret)
+    for length in 8..<secret.utf8.count {
+      let start = String(decoding: secret.utf8.prefix(length), as: UTF8.self)
+      guard start.utf8.count - (start.last == "\u{FFFD}" ? 3 : 0) >= 8 else { continue }
+      for text in ["bad \(start)", "bad \(start)…"] {
+        let shown = redactor.redact(text)
+        #expect(shown.hasPrefix("bad <redacted>"), "\(text)")
+        #expect(shown.utf8.count <= "bad <redacted>\u{FFFD}…".utf8.count, "\(text)")
+      }
+    }
+    let start = secret.prefix(8)
+    #expect(redactor.redact("\(start)\u{FFFD} and more").hasPrefix(start))
+  }
+
+  @Test func `S3: a body that is cut within a character of the secret shows no part of it`() throws {
+    let secret = String(repeating: "é", count: 300)
+    let redactor = try redactor("X-Key", secret)
+    let body = Data(("x" + String(repeating: secret, count: 20)).utf8)
+    #expect(redactor.excerpt(of: body)?.contains("é") == false)
+  }
+
   @Test func `an excerpt is redacted, harmless and bounded`() throws {
     let redactor = try redactor()
     #expect(redactor.excerpt(of: Data()) == nil)

@@ -1,6 +1,6 @@
 extension String {
   /// The text, cut between characters after a number of bytes, with an ellipsis.
-  func prefix(bytes limit: Int) -> String {
+  package func prefix(bytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = utf8.index(startIndex, offsetBy: limit)
     while end.samePosition(in: unicodeScalars) == nil { end = utf8.index(before: end) }
