@@ -119,6 +119,26 @@ import Testing
     #expect(throws: JSONError.self) { try deep.json() }
   }
 
+  @Test func `what cannot be written is named by its own place, and not by that before it`() throws {
+    let (good, bad) = (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1e15))
+    let flat = try #require(throws: JSONError.self) { try [good, bad].json() }
+    #expect(flat.path == [.index(1)])
+    let nested = try #require(throws: JSONError.self) { try ["a": [[good], [good, good, bad]]].json() }
+    #expect(nested.path == [.key("a"), .index(1), .index(2)])
+    #expect(try #require(throws: JSONError.self) { try [[good], [bad]].json() }.path == [.index(1), .index(0)])
+    #expect(try #require(throws: JSONError.self) { try [0, Double.nan].json() }.path == [.index(1)])
+    #expect(try #require(throws: JSONError.self) { try [0, Decimal.nan].json() }.path == [.index(1)])
+    let deep = (0..<127).reduce([1, [2]] as JSONValue) { value, _ in [0, value] }
+    let tooDeep = try #require(throws: JSONError.self) { try deep.json() }
+    #expect(tooDeep.path == Array(repeating: .index(1), count: 128))
+    for coder in [JSONCoder(), JSONCoder(keys: .snakeCase)] {
+      let error = try #require(throws: EncodingError.self) { try coder.encode(["a": [[good], [good, bad]]]) }
+      guard case .invalidValue(_, let context) = error else { continue }
+      #expect((context.underlyingError as? JSONError)?.path.last == .index(1))
+      #expect(context.codingPath.map(\.intValue) == [nil, 1, 1])
+    }
+  }
+
   @Test func `objects are written sorted by their keys, and no comma is too many`() throws {
     let value: JSONValue = ["b": [1, nil, "x"], "a": [:], "c": [], "é": ["y": 1.5]]
     #expect(String(decoding: try value.json(), as: UTF8.self) == #"{"a":{},"b":[1,null,"x"],"c":[],"é":{"y":1.5}}"#)

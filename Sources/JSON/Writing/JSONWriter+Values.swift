@@ -114,9 +114,8 @@ extension JSONWriter {
   }
 
   private mutating func writeInfinite() {
-    separate()
     fail(expected: "a number that is finite")
-    append("null")
+    writeNull()
   }
 
   /// Writes a number that is given as JSON writes it; a fraction of zero alone is left out.

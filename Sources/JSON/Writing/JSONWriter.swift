@@ -81,11 +81,14 @@ public struct JSONWriter: ~Copyable {
     needsComma = true
   }
 
-  /// Notes that something here cannot be written, the first of such; other types say so by this, too.
+  /// Notes that the value to come cannot be written, the first of such; other types say so by this, too, before they
+  /// write something in its place.
   public mutating func fail(expected: String) {
     guard failure == nil else { return }
-    let path = JSONPath(of: UnsafeBufferPointer(start: buffer, count: count)).path(to: count)
-    failure = JSONError(.invalid, path: path, offset: count, expected: expected)
+    var path = JSONPath(of: UnsafeBufferPointer(start: buffer, count: count)).path(to: count)
+    // Its comma is still to come.
+    if needsComma, case .index(let index) = path.last { path[path.count - 1] = .index(index + 1) }
+    failure = JSONError(.invalid, path: path, offset: count + (needsComma ? 1 : 0), expected: expected)
   }
 }
 
