@@ -12,10 +12,10 @@ public struct Redactor: Sendable {
 
   private let secrets: [[UInt8]]
 
-  /// Takes the secrets of a request: each value of a header that is not public, and each part of it between white
-  /// space, commas, semicolons, quotes and equals signs, from 8 bytes on.
+  /// Takes the secrets of a request: each value of a header that is not public, and what its session calls secret; and
+  /// each part of these between white space, commas, semicolons, quotes and equals signs, from 8 bytes on.
   public init(secretsOf request: HTTPRequest) {
-    self.init(secretsOf: request.headers)
+    self.init(secretsOf: Array(request.headers) + request.secrets)
   }
 
   /// Takes the secrets of header fields, of several requests maybe.

@@ -37,6 +37,9 @@ public struct HTTPRequest: Sendable {
   /// Who watches it; `nil` for nobody.
   var sight: RequestSight?
 
+  /// What is secret beside the values of header fields, as fields, whose values nothing prints.
+  package var secrets: [HTTPField] = []
+
   /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
   var isCounted = false
 

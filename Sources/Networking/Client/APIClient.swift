@@ -90,7 +90,8 @@ extension APIClient {
   ) -> Observable<Session.ResponseType> {
     let name = session.operationName
     return .deferred {
-      let sent = SentFields(secrets: session.secrets)
+      let secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
+      let sent = SentFields(secrets: secrets)
       let named: @Sendable (any Error) -> RequestError = { error in
         RequestError(wrapping: error).named(name).redacted(by: sent.redactor)
       }
@@ -107,8 +108,9 @@ extension APIClient {
   ) throws -> Observable<Session.ResponseType> {
     var request = try request(of: session, method)
     request.headers = request.headers.merging(missingFrom: defaultHeaders)
+    request.secrets = sent.secrets
     guard let observer else { return answer(to: request, of: session, noting: sent) }
-    let sight = RequestSight(observer, &request, secrets: session.secrets, scheduler: ConcurrentScheduler())
+    let sight = RequestSight(observer, &request, scheduler: ConcurrentScheduler())
     return sight.watch(answer(to: request, of: session, noting: sent), isSingle: true)
   }
 

@@ -4,11 +4,12 @@ import Streams
 /// Stands before and behind the middlewares, and remembers the header fields of what is sent: middlewares add tokens,
 /// too, and an error must show none of them.
 struct SentFields: HTTPMiddleware {
-  private let secrets: [String]
+  /// What else is secret.
+  let secrets: [HTTPField]
   private let heads = Locked<[HTTPHeaders]>([])
 
   /// Takes what else is secret.
-  init(secrets: [String]) {
+  init(secrets: [HTTPField]) {
     self.secrets = secrets
   }
 
@@ -26,7 +27,6 @@ struct SentFields: HTTPMiddleware {
 
   /// Takes out of a text what any of the requests so far kept secret.
   var redactor: Redactor {
-    Redactor(
-      secretsOf: secrets.map { HTTPField(received: "secret", value: $0) } + heads.withLock { $0 }.flatMap { Array($0) })
+    Redactor(secretsOf: secrets + heads.withLock { $0 }.flatMap { Array($0) })
   }
 }

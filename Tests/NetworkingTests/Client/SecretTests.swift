@@ -167,6 +167,28 @@ import Testing
     }
   }
 
+  @Test func `S3: what a session calls secret is in no log, wherever the server sends it back`() async throws {
+    struct LogIn: APISession {
+      typealias ResponseType = User
+      let secrets = ["sesame \(canary)"]
+    }
+    var headers: HTTPHeaders = ["Content-Type": "application/json"]
+    for name in ["Server", "Via", "ETag"] { try headers.set(name, to: "no 'sesame \(canary)' here, \(canary)") }
+    for answer in [
+      ScriptedAnswer.response(status: 401, headers: headers), .failure(RequestError(.badResponse, Self.echo)),
+    ] {
+      let transport = ScriptedTransport(always: answer)
+      var client = try NetworkingTests.client(transport)
+      client.middlewares = [
+        LoggingMiddleware(detail: .headers) { [log] line in log.withLock { $0.append(line) } }
+      ]
+      _ = await LogIn().get(on: client).failure
+      #expect(!everythingShown(of: transport.requests).contains(canary))
+    }
+    let shown = log.withLock { $0.joined() }
+    #expect(shown.contains("Server: no '<redacted>' here, <redacted>") && !shown.contains(canary))
+  }
+
   @Test func `S4: the token travels in its header alone`() async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     var client = try client(.json("{}"), .middleware)

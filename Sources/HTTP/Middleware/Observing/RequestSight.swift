@@ -22,9 +22,7 @@ package final class RequestSight: Sendable {
   private let state: Locked<State>
 
   /// Begins to watch a request.
-  package init(
-    _ observer: any RequestObserver, _ request: inout HTTPRequest, secrets: [String] = [], scheduler: any Scheduler
-  ) {
+  package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
     self.scheduler = scheduler
     start = scheduler.now
     let given = request.headers[TraceContext.fieldName].flatMap { TraceContext($0) }
@@ -33,8 +31,7 @@ package final class RequestSight: Sendable {
     let listener = observer.begin(&request)
     let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
     ownTrace = isOwn ? trace : nil
-    let state = Locked(
-      State(sentFields: Array(request.headers) + secrets.map { HTTPField(received: "secret", value: $0) }))
+    let state = Locked(State(sentFields: Array(request.headers) + request.secrets))
     self.state = state
     events = AnyObserver { event in
       if case .next(let event) = event { return listener(event) }
