@@ -103,6 +103,19 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.failures.isEmpty)
   }
 
+  @Test func `a percentile that is no number is the greatest`() throws {
+    let harness = MiddlewareHarness { [HedgingMiddleware(after: .percentile(.nan), scheduler: $0)] }
+    for milliseconds in 1...20 {
+      harness.transport.expect(.response().after(.milliseconds(milliseconds)))
+      _ = try harness.finish(MiddlewareHarness.request())
+    }
+    harness.transport.expect(.never)
+    harness.transport.expect(.response())
+    let start = harness.scheduler.now
+    _ = try harness.finish(MiddlewareHarness.request())
+    #expect(harness.scheduler.now - start == .milliseconds(20))
+  }
+
   @Test func `dispose ends both attempts`() throws {
     harness.transport.always(.never)
     let outcome = try harness.start(MiddlewareHarness.request())

@@ -11,9 +11,11 @@ public struct HedgingDelay: Hashable, Sendable {
   public static func fixed(_ delay: Duration) -> HedgingDelay { HedgingDelay(rule: .fixed(delay)) }
 
   /// Longer than that part of the operation's recent requests took to the head of their answers: with 95, one in twenty
-  /// is hedged. It goes by the last 256 of each operation; before there are 20, nothing is hedged.
+  /// is hedged. It goes by the last 256 of each operation; before there are 20, nothing is hedged. What is no number counts
+  /// as 100.
   public static func percentile(_ percent: Double, atLeast: Duration = .milliseconds(1)) -> HedgingDelay {
-    HedgingDelay(rule: .percentile(min(max(percent, 0), 100), atLeast: atLeast))
+    let percent = percent.isNaN ? 100 : min(max(percent, 0), 100)
+    return HedgingDelay(rule: .percentile(percent, atLeast: atLeast))
   }
 }
 
