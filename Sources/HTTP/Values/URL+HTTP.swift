@@ -12,13 +12,16 @@ extension URL {
     host(percentEncoded: false)?.lowercased().isLoopbackHost ?? false
   }
 
-  /// The URL for logs and errors: without what may be secret, which is user, password, and the values of the query.
+  /// The URL for logs and errors: without what may be secret, which is user, password, and the values of the query. What
+  /// has no name there is taken for a value.
   public var shownSafely: String {
     guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "<unreadable URL>" }
     components.user = nil
     components.password = nil
     components.fragment = nil
-    components.queryItems = components.queryItems?.map { URLQueryItem(name: $0.name, value: $0.value.map { _ in "…" }) }
+    components.queryItems = components.queryItems?.map { item in
+      item.value == nil ? URLQueryItem(name: "…", value: nil) : URLQueryItem(name: item.name, value: "…")
+    }
     return (components.string?.removingPercentEncoding ?? components.string ?? "<unreadable URL>").harmless(upTo: 512)
   }
 }

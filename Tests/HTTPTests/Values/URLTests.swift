@@ -65,7 +65,12 @@ import Testing
     let text = "https://user-\(canary):\(canary)@h:81/a%20b?token=\(canary)&flag&x=#\(canary)"
     let shown = try url(text).shownSafely
     #expect(!shown.contains(canary))
-    #expect(shown == "https://h:81/a b?token=…&flag&x=…")
+    #expect(shown == "https://h:81/a b?token=…&…&x=…")
+  }
+
+  @Test func `what is shown of a query without names is that there is one`() throws {
+    #expect(try url("https://h/?\(canary)").shownSafely == "https://h/?…")
+    #expect(try url("https://h/?\(canary)&a=\(canary)").shownSafely == "https://h/?…&a=…")
   }
 
   @Test func `errors about a URL show none of its secrets`() throws {
