@@ -21,9 +21,3 @@ struct Script: Sendable {
     return .failure(RequestError(.invalidRequest, failure, operationName: request.operationName))
   }
 }
-
-/// Requests, and what they are answered.
-struct Expectation: Sendable {
-  let matcher: RequestMatcher
-  let answer: ScriptedAnswer
-}

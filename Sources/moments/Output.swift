@@ -48,11 +48,3 @@ struct Output: Sendable {
     guard code == 0 || code == EPIPE else { throw OutputError(code: code) }
   }
 }
-
-/// A write that failed.
-struct OutputError: Error, Equatable {
-  /// The system's error number.
-  let code: Int32
-
-  var message: String { "the output ended early: \(String(cString: strerror(code)))" }
-}

@@ -104,12 +104,3 @@ extension GraphQLSession {
       operationName: operationName, isReplayable: isReplayable(with: method))
   }
 }
-
-/// The fields of all requests, which are checked once.
-enum GraphQLHeaders {
-  static let accept = "application/graphql-response+json, application/json;q=0.9"
-  fileprivate static let ofGet: HTTPHeaders = ["Accept": "application/graphql-response+json, application/json;q=0.9"]
-  fileprivate static let ofPost: HTTPHeaders = [
-    "Accept": "application/graphql-response+json, application/json;q=0.9", "Content-Type": "application/json",
-  ]
-}

@@ -1,13 +1,5 @@
 import Streams
 
-/// What a pager is asked to do, and what its requests come to.
-enum PagerCommand<Item: Sendable, Cursor: Sendable>: Sendable {
-  case refresh
-  case loadMore
-  /// The end of the request with a number.
-  case loaded(UInt64, Result<Page<Item, Cursor>, any Error>)
-}
-
 /// The part of a pager that changes.
 ///
 /// `@unchecked Sendable`: its variables are set before the first command, and touched by commands alone, which come one at

@@ -88,35 +88,3 @@ struct Circuit: Sendable {
     number += 1
   }
 }
-
-/// Calls and failures of the recent past, by tenths of it.
-struct CallWindow: Sendable {
-  private struct Part {
-    var number: Int64 = -1
-    var calls = 0
-    var failures = 0
-  }
-
-  private let length: Duration
-  private var parts = Array(repeating: Part(), count: 10)
-
-  init(_ window: Duration) {
-    length = max(window, .milliseconds(10)) / 10
-  }
-
-  mutating func count(isFailure: Bool, at now: Duration) {
-    let number = number(of: now)
-    let index = Int(number % 10)
-    if parts[index].number != number { parts[index] = Part(number: number) }
-    parts[index].calls += 1
-    if isFailure { parts[index].failures += 1 }
-  }
-
-  func totals(at now: Duration) -> (calls: Int, failures: Int) {
-    let number = number(of: now)
-    return parts.filter { $0.number > number - 10 && $0.number <= number }
-      .reduce((0, 0)) { ($0.0 + $1.calls, $0.1 + $1.failures) }
-  }
-
-  private func number(of time: Duration) -> Int64 { Int64(max(time, .zero) / length) }
-}

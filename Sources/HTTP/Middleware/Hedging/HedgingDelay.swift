@@ -18,28 +18,3 @@ public struct HedgingDelay: Hashable, Sendable {
     return HedgingDelay(rule: .percentile(percent, atLeast: atLeast))
   }
 }
-
-/// How long the last requests of an operation took.
-struct LatencyRecord: Sendable {
-  static let capacity = 256
-  static let least = 20
-
-  private var latencies: [Duration] = []
-  private var next = 0
-
-  mutating func add(_ latency: Duration) {
-    if latencies.count < Self.capacity {
-      latencies.append(latency)
-    } else {
-      latencies[next] = latency
-      next = (next + 1) % Self.capacity
-    }
-  }
-
-  /// The least recorded time that is no shorter than this part of them (nearest rank).
-  func percentile(_ percent: Double) -> Duration? {
-    guard latencies.count >= Self.least else { return nil }
-    let rank = Int((percent / 100 * Double(latencies.count)).rounded(.up))
-    return latencies.sorted()[min(max(rank, 1), latencies.count) - 1]
-  }
-}

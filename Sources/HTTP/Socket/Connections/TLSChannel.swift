@@ -142,9 +142,3 @@ final class TLSChannel: ByteChannel {
     do throws(RequestError) { return .success(try body()) } catch { return .failure(error) }
   }
 }
-
-enum HandshakeOutcome {
-  case done
-  case blocked
-  case failed(RequestError)
-}

@@ -179,29 +179,3 @@ final class EventLoop: @unchecked Sendable {
     for timer in due { timer.action() }
   }
 }
-
-/// What owns a descriptor on a loop; called on the loop's thread.
-protocol LoopHandler: AnyObject {
-  /// Something happened to the descriptor.
-  func ready(_ event: PollEvent)
-
-  /// The loop ends: close the descriptor.
-  func loopStopped()
-}
-
-/// Names a registration, and no later one in the same place.
-struct LoopToken {
-  let index: Int
-  let generation: UInt32
-
-  init(index: Int, generation: UInt32) {
-    self.index = index
-    self.generation = generation
-  }
-
-  init(rawValue: UInt64) {
-    self.init(index: Int(rawValue & 0xFFFF_FFFF), generation: UInt32(rawValue >> 32))
-  }
-
-  var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(index) }
-}

@@ -18,16 +18,3 @@ protocol Poller: AnyObject {
   /// Ends the wait, or the next one where there is none. From any thread.
   func wake()
 }
-
-enum PollDirection {
-  case reading, writing
-}
-
-/// What happened to a descriptor.
-struct PollEvent {
-  var token: UInt64
-  var isReadable: Bool
-  var isWritable: Bool
-  /// Whether the peer has sent its last, where the poller knows that.
-  var isOver: Bool
-}

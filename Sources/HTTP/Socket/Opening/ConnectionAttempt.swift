@@ -143,12 +143,6 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 }
 
-/// A socket that the loop watches.
-struct OpenSocket {
-  let socket: Socket
-  let token: LoopToken
-}
-
 /// A socket that connects. Belongs to the loop's thread.
 private final class Candidate: LoopHandler {
   let address: SocketAddress

@@ -142,9 +142,3 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     (attempt, tunnel, channel, socket, timer) = (nil, nil, nil, nil, nil)
   }
 }
-
-/// A connection that a request can be written to.
-struct OpenConnection {
-  let socket: OpenSocket
-  let channel: any ByteChannel
-}

@@ -1,0 +1,5 @@
+enum HandshakeOutcome {
+  case done
+  case blocked
+  case failed(RequestError)
+}

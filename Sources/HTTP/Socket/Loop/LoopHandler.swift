@@ -1,0 +1,8 @@
+/// What owns a descriptor on a loop; called on the loop's thread.
+protocol LoopHandler: AnyObject {
+  /// Something happened to the descriptor.
+  func ready(_ event: PollEvent)
+
+  /// The loop ends: close the descriptor.
+  func loopStopped()
+}

@@ -1,0 +1,3 @@
+enum PollDirection {
+  case reading, writing
+}

@@ -1,0 +1,5 @@
+/// A connection that a request can be written to.
+struct OpenConnection {
+  let socket: OpenSocket
+  let channel: any ByteChannel
+}

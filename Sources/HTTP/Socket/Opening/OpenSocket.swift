@@ -1,0 +1,5 @@
+/// A socket that the loop watches.
+struct OpenSocket {
+  let socket: Socket
+  let token: LoopToken
+}
