@@ -14,7 +14,7 @@ struct RequestWriter {
   var form = TargetForm.origin
   var proxyAuthorization: String?
 
-  /// Fields about the answer's form, which are added unless the request has some of the name.
+  /// Fields that are added unless the request has some of the name.
   var defaults: [(name: String, value: String)] = []
 
   /// The head's bytes, with room for so many more. Throws `invalidRequest` where the request frames itself.
@@ -35,10 +35,7 @@ struct RequestWriter {
       bytes.append("Host", request.target.authority)
     }
     for index in headers.indices { bytes.append(headers[index].name, headers[index].value) }
-    // Not to a request for a part: that of a coded answer could not be decoded.
-    if !headers.contains("Range") {
-      for field in defaults where !headers.contains(field.name) { bytes.append(field.name, field.value) }
-    }
+    for field in defaults where !headers.contains(field.name) { bytes.append(field.name, field.value) }
     if let proxyAuthorization { bytes.append("Proxy-Authorization", proxyAuthorization) }
     // RFC 9110, section 8.6: a length of 0 is said where the method expects a body.
     let length = request.body?.count ?? 0

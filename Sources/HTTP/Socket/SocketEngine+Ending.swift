@@ -62,12 +62,10 @@ extension SocketEngine {
       state.loop = nil
       return result
     }
+    loop?.stop()
     guard !completions.isEmpty else { return }
-    let end = { @Sendable [ends] in
-      ends.notify(queue: .global()) {
-        for completion in completions { completion() }
-      }
+    unfinished.notify(queue: .global()) {
+      for completion in completions { completion() }
     }
-    if let loop { loop.stop(end) } else { end() }
   }
 }

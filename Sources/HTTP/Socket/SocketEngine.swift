@@ -15,11 +15,12 @@ final class SocketEngine: Sendable {
 
     /// The loop, which is made for the first request.
     mutating func runningLoop(
-      _ makePoller: () throws(SystemError) -> any Poller
+      _ makePoller: () throws(SystemError) -> any Poller, _ unfinished: DispatchGroup
     ) -> Result<EventLoop, RequestError> {
       if let loop { return .success(loop) }
       do throws(SystemError) {
-        let loop = EventLoop(poller: try makePoller())
+        let loop = EventLoop(poller: try makePoller()) { unfinished.leave() }
+        unfinished.enter()
         loop.start()
         self.loop = loop
         return .success(loop)
@@ -49,8 +50,8 @@ final class SocketEngine: Sendable {
   private let idleTime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   let state: Locked<State>
-  /// The exchanges that have ended, and whose observers have yet to hear of it.
-  let ends = DispatchGroup()
+  /// What a shutdown waits for: the loop, and all that is on its way to observers.
+  let unfinished = DispatchGroup()
 
   /// How often a request is sent anew that may have been processed, where it allows that.
   private static let mostReplays = 2
@@ -78,7 +79,7 @@ final class SocketEngine: Sendable {
     var isEarlier = false
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
-      return state.runningLoop(makePoller).map { loop in
+      return state.runningLoop(makePoller, unfinished).map { loop in
         connection = state.pool.lease(exchange, exchange.route, &effects)
         isEarlier = state.lowerNextScan(to: deadline)
         return loop
@@ -130,13 +131,13 @@ final class SocketEngine: Sendable {
 
   // MARK: - What connections tell, on the loop's thread
 
-  /// Brings an exchange its end, for which a shutdown waits.
+  /// Brings an exchange its end.
   @inline(__always)
   func end(_ exchange: SocketExchange, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {
-    ends.enter()
-    loop.deliver(to: exchange.mailbox) { [ends] in
+    unfinished.enter()
+    loop.deliver(to: exchange.mailbox) { [unfinished] in
       action()
-      ends.leave()
+      unfinished.leave()
     }
   }
 

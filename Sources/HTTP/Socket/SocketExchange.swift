@@ -75,8 +75,8 @@ final class SocketExchange: @unchecked Sendable {
     var timeouts = request.timeouts
     let sign = lastSign.load(ordering: .relaxed)
     if sign == Self.busy { timeouts.idle = nil }
-    timeouts.connect = timeouts.connect.map { $0 + .nanoseconds(waitingSince.load(ordering: .relaxed)) }
     var deadlines = ExchangeDeadlines(timeouts, start: start)
+    deadlines.noteLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
     if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
     return deadlines.next
   }

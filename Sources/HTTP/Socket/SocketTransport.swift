@@ -10,7 +10,8 @@ public import Streams
 /// - From eight exchanges under way on, answers gather, so that a thread is not woken for each: one is held up by a quarter
 ///   of the time that it took at most, and by 1 ms.
 /// - One thread reads for all connections and does TLS's work: a full handshake takes it for some 2 ms.
-/// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have.
+/// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have;
+///   where a connection is replaced, from its loss.
 /// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been
 ///   processed. One that may have been is sent again only where `isReplayable` says so.
 /// - Answers that could be read in two ways are refused (RFC 9112, section 11.2), and heads over 64 KiB.
@@ -72,18 +73,22 @@ public final class SocketTransport: HTTPTransport {
   }
 
   /// Refuses new requests with `cannotConnect`, lets those under way come to their end, closes every connection and
-  /// ends the thread; then it returns.
+  /// ends the thread; then, when their observers have heard of it, it returns. So none of these may block until it has.
   public func shutdown() async {
     await withCheckedContinuation { continuation in engine.shutDown { continuation.resume() } }
   }
 
   private static let defaults: [(name: String, value: String)] = [("Accept-Encoding", ContentCoding.accepted)]
+  /// For a part: that of a coded answer could not be decoded, and where nothing is said any coding will do (RFC 9110,
+  /// section 12.5.3).
+  private static let defaultsForPart: [(name: String, value: String)] = [("Accept-Encoding", "identity")]
 
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
     let target = request.target
     var route = Route(
       host: target.host, port: target.port, isSecure: target.isSecure, unixPath: configuration.unixSocketPath)
-    var writer = RequestWriter(defaults: Self.defaults)
+    var writer = RequestWriter(
+      defaults: request.headers.contains("Range") ? Self.defaultsForPart : Self.defaults)
     guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: target) else {
       return (route, writer)
     }

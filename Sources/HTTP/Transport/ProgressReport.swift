@@ -1,34 +1,51 @@
 import Foundation
+import Streams
 
-/// Counts the bytes of one exchange, and tells somebody, one call at a time and in order.
-final class ProgressReport: @unchecked Sendable {
-  // `progress` is touched on `queue` alone, which is serial.
+/// Counts the bytes of one exchange, and tells somebody how far it has come, one call at a time. What happens during a call
+/// is told by the next one, so that nothing piles up before who is slow.
+final class ProgressReport: Sendable {
+  private struct State {
+    var progress: HTTPProgress
+    var isDue = false
+  }
+
   private let queue = DispatchQueue(label: "HTTPRequest.onProgress")
   private let report: @Sendable (HTTPProgress) -> Void
-  private var progress: HTTPProgress
+  private let state: Locked<State>
 
   init(_ report: @escaping @Sendable (HTTPProgress) -> Void, toSend: Int) {
     self.report = report
-    progress = HTTPProgress(toSend: toSend)
+    state = Locked(State(progress: HTTPProgress(toSend: toSend)))
   }
 
   /// Takes note of how many bytes of the request's body are sent.
   func didSend(_ count: Int) {
-    queue.async { [self] in
-      guard count > progress.sent else { return }
-      progress.sent = count
-      report(progress)
-    }
+    note { $0.sent = max($0.sent, count) }
   }
 
   /// Takes note of a part of the answer, before its codings are taken off.
   func didReceive(_ part: HTTPResponsePart) {
+    switch part {
+    case .head(let head):
+      let length = head.headers["Content-Length"].flatMap { Int($0) }
+      note { $0.toReceive = length }
+    case .body(let piece): note { $0.received += piece.count }
+    }
+  }
+
+  private func note(_ change: (inout HTTPProgress) -> Void) {
+    let isFirst = state.withLock { state in
+      change(&state.progress)
+      defer { state.isDue = true }
+      return !state.isDue
+    }
+    guard isFirst else { return }
     queue.async { [self] in
-      switch part {
-      case .head(let head): progress.toReceive = head.headers["Content-Length"].flatMap { Int($0) }
-      case .body(let piece): progress.received += piece.count
-      }
-      report(progress)
+      report(
+        state.withLock { state in
+          state.isDue = false
+          return state.progress
+        })
     }
   }
 }

@@ -7,11 +7,20 @@ struct ExchangeDeadlines {
 
   private let timeouts: HTTPTimeouts
   private let start: Instant
+  /// Since when a connection is waited for.
+  private var waitStart: Instant
   private var lastSign: Instant?
 
   init(_ timeouts: HTTPTimeouts, start: Instant) {
     self.timeouts = timeouts
     self.start = start
+    waitStart = start
+  }
+
+  /// Notes that there is no connection any more, and another one is waited for.
+  mutating func noteLoss(at instant: Instant) {
+    waitStart = instant
+    lastSign = nil
   }
 
   /// Notes that the connection stands, or that the server has sent something.
@@ -26,7 +35,7 @@ struct ExchangeDeadlines {
       if let lastSign {
         timeouts.idle.map { (phase: Phase.answer, instant: lastSign + $0) }
       } else {
-        timeouts.connect.map { (phase: Phase.connection, instant: start + $0) }
+        timeouts.connect.map { (phase: Phase.connection, instant: waitStart + $0) }
       }
     guard let end, let other else { return end ?? other }
     return end.instant < other.instant ? end : other

@@ -43,8 +43,8 @@ public struct HTTPRequest: Sendable {
   /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
   var isCounted = false
 
-  /// Is told how far the exchange has come, from time to time and each time a piece of the answer arrives: one call at a
-  /// time, on a queue of the transport's. A middleware is a good place to set it.
+  /// Is told how far the exchange has come, as it goes on: one call at a time, on a queue of the transport's. What happens
+  /// during a call is told by the next one. A middleware is a good place to set it.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?
 
   /// Makes a request.

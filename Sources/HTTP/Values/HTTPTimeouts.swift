@@ -1,6 +1,7 @@
 /// How long the parts of an exchange may take. `nil` means no bound; a duration of zero or less has already passed.
 public struct HTTPTimeouts: Hashable, Sendable {
-  /// From the start until the connection stands: 10 seconds unless set.
+  /// From the start until the connection stands, and from the loss of one until another stands in its place: 10 seconds
+  /// unless set.
   public var connect: Duration?
 
   /// Between two signs of life from the server, once connected: 30 seconds unless set.

@@ -36,12 +36,6 @@ struct RequestWriterTests {
     #expect(lines == ["GET / HTTP/1.1", "Host: h", "accept: a/b", "X: 1", "Accept-Encoding: gzip", "", ""])
   }
 
-  @Test func `parts are not asked for in a coding, as they could not be decoded alone`() throws {
-    let writer = RequestWriter(defaults: [("Accept-Encoding", "gzip")])
-    let lines = try head(.get, "http://h/", headers: ["range": "bytes=5-"], writer: writer)
-    #expect(!lines.contains("Accept-Encoding: gzip"))
-  }
-
   @Test func `a Host of the request's own is the only one`() throws {
     #expect(try head(.get, "http://h/", headers: ["host": "other"]) == ["GET / HTTP/1.1", "host: other", "", ""])
     var twice: HTTPHeaders = ["Host": "a"]

@@ -5,8 +5,8 @@ import Testing
 @testable import HTTP
 
 @Suite struct ConnectionWritingTests {
-  /// Takes whatever is written, and never blocks.
-  private final class GreedyChannel: ByteChannel {
+  /// Takes whatever is written, and never blocks. `@unchecked Sendable`: each test has one, on one thread.
+  private final class GreedyChannel: ByteChannel, @unchecked Sendable {
     var takenCount = 0
     func beginReading(isOver: Bool) {}
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
@@ -38,6 +38,21 @@ import Testing
     var turns = 1
     while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
     #expect(channel.takenCount > size && turns >= 32)
+  }
+
+  @Test func `nobody sees an exchange before whoever measures has been told of its connection`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    connection.shared.withLock { $0.channel = channel }
+    let isTold = Locked(false)
+    var request = try HTTPRequest(method: .get, url: url("http://h/"))
+    request.noteConnection = { _ in
+      isTold.withLock { $0 = true }
+      // What the loop does when the socket is ready.
+      _ = connection.shared.withLock { $0.flush() }
+      #expect(channel.takenCount == 0 && connection.shared.withLock { $0.exchange == nil })
+    }
+    guard case .sent = connection.start(try exchange(request)) else { return #expect(Bool(false), "it is not sent") }
+    #expect(channel.takenCount > 0 && isTold.withLock { $0 })
   }
 
   @Test func `T6: after a connection is lost the time to connect counts from there`() throws {

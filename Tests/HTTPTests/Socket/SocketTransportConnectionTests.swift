@@ -126,6 +126,25 @@ import Testing
     #expect(isOver.value)
   }
 
+  @Test func `a shutdown waits for an observer that is late for its error`() async throws {
+    let isOver = Monitor(false)
+    let server = try ScriptedServer(
+      [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"), .waitForClientToClose])
+    let transport = SocketTransport()
+    let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(total: .milliseconds(200)))
+    _ = transport.send(request).subscribe(
+      onNext: { _ in usleep(300_000) }, onError: { _ in isOver.update { $0 = true } })
+    try await server.waitForRequests(1)
+    await transport.shutdown()
+    #expect(isOver.value)
+  }
+
+  @Test func `T3: a part is asked for as it is, for that of a coded answer could not be decoded`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(206, body: "part") })
+    _ = try await SocketTransport().response(to: .to(server, headers: ["Range": "bytes=5-8"]))
+    #expect(server.requests.first?["accept-encoding"] == "identity")
+  }
+
   @Test(.timeLimit(.minutes(1)))
   func `23: what a cancelled request held may use the transport when it goes away`() async throws {
     final class Owner: Sendable { let bag = DisposeBag() }

@@ -1,9 +1,33 @@
 import Foundation
-import HTTP
 import TestSupport
 import Testing
 
+@testable import HTTP
+
 @Suite struct SocketTransportProgressTests {
+  @Test func `progress that is told slowly keeps no body, and comes to its end`() async throws {
+    let (gate, freed, received) = (DispatchSemaphore(value: 0), Monitor(0), Monitor(0))
+    let report = ProgressReport(
+      { progress in
+        gate.wait()
+        received.update { $0 = progress.received }
+      }, toSend: 0)
+    let size = 1 << 16
+    for _ in 0..<100 {
+      let bytes = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+      let piece = Data(
+        bytesNoCopy: bytes, count: size,
+        deallocator: .custom { bytes, _ in
+          bytes.deallocate()
+          freed.update { $0 += 1 }
+        })
+      report.didReceive(.body(piece))
+    }
+    #expect(freed.value == 100)
+    for _ in 0..<100 { gate.signal() }
+    try await received.wait { $0 == 100 * size }
+  }
+
   @Test func `progress goes up to the sizes of both bodies, in order`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
     let reports = Monitor<[HTTPProgress]>([])

@@ -16,8 +16,8 @@ extension Connection {
     /// What is written at most before others have their turn, though the socket may take more.
     private static let largestTurn = 1 << 20
 
-    /// Takes the exchange that has leased the connection; its request is written by the next flush.
-    mutating func begin(_ exchange: SocketExchange) -> Beginning {
+    /// Whether a request may be written.
+    func condition() -> Condition {
       guard let channel else { return .gone }
       switch channel.condition() {
       case .quiet: break
@@ -25,11 +25,18 @@ extension Connection {
       // Nothing was asked, so this would be an answer to no question. The first time the parser can tell what it is.
       case .readable: if isUsed { return .dead(.cut("before it was asked")) }
       }
+      return .ready(isReused: isUsed)
+    }
+
+    /// Writes the request of the exchange that has leased the connection.
+    mutating func start(_ exchange: SocketExchange) -> Start {
+      // Closed by the loop, which takes care of the exchange.
+      guard let channel else { return .sent }
       self.exchange = exchange
       startTime = .now
       outbound = exchange.outbound
       exchange.noteSign(at: startTime)
-      return .ready(isReused: isUsed)
+      return write(channel)
     }
 
     /// Writes on; `nil` where there is nothing to write to.
@@ -101,8 +108,8 @@ extension Connection {
     }
   }
 
-  /// Whether a request may be written.
-  enum Beginning {
+  /// What a request finds that is to be written.
+  enum Condition {
     case ready(isReused: Bool)
     /// The connection is dead, and the loop is to close it.
     case dead(RequestError)

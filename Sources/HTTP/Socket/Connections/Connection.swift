@@ -35,14 +35,14 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Writes the request of the exchange that has leased the connection, on the thread of whoever asks for it.
   func start(_ exchange: SocketExchange) -> Start {
-    switch shared.withLock({ $0.begin(exchange) }) {
+    switch shared.withLock({ $0.condition() }) {
     case .dead(let error): return .dead(error)
     // Closed by the loop, which takes care of the exchange.
     case .gone: return .sent
     case .ready(let isReused):
-      // Under no lock: who measures is told by its own scheduler.
+      // Under no lock, for who measures has a clock of its own; and before anybody could answer.
       exchange.didConnect(isReused: isReused)
-      return shared.withLock { $0.flush() } ?? .sent
+      return shared.withLock { $0.start(exchange) }
     }
   }
 

@@ -7,6 +7,8 @@ final class TLSChannel: ByteChannel {
   /// What has come since the last of it was bytes of the server's own, and not TLS's.
   private var idleCount = 0
   private var hasRead = false
+  /// Why nothing can be sent any more: what was not is then never offered again.
+  private var sendError: RequestError?
 
   /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
   private static let largestPart = 64 << 10
@@ -102,6 +104,7 @@ final class TLSChannel: ByteChannel {
   }
 
   func flush() -> FlushOutcome {
+    if let sendError { return .failed(sendError) }
     var failure: SystemError?
     session.sendOutgoing { bytes in
       var sent = 0
@@ -115,7 +118,10 @@ final class TLSChannel: ByteChannel {
       return sent
     }
     guard let failure else { return .done }
-    return failure.isBlocked ? .blocked : .failed(RequestError(lost: failure))
+    if failure.isBlocked { return .blocked }
+    let error = RequestError(lost: failure)
+    sendError = error
+    return .failed(error)
   }
 
   func condition() -> Socket.Condition {

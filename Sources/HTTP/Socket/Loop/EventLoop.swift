@@ -33,13 +33,16 @@ final class EventLoop: @unchecked Sendable {
   private var timers: [Timer] = []
   private var nextTimer: Instant?
   private var lastTimer = 0
-  private var whenStopped: (() -> Void)?
+  private var isRunning = true
+  private let whenStopped: @Sendable () -> Void
 
   /// Where all of the loop's connections read into, one at a time.
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
-  init(poller: any Poller) {
+  /// Calls back when the loop has ended, and closed everything.
+  init(poller: any Poller, whenStopped: @escaping @Sendable () -> Void) {
     self.poller = poller
+    self.whenStopped = whenStopped
   }
 
   deinit {
@@ -66,7 +69,7 @@ final class EventLoop: @unchecked Sendable {
 
   private func run() {
     var events: [PollEvent] = []
-    while whenStopped == nil {
+    while isRunning {
       let patience = deliveries.flush()
       if let pause = gathering.takePause() { usleep(UInt32(pause / .microseconds(1))) }
       poller.wait(until: earlier(patience, nextTimer), into: &events)
@@ -88,15 +91,14 @@ final class EventLoop: @unchecked Sendable {
       return tasks
     }
     _ = dropped  // released here, and not under the lock
-    whenStopped?()
+    whenStopped()
   }
 
   // MARK: - On the loop's thread alone
 
-  /// Ends the loop after what it is doing; whoever still has a descriptor is told to close it. Then calls back, while
-  /// what was to be delivered may be on its way still.
-  func stop(_ completion: @escaping () -> Void) {
-    whenStopped = completion
+  /// Ends the loop after what it is doing; whoever still has a descriptor is told to close it.
+  func stop() {
+    isRunning = false
   }
 
   /// Runs what may be user code, soon and elsewhere; see ``DeliveryQueue``.

@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 
 /// Connects a socket: looks the name up, and races the addresses. Belongs to the loop's thread.
 final class ConnectionAttempt: @unchecked Sendable {
@@ -14,6 +15,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var completion: Completion?
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
+  private var lookUp: (any Disposable)?
   /// When the next address is tried, whatever becomes of this one.
   private var timer: Int?
   /// How long to leave a Unix domain socket alone whose queue is full.
@@ -41,7 +43,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     } else if let address = SocketAddress(numericHost: host, port: port) {
       run(ConnectionRace([address]))
     } else {
-      resolver.lookUp(host, port: port) { [self] result in
+      lookUp = resolver.lookUp(host, port: port) { [self] result in
         loop.submit { [self] in didLookUp(result) }
       }
     }
@@ -130,6 +132,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func cleanUp() {
+    lookUp?.dispose()
+    lookUp = nil
     stopTimer()
     for candidate in candidates {
       if let token = candidate.token { loop.close(candidate.socket, token) }
