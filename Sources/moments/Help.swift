@@ -60,7 +60,7 @@ enum Help {
       MOMENTS_TOKEN     a bearer token for the endpoint
       MOMENTS_REFRESH_TOKEN
                         gets another one when the server takes that no more, by
-                        the mutation refreshToken
+                        the mutation refreshToken; for this run alone
       NO_COLOR          no colours, where it is not empty
       COLUMNS           the width, where the output is no terminal
 

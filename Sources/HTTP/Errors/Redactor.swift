@@ -22,7 +22,7 @@ public struct Redactor: Sendable {
   package init(secretsOf fields: some Sequence<HTTPField>) {
     let values = fields.filter { !$0.isPublic }.map(\.value)
     let parts = values.flatMap { value in
-      value.split(separator: " ").flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
+      value.split(whereSeparator: \.isWhitespace).flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
     }
     secrets = Set((values + parts).map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
   }

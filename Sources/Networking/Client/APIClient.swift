@@ -88,17 +88,12 @@ extension APIClient {
   private func exchange<Session: APISession>(
     _ session: Session, _ method: HTTPMethod
   ) -> Observable<Session.ResponseType> {
-    let name = session.operationName
-    return .deferred {
-      let secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
-      let sent = SentFields(secrets: secrets)
-      let named: @Sendable (any Error) -> RequestError = { error in
-        RequestError(wrapping: error).named(name).redacted(by: sent.redactor)
-      }
+    .deferred {
+      let sent = SentFields(of: session)
       do {
-        return try answer(to: session, method, noting: sent).catch { .error(named($0)) }
+        return try answer(to: session, method, noting: sent)
       } catch {
-        throw named(error)
+        throw sent.described(error)
       }
     }
   }
@@ -127,7 +122,7 @@ extension APIClient {
       } catch {
         throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
       }
-    }
+    }.catch { .error(sent.described($0)) }
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

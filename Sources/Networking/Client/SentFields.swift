@@ -6,11 +6,13 @@ import Streams
 struct SentFields: HTTPMiddleware {
   /// What else is secret.
   let secrets: [HTTPField]
+  private let operationName: String
   private let heads = Locked<[HTTPHeaders]>([])
 
-  /// Takes what else is secret.
-  init(secrets: [HTTPField]) {
-    self.secrets = secrets
+  /// Takes what a session calls itself, and secret.
+  init(of session: some APISession) {
+    operationName = session.operationName
+    secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
   }
 
   /// Remembers the fields of a request.
@@ -23,6 +25,11 @@ struct SentFields: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     note(request)
     return next(request)
+  }
+
+  /// The error as the session's, without what any of the requests so far kept secret.
+  func described(_ error: any Error) -> RequestError {
+    RequestError(wrapping: error).named(operationName).redacted(by: redactor)
   }
 
   /// Takes out of a text what any of the requests so far kept secret.

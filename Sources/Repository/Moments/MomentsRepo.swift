@@ -39,7 +39,7 @@ public struct MomentsRepo: MomentsRepoType {
     guard let outbox else { return }
     store.show(
       outbox, change: { like, _, details in details.applying(like) },
-      keyOfAnswer: { MomentsKey(userID: $0.userDetails.id, withLikes: withLikes()) })
+      keyOfAnswer: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
   /// What the cache in memory has done so far.
@@ -73,7 +73,7 @@ public struct MomentsRepo: MomentsRepoType {
     return store.mutateAll(
       optimistic: { _, details in details.applying(like) },
       send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
-      keyOfAnswer: { key($0.userDetails.id) })
+      keyOfAnswer: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
   /// Returns when what was kept before is in the source of truth, or has failed to get there.
@@ -90,5 +90,14 @@ public struct MomentsRepo: MomentsRepoType {
 
   private func key(_ userID: String) -> MomentsKey {
     MomentsKey(userID: userID, withLikes: withLikes())
+  }
+}
+
+extension MomentsKey {
+  /// What an answer to a like depends on. Whether likes were asked for is seen in it: that may have changed by the time it
+  /// comes. It is as given where there is no moment to see it in.
+  fileprivate init(of details: MomentsDetails, withLikes: @autoclosure () -> Bool) {
+    self.init(
+      userID: details.userDetails.id, withLikes: details.moments.first.map { $0.likes != nil } ?? withLikes())
   }
 }

@@ -95,7 +95,9 @@ extension Outbox {
       case .entry(let entry)?:
         note(entry)
         if oldest == nil, entry.refusal == nil { oldest = entry }
-      case .unreadable(let entry)?: unreadable.append(entry)
+      case .unreadable(let entry)?:
+        unreadable.append(entry)
+        if let known = known[name] { forget(known, .withdrawn(known)) }
       case nil: continue
       }
     }
@@ -184,7 +186,9 @@ extension Outbox {
         case .success(.entry(let entry)?): left = entry
         case .success(.unreadable(let unreadable)?):
           return self.forget(entry, .withdrawn(entry)) { waiter.onError(OutboxError.unreadable(unreadable)) }
-        case .success(nil): throw try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+        case .success(nil):
+          let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+          return self.forget(entry, .withdrawn(entry)) { waiter.onError(error) }
         // It may still be there, and is sent then.
         case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
         }

@@ -4,7 +4,8 @@ extension Store {
   /// Shows what waits in an outbox over what is kept, whatever is read: from now on, until each entry is sent, refused or
   /// withdrawn, or the outbox is closed. What has been put in by an earlier process is shown, too.
   ///
-  /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``.
+  /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``, and
+  /// of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.
   /// The outbox does not hold the store: one that goes away ends the showing, and keeps no answer.
   /// - Parameters:
   ///   - outbox: What waits.

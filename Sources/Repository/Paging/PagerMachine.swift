@@ -69,7 +69,7 @@ where Item.ID: Sendable {
     case .success(let page):
       if request.isRefresh { (items, places, hasFirstPage) = ([], [:], true) }
       page.items.forEach(put)
-      // A server that sends the client in a circle has no more to give.
+      // A server that gives the cursor it was asked by has no more to give.
       next = page.next == request.cursor ? nil : page.next
       show(next == nil ? .noMore : .idle)
     case .failure(let error): show(.failed(error))

@@ -47,8 +47,7 @@ final class AsyncBuffer<Element: Sendable>: Sendable {
   @usableFromInline func cancel() {
     segment.dispose()
     let dropped = state.withLock { state in
-      state.end = .some(nil)
-      return exchange(&state.elements, with: Fifo())
+      (exchange(&state.elements, with: Fifo()), exchange(&state.end, with: .some(nil)))
     }
     _ = dropped
     finish(nil)

@@ -5,31 +5,28 @@ extension Observable {
   ///              ────────a──────────────────b─────────────────|
   ///
   /// The observer may be kept and called from any thread. The disposable that is returned is disposed once: after the
-  /// terminal event, or at `dispose()`, or at once if either came before `subscribe` returned.
+  /// terminal event, or at `dispose()`, or at once if either came before `subscribe` returned. Where the subscription was
+  /// disposed before, `subscribe` is not called.
   @inlinable
   public static func create(
     _ subscribe: @escaping @Sendable (AnyObserver<Element>) -> any Disposable
   ) -> Observable<Element> {
     Observable { sink in
+      if sink.lifetime.isClosed { return }
       let emitter = Emitter(sink)
       sink.lifetime.add(emitter)
       sink.lifetime.insert(subscribe(AnyObserver(emitter)))
     }
   }
 
-  /// A stream that `factory` makes anew for each subscriber, and that is not started if the subscription was disposed
-  /// meanwhile. An error that `factory` throws is the stream's.
+  /// A stream that `factory` makes anew for each subscriber. An error that it throws is the stream's.
   @inlinable
   public static func deferred(
     _ factory: @escaping @Sendable () throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      do {
-        let source = try factory()
-        if !sink.lifetime.isClosed { source.start(sink) }
-      } catch {
-        sink.endIfOpen(error)
-      }
+      // Also where the subscription was disposed meanwhile: what the factory began may be the stream's to end.
+      do { try factory().start(sink) } catch { sink.endIfOpen(error) }
     }
   }
 }

@@ -34,6 +34,11 @@ import Testing
     #expect(try redactor("Cookie", value).redact("no session '\(canary)'") == "no session '<redacted>'")
   }
 
+  @Test func `S3: a secret of several lines is taken out line by line, too`() {
+    let redactor = Redactor(secretsOf: [HTTPField(received: "secret", value: "alice\nhunter2-hunter2")])
+    #expect(redactor.redact("no 'hunter2-hunter2'") == "no '<redacted>'")
+  }
+
   @Test func `S3: a secret is found in the spelling of JSON and of URLs`() throws {
     let token = "ab/cd+ef==gh/ijkl"
     let redactor = try redactor("Authorization", "Bearer \(token)")

@@ -216,6 +216,14 @@ struct AuthMiddlewareTests {
     #expect(try start().status == 200 && tokens.refreshCount == 2)
   }
 
+  @Test func `a refresh ahead that fails for one account does not put off that of another`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20, account: "a"))
+    _ = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    tokens.tokens.setToken(AccessToken("t3", expiresAt: Self.epoch + 20, account: "b"))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
   @Test func `a token of a short life is not renewed again at once`() throws {
     let outcome = try start()
     tokens.succeed(with: AccessToken("t2", expiresAt: Self.epoch + 1))
@@ -248,6 +256,15 @@ struct AuthMiddlewareTests {
     try request.headers.set("Authorization", to: "Bearer t2")
     #expect(harness.start(request).status == 200)
     #expect(sent == ["t2"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `a request with a field of its own is left alone, also where there is no token`() throws {
+    tokens.tokens.setToken(nil)
+    harness.transport.always(.any, .response(status: 401, body: Data("wrong password".utf8)))
+    var request = try MiddlewareHarness.request()
+    try request.headers.set("Authorization", to: "Basic eDp5")
+    #expect(try harness.start(request).result?.get().body == Data("wrong password".utf8))
+    #expect(tokens.refreshCount == 0)
   }
 
   @Test func `no request goes again for another account`() throws {

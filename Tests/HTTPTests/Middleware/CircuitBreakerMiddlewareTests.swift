@@ -24,6 +24,18 @@ struct CircuitBreakerMiddlewareTests {
     return try (0..<count).map { _ in try harness.start(MiddlewareHarness.request(to: url)) }
   }
 
+  @Test func `a trial that is given up while it begins gives its place back`() throws {
+    _ = try send(4, .failure(RequestError(.cannotConnect, "…")))
+    harness.scheduler.advance(by: .seconds(5))
+    let (bag, go, request) = (DisposeBag(), PublishSubject<Int>(), try MiddlewareHarness.request())
+    let watch = breaker.state(of: request.origin).subscribe(onNext: { if $0 == .halfOpen { bag.dispose() } })
+    go.asObservable().flatMap { [harness] _ in harness.transport.send(request, through: harness.middlewares) }
+      .subscribe().disposed(by: bag)
+    go.onNext(0)
+    watch.dispose()
+    #expect(try send(1, .response()).first?.status == 200)
+  }
+
   @Test func `it opens at the rate, refuses unsent, and closes after a trial that succeeds`() throws {
     let states = Mutex<[CircuitState]>([])
     let origin = try MiddlewareHarness.request().origin

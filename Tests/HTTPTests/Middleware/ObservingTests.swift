@@ -51,6 +51,16 @@ struct ObservingTests {
 
   private var lines: [String] { log.lines.withLock { $0 } }
 
+  @Test func `a request that is given up while it begins has an end`() throws {
+    let (bag, go) = (DisposeBag(), PublishSubject<Int>())
+    let log = EventLog { _ in bag.dispose() }
+    let observing = ObservingMiddleware(log, scheduler: VirtualScheduler())
+    let request = try MiddlewareHarness.request()
+    go.asObservable().flatMap { _ in observing.intercept(request) { _ in .never() } }.subscribe().disposed(by: bag)
+    go.onNext(0)
+    #expect(log.lines.withLock { $0 }.last?.hasPrefix("ended cancelled") == true)
+  }
+
   @Test func `nothing is told after the end`() throws {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
     let sight = RequestSight(log, &request, scheduler: VirtualScheduler())

@@ -110,6 +110,22 @@ struct LikeTests {
     #expect(Recorder(repo.snapshots(userID: "0", policy: .cacheOnly)).take().first?.value == nil)
   }
 
+  @Test func `the answer to a like is kept by whether it has likes, though that has changed since it was asked for`() {
+    let (withLikes, answer) = (Mutable(false), PublishSubject<MomentsDetails>())
+    let sessions = FixtureSessions(
+      get: { .just(.holding("m", owner: $0, likers: withLikes.value ? ["9"] : nil)) },
+      update: { _, _, _ in answer.asObservable() })
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: { withLikes.value })
+    let like = Recorder(repo.updateLike(isLiked: true, momentID: "m", fromUserID: "3"))
+    withLikes.update { $0 = true }
+    _ = Recorder(repo.getMoments(userID: "0"))
+    answer.onNext(.holding("m", owner: "0", likers: nil))
+    answer.onCompleted()
+    #expect(Recorder(repo.momentsDetails(userID: "0")).take().last?.moments.first?.likes?.map(\.id) == ["9", "3"])
+    like.dispose()
+  }
+
   @Test func `a partial timeline is a snapshot with errors, and never replaces a complete one`() {
     // G1, G3
     let errors = Mutable<[GraphQLError]>([GraphQLError(message: "no title")])

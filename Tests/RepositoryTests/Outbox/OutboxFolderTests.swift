@@ -91,6 +91,17 @@ import Testing
     #expect(try await outbox.flushed().unreadable == [])
   }
 
+  @Test func `what is damaged while it waits is shown no more`() async throws {
+    let outbox = try folder.outbox(server)
+    let changes = Recorder(outbox.changes)
+    #expect(await outbox.outcome("a") == "queued: cannot connect")
+    let files = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter { $0.hasSuffix(".e1") }
+    try Data("damaged".utf8).write(to: folder.url.appending(path: #require(files.first)))
+    #expect(try await outbox.flushed().unreadable.count == 1)
+    // It was added, and withdrawn.
+    #expect(changes.take().count == 2)
+  }
+
   @Test func `that an entry was discarded is remembered for an hour`() throws {
     let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
     let now = StoreTime.now()

@@ -118,6 +118,17 @@ import Testing
     #expect(teardowns.count == 1)
   }
 
+  @Test func `14: what a factory has begun is ended, though the subscription was disposed meanwhile`() {
+    let (probe, handle, start, ends) = (Probe<Int>(), Handle(), PublishSubject<Int>(), Counter())
+    let stream = Observable<Int>.deferred {
+      handle.dispose()
+      return Observable.never().do(onDispose: { ends.increment() })
+    }
+    handle.set(start.asObservable().flatMap { _ in stream }.subscribe(probe))
+    start.onNext(0)
+    #expect(ends.count == 1)
+  }
+
   @Test func `12: disposed in a closure before its source is started, that is not started`() {
     let starts = Counter()
     let source = Observable<Int>.create { _ in

@@ -59,8 +59,9 @@ public struct AuthMiddleware: HTTPMiddleware {
     .deferred {
       let start = scheduler.now
       let current = keeper.currentToken
-      // A ticket would be waited for here; else a field of the request's own is seen when the token's is to be added.
-      if let token = current, keeper.hasExpired(token), let field = try? field(token),
+      // Without a token that can be sent, one would be waited for; else a field of the request's own is seen when the
+      // token's is to be added. Only the name counts here, which a token that is none has, too.
+      if current.map(keeper.hasExpired) ?? true, let field = try? field(current ?? AccessToken("0")),
         request.headers.contains(field.name)
       {
         return next(request)

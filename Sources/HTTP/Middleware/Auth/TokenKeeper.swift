@@ -28,8 +28,9 @@ final class TokenKeeper: Sendable {
 
   private typealias Refresh = RefreshState<ReplaySubject<AccessToken>, AccessToken>
 
-  private struct State {
-    var refreshes: [Holder: Refresh] = [:]
+  /// What is known of a holder's tokens.
+  private struct Standing {
+    var refresh = Refresh()
     /// The token that a refresh brought last, and when: short-lived ones are not due at once.
     var brought: (token: AccessToken, at: Date)?
     var isPausedUntil = Date.distantPast
@@ -40,7 +41,7 @@ final class TokenKeeper: Sendable {
   private let timeout: Duration
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
-  private let state = Locked(State())
+  private let standings = Locked<[Holder: Standing]>([:])
 
   init(
     _ provider: any TokenProvider, refreshAhead: Duration, timeout: Duration, scheduler: any Scheduler,
@@ -74,7 +75,7 @@ final class TokenKeeper: Sendable {
 
   /// The token for a request whose ticket was turned down. Fails with the refresh's error.
   func renewed(_ ticket: Ticket) -> Observable<Ticket> {
-    let isRefreshing = state.withLock { $0.refreshes[ticket.holder]?.flight != nil }
+    let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
     if !isRefreshing, let current = currentToken, current.value != ticket.token?.value {
       return .just(makeTicket(current))
     }
@@ -82,12 +83,12 @@ final class TokenKeeper: Sendable {
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
-    Ticket(token: token, seen: state.withLock { $0.refreshes[Holder(of: token)]?.endedCount ?? 0 })
+    Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
   }
 
   private func token(after ticket: Ticket) -> Observable<AccessToken> {
-    let decision = state.withLock { state in
-      state.refreshes[ticket.holder, default: Refresh()].need(seen: ticket.seen) { .create(bufferSize: 1) }
+    let decision = standings.withLock { standings in
+      standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen) { .create(bufferSize: 1) }
     }
     switch decision {
     case .join(let flight): return flight.asObservable()
@@ -110,15 +111,15 @@ final class TokenKeeper: Sendable {
     _ flight: ReplaySubject<AccessToken>, of holder: Holder, _ outcome: Result<AccessToken, any Error>
   ) {
     let now = now()
-    let old = state.withLock { state in
-      switch outcome {
-      case .success(let token): state.brought = (token, now)
-      case .failure: state.isPausedUntil = now + Self.pause
-      }
-      let old = state.refreshes
+    let old = standings.withLock { standings in
+      let old = standings
       // Accounts come and go. One that comes back may have its token refreshed once more.
-      state.refreshes = old.filter { $0.key == holder || $0.value.flight != nil }
-      state.refreshes[holder]?.end(outcome)
+      standings = old.filter { $0.key == holder || $0.value.refresh.flight != nil }
+      standings[holder]?.refresh.end(outcome)
+      switch outcome {
+      case .success(let token): standings[Holder(of: token), default: Standing()].brought = (token, now)
+      case .failure: standings[holder]?.isPausedUntil = now + Self.pause
+      }
       return old
     }
     // Released here, and not under the lock: the errors in it may be anybody's.
@@ -136,12 +137,12 @@ final class TokenKeeper: Sendable {
   }
 
   private func isDue(_ token: AccessToken, _ expiry: Date, at now: Date) -> Bool {
-    let (brought, pausedUntil) = state.withLock { ($0.brought, $0.isPausedUntil) }
+    let standing = standings.withLock { $0[Holder(of: token)] } ?? Standing()
     var ahead = refreshAhead
-    if let brought, brought.token.value == token.value {
+    if let brought = standing.brought, brought.token.value == token.value {
       ahead = min(ahead, expiry.timeIntervalSince(brought.at) / 4)
     }
-    return expiry.timeIntervalSince(now) <= ahead && now >= pausedUntil
+    return expiry.timeIntervalSince(now) <= ahead && now >= standing.isPausedUntil
   }
 
   /// The error for all who wait: the refresh's own, which says that it is about the refresh. Unless that may pass, its
