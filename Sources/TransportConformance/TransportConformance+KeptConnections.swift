@@ -28,6 +28,16 @@ extension TransportConformance {
       try expect(response.head.status, equals: 201, "The status")
       try expect(server.requests.count, equals: 3, "The number of requests")
     },
+    Case("T10: a request whose answer has begun is not sent again, though it may be repeated") { transport in
+      let server = try ScriptedServer(
+        [
+          .readRequest, .send(RawResponse(body: "{}")),
+          .readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\n{"), .close,
+        ], .answering { _ in RawResponse(201) })
+      try expect(try await transport.response(to: server.request()).head.status, equals: 200, "The first status")
+      try await transport.expectFailure(.connectionLost, of: server.request(isReplayable: true))
+      try expect(server.requests.count, equals: 2, "The number of requests")
+    },
     Case("T10: bytes that nobody asked for never become the answer to the next request") { transport in
       let server = try ScriptedServer(
         [

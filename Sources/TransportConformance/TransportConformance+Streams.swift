@@ -79,12 +79,16 @@ extension TransportConformance {
     Case("T7: disposing while connecting, and from within onNext, stops too") { transport in
       let port = try UnansweredPort()
       guard let url = URL(string: "http://127.0.0.1:\(port.port)/") else { return }
+      let errors = Monitor<[String]>([])
       for _ in 0..<20 {
-        try transport.send(HTTPRequest(method: .get, url: url)).subscribe(onError: { _ in }).dispose()
+        try transport.send(HTTPRequest(method: .get, url: url)).subscribe(onError: { error in
+          errors.update { $0.append("\(error)") }
+        }).dispose()
       }
       let server = try ScriptedServer(.endlessBody)
-      _ = try await transport.send(server.request()).take(3).elements()
+      try expect(try await transport.send(server.request()).take(3).elements().count, equals: 3, "The number of parts")
       try await server.waitForClientToClose()
+      try expect(errors.value, equals: [], "The errors after dispose")
     },
     Case("a task that is cancelled at any time ends") { transport in
       let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })

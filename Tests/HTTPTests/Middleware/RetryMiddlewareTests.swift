@@ -94,6 +94,21 @@ struct RetryMiddlewareTests {
     #expect((1...3).map { full.delay($0, error) } == [.milliseconds(25), .milliseconds(50), .milliseconds(100)])
   }
 
+  @Test func `R2: delays grow to their maximum, and no further`() {
+    let policy = RetryPolicy.exponential(attempts: 7, initial: .seconds(1), maximum: .seconds(5), jitter: 0)
+    let error = RequestError(.timedOut, "…")
+    #expect((1...6).map { policy.delay($0, error) } == [1, 2, 4, 5, 5, 5].map { .seconds($0) })
+    let unset = RetryPolicy.exponential(attempts: 100, initial: .seconds(1), jitter: 0)
+    #expect(unset.delay(50, error) == .seconds(30))
+  }
+
+  @Test func `R2: unless set all of a delay is left to chance`() throws {
+    let policy = RetryPolicy.exponential(attempts: 2, initial: .seconds(1))
+    let delays = try (0..<200).map { _ in try #require(policy.delay(1, RequestError(.timedOut, "…"))) }
+    #expect(delays.allSatisfy { $0 > .zero && $0 <= .seconds(1) })
+    #expect(delays.contains { $0 < .milliseconds(250) } && delays.contains { $0 > .milliseconds(750) })
+  }
+
   @Test func `R2: no attempt begins after the total deadline, and each gets what is left of it`() throws {
     let harness = harness(.exponential(attempts: 10, initial: .seconds(1), jitter: 0))
     harness.transport.always(.failure(RequestError(.connectionLost, "…")).after(.milliseconds(500)))
@@ -184,10 +199,12 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 1)
   }
 
-  @Test func `an event stream goes on as it comes`() throws {
+  @Test(arguments: ["text/event-stream", "multipart/mixed; boundary=x", "Multipart/X-Mixed-Replace"])
+  func `an answer without an end goes on as it comes`(type: String) throws {
     let harness = harness()
-    let head = ScriptedAnswer.response(
-      headers: ["Content-Type": "text/event-stream"], body: Data("data: 1\n\n".utf8))
+    var headers = HTTPHeaders()
+    try headers.set("Content-Type", to: type)
+    let head = ScriptedAnswer.response(headers: headers, body: Data("data: 1\n\n".utf8))
     harness.transport.always(head.thenFailing(RequestError(.connectionLost, "…")))
     #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }
     #expect(harness.transport.requests.count == 1)

@@ -27,7 +27,26 @@ import Testing
     let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("Keep-Alive", "timeout=1")]) })
     let transport = SocketTransport()
     _ = try await transport.response(to: .to(server))
-    try await server.waitForClientToClose(within: .seconds(1))
+    try await server.waitForClientToClose(within: .milliseconds(500))
+  }
+
+  @Test func `T10: where one kept connection has died, the others are not tried one by one`() async throws {
+    let (gate, kept) = (Latch(), 4)
+    let server = try ScriptedServer { number in
+      number < kept
+        ? [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .readRequest, .close]
+        : .answering { _ in RawResponse(201) }
+    }
+    let transport = SocketTransport()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<kept { group.addTask { try await transport.response(to: .to(server)).head.status } }
+      try await server.waitForRequests(kept)
+      gate.open()
+      for try await status in group { #expect(status == 200) }
+    }
+    #expect(try await transport.response(to: .to(server, isReplayable: true)).head.status == 201)
+    // The one that died, and the one behind it.
+    #expect(server.requests.count == kept + 2)
   }
 
   @Test func `whoever measures is told whether a connection was used before`() async throws {
@@ -193,19 +212,21 @@ import Testing
 private final class UnixServer: Sendable {
   let heads = Monitor<[String]>([])
   private let path: String
-
+  private let listener: Socket
   private let mayBegin = DispatchSemaphore(value: 0)
 
   init(path: String, answer: String, queue: Int32 = 8, begins: Bool = true) throws {
     self.path = path
+    listener = try Socket.open(family: AF_UNIX)
     if begins { begin() }
-    let listener = try Socket.open(family: AF_UNIX)
     _ = fcntl(listener.descriptor, F_SETFL, 0)
     let address = try #require(SocketAddress(unixPath: path))
     try #require(address.withPointer { bind(listener.descriptor, $0, $1) } == 0)
     try #require(listen(listener.descriptor, queue) == 0)
-    Thread.detachNewThread { [heads, mayBegin] in
+    // The thread holds these parts and not the server, so that the server can be released while the thread runs.
+    Thread.detachNewThread { [heads, mayBegin, listener] in
       mayBegin.wait()
+      defer { close(listener.descriptor) }
       while true {
         let client = accept(listener.descriptor, nil, nil)
         guard client >= 0 else { return }
@@ -227,6 +248,8 @@ private final class UnixServer: Sendable {
   func begin() { mayBegin.signal() }
 
   deinit {
+    shutdown(listener.descriptor, Int32(SHUT_RDWR))
+    begin()
     unlink(path)
   }
 }

@@ -161,6 +161,8 @@ import Testing
       Self.randomDelay(oneIn: 4)
     }
     for ending in endings { #expect([.cancelled, .answered, .failed(.connectionLost)].contains(ending)) }
+    let sent = Dictionary(grouping: server.requests, by: \.target)
+    #expect(!sent.isEmpty && sent.allSatisfy { $0.value.count == 1 })
   }
 
   @Test func `random cancellations over TLS harm nobody`() async throws {

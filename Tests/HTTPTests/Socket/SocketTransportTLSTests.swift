@@ -111,9 +111,12 @@ import Testing
   @Test func `a server that never shakes hands runs into the connect deadline`() async throws {
     let silent = try ScriptedServer([.waitForClientToClose])
     let url = try #require(URL(string: "https://127.0.0.1:\(silent.port)/"))
-    let timeouts = HTTPTimeouts(connect: .milliseconds(200))
+    let timeouts = HTTPTimeouts(connect: .milliseconds(200), idle: nil, total: .seconds(5))
     let request = try HTTPRequest(method: .get, url: url, timeouts: timeouts)
+    let start = ContinuousClock.now
     #expect(await transport().kindOfError(for: request) == .timedOut)
+    let time = ContinuousClock.now - start
+    #expect(time >= .milliseconds(200) && time < .milliseconds(450), "\(time)")
     try await silent.waitForClientToClose()
   }
 

@@ -32,6 +32,25 @@ import Testing
     #expect(server.requests.count == 10)
   }
 
+  @Test func `T7: disposing while connecting leaves no attempt behind`() async throws {
+    let port = try UnansweredPort()
+    let request = try HTTPRequest(method: .get, url: #require(URL(string: "http://127.0.0.1:\(port.port)/")))
+    // The system tells of no change, so that there is no event to wait for.
+    func waitForAttempts(_ count: Int) async throws {
+      let end = ContinuousClock.now + .seconds(10)
+      var attempts = port.attempts
+      while .now < end, attempts != count {
+        try await Task.sleep(for: .milliseconds(5))
+        attempts = port.attempts
+      }
+      #expect(attempts == count)
+    }
+    let subscriptions = (0..<4).map { _ in transport.send(request).subscribe(onError: { _ in }) }
+    try await waitForAttempts(4)
+    for subscription in subscriptions { subscription.dispose() }
+    try await waitForAttempts(0)
+  }
+
   @Test func `a body of many megabytes arrives whole, in both directions`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
     var body = Data(count: 20 << 20)
