@@ -29,6 +29,12 @@ struct ResilienceCommandTests {
     #expect(server.requests.count == 3)
   }
 
+  @Test func `by default it is asked for three times, and no more`() async throws {
+    let server = try server(failing: 9)
+    try await run(server).expectFailure(69, "HTTP status")
+    #expect(server.requests.count == 3)
+  }
+
   @Test func `a like is sent once`() async throws {
     let server = try server(failing: 9)
     try await run(server, "like", "m0-1", "--retries", "9").expectFailure(69, "HTTP status")

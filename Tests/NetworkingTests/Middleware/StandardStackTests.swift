@@ -46,6 +46,41 @@ struct StandardStackTests {
       .init("307", [.send(RawResponse(307, headers: [("Location", "/")])), .close]),
     ]
 
+  /// Runs at once what has been put off.
+  private struct Hasty: Scheduler {
+    let now = Duration.zero
+
+    func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+      action()
+      return Disposables.create()
+    }
+
+    func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
+      schedule(action)
+    }
+  }
+
+  @Test func `the standard stack has its parts, in their order`() {
+    let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
+    let names = [any HTTPMiddleware].standard(tokens: tokens).map { "\(type(of: $0))" }
+    #expect(
+      names == [
+        "DeadlineMiddleware", "RetryMiddleware", "ConcurrencyLimitMiddleware", "AuthMiddleware",
+        "CircuitBreakerMiddleware",
+      ])
+    #expect([any HTTPMiddleware].standard().map { "\(type(of: $0))" } == names.filter { $0 != "AuthMiddleware" })
+  }
+
+  @Test func `R2: unless set a query is sent three times, and no more`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .response(status: 503))
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: .standard(scheduler: Hasty()), timeouts: HTTPTimeouts(total: nil))
+    await #expect(throws: RequestError.self) { _ = try await Ping().post(on: client).value }
+    #expect(transport.requests.count == 3)
+  }
+
   @Test(arguments: 0..<10)
   func `R1: no sequence of faults sends a mutation twice`(seed: Int) async throws {
     let order = (0..<20).map { Self.faults[($0 * 7 + seed * 13 + $0 * $0 * seed) % Self.faults.count] }

@@ -46,7 +46,7 @@ struct DiskCacheTests {
       files.fail(call: nil)
 
       for cache in [cache, try self.cache("\(number)", limit: 400)] {
-        #expect(["old", new, nil].contains(try cache.read("k")?.value), "call \(number)")
+        #expect(try ["old", new].contains(cache.read("k")?.value), "call \(number)")
         #expect([nil, "second"].contains(try cache.read("l")?.value), "call \(number)")
       }
       #expect(!folder.files.contains { $0.contains("temporary") }, "call \(number)")
@@ -61,9 +61,12 @@ struct DiskCacheTests {
       let files = FaultyFileSystem()
       files.fail(call: number, .inputOutput)
       let opened = try? cache("", files)
-      if opened == nil { #expect(files.calls > number) }
+      let failed = number < files.calls ? files.names[number] : nil
+      // The time of the folder's change spares looking at it; and what is closed has been used.
+      let mayFail = failed.map { ["touch", "close"].contains($0) } ?? true
+      #expect((opened != nil) == mayFail, "call \(number), \(failed ?? "none")")
       #expect(try cache().read("k")?.value == "v")
-      if files.calls <= number { return }
+      if failed == nil { return }
     }
     Issue.record("there were more calls than were tried")
   }

@@ -1,0 +1,30 @@
+import Foundation
+import Glibc
+import Testing
+
+@testable import Repository
+
+@Suite("the machine's file system")
+struct SystemFileSystemTests {
+  private let folder = TemporaryFolder()
+  private let files = SystemFileSystem()
+
+  init() throws {
+    try files.makeFolder(folder.url.path)
+  }
+
+  @Test func `D1: a new file is made by this very call`() throws {
+    let path = folder.path("new")
+    try files.close(files.open(path, .create))
+    let error = #expect(throws: FileError.self) { try files.close(files.open(path, .create)) }
+    #expect(error == FileError(code: EEXIST, call: "open"))
+  }
+
+  @Test(arguments: [FileMode.create, .lock])
+  func `D1: a file is made through no link`(mode: FileMode) throws {
+    let (link, target) = (folder.path("link"), folder.path("target"))
+    try #require(symlink(target, link) == 0)
+    #expect(throws: FileError.self) { try files.close(files.open(link, mode)) }
+    #expect(access(target, F_OK) != 0)
+  }
+}
