@@ -7,7 +7,7 @@ import Testing
 @testable import HTTP
 
 /// On which threads observers are called, and that none of them holds up another.
-@Suite struct SocketTransportDeliveryTests {
+@Suite(.timeLimit(.minutes(1))) struct SocketTransportDeliveryTests {
   @Test func `an answer that a task awaits is read on that task`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let isInside = try await Marker.$isSet.withValue(true) {
@@ -25,7 +25,7 @@ import Testing
       let status = Atomic<Int>(0)
       _ = transport.send(inner).collect(upTo: 9).subscribe(
         onNext: { status.store($0.head.status, ordering: .relaxed) }, onDisposed: { isOver.signal() })
-      isOver.wait()
+      #expect(isOver.wait(timeout: .now() + 30) == .success)
       return status.load(ordering: .relaxed)
     }.value
     #expect(status == 200)
@@ -44,7 +44,9 @@ import Testing
     _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
     try await isOver.wait(for: "the answer behind those that block", within: .seconds(10))
     for _ in 0..<4 { gate.signal() }
-    await withCheckedContinuation { continuation in blocked.notify(queue: .global()) { continuation.resume() } }
+    let areOver = Latch()
+    blocked.notify(queue: .global()) { areOver.open() }
+    try await areOver.wait(for: "those that blocked", within: .seconds(30))
   }
 
   @Test func `a task that was cancelled leaves its answer to nobody, and the next one gets its own`() async throws {

@@ -162,7 +162,7 @@ struct InterruptTests {
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString])
     try await server.waitForRequests()
-    let number = try #require(Int32(child.state.value.outputText.prefix { $0 != "\n" }))
+    let number = try #require(try await Int32(child.waitForOutput(containing: "\n").prefix { $0 != "\n" }))
     kill(number, SIGINT)
     #expect(try await child.waitForEnd().outputText.hasSuffix("status 130\n"))
   }
@@ -200,9 +200,10 @@ struct InterruptTests {
     let child = try ChildProcess(
       URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString, pipe])
     try await server.waitForRequests()
-    let number = try #require(Int32(child.state.value.outputText.prefix { $0 != "\n" }))
+    let number = try #require(try await Int32(child.waitForOutput(containing: "\n").prefix { $0 != "\n" }))
     // The first may find the request under way, and is then no more than the request's end.
-    while kill(number, SIGINT) == 0, !child.state.value.outputText.contains("status") { await Task.yield() }
+    let end = ContinuousClock.now + .seconds(10)
+    while .now < end, kill(number, SIGINT) == 0, !child.state.value.outputText.contains("status") { await Task.yield() }
     #expect(try await child.waitForEnd(within: .seconds(10)).outputText.hasSuffix("status 130\n"))
   }
 }

@@ -1,8 +1,12 @@
 import Dispatch
 import Foundation
+import TestSupport
+import Testing
 
-/// Runs a body on several threads that begin together; returns when all are done.
-func race(_ count: Int = 8, _ body: @escaping @Sendable (Int) -> Void) {
+/// Runs a body on several threads that begin together; returns when all are done, or have had time enough to be.
+func race(
+  _ count: Int = 8, sourceLocation: SourceLocation = #_sourceLocation, _ body: @escaping @Sendable (Int) -> Void
+) {
   let (ready, done, start) = (DispatchGroup(), DispatchGroup(), DispatchSemaphore(value: 0))
   for index in 0..<count {
     ready.enter()
@@ -16,5 +20,6 @@ func race(_ count: Int = 8, _ body: @escaping @Sendable (Int) -> Void) {
   }
   ready.wait()
   for _ in 0..<count { start.signal() }
-  done.wait()
+  let limit = DispatchTimeInterval.seconds(TestScale.count(30, long: 300))
+  #expect(done.wait(timeout: .now() + limit) == .success, "Not all threads are done.", sourceLocation: sourceLocation)
 }
