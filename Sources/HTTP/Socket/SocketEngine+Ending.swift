@@ -30,7 +30,7 @@ extension SocketEngine {
     }
     guard let loop else { return }
     for (exchange, phase) in expired {
-      end(exchange, on: loop) { exchange.fail(exchange.error(for: phase)) }
+      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
     }
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }

@@ -19,8 +19,7 @@ final class SocketEngine: Sendable {
     ) -> Result<EventLoop, RequestError> {
       if let loop { return .success(loop) }
       do throws(SystemError) {
-        let loop = EventLoop(poller: try makePoller()) { unfinished.leave() }
-        unfinished.enter()
+        let loop = EventLoop(poller: try makePoller(), unfinished: unfinished)
         loop.start()
         self.loop = loop
         return .success(loop)
@@ -131,16 +130,6 @@ final class SocketEngine: Sendable {
 
   // MARK: - What connections tell, on the loop's thread
 
-  /// Brings an exchange its end.
-  @inline(__always)
-  func end(_ exchange: SocketExchange, on loop: EventLoop, _ action: @escaping @Sendable () -> Void) {
-    unfinished.enter()
-    loop.deliver(to: exchange.mailbox) { [unfinished] in
-      action()
-      unfinished.leave()
-    }
-  }
-
   /// A connection stands.
   func didOpen(_ connection: Connection) {
     let until = idleUntil(nil, from: .now)
@@ -161,7 +150,7 @@ final class SocketEngine: Sendable {
     let (exchange, loop) = state.withLock { state in
       (state.pool.removeUnopened(connection, &effects), state.loop)
     }
-    if let exchange, let loop { end(exchange, on: loop) { exchange.fail(error) } }
+    if let exchange { loop?.deliver(to: exchange.mailbox) { exchange.fail(error) } }
     if let loop { perform(effects, on: loop) }
     didClose()
   }
@@ -192,7 +181,7 @@ final class SocketEngine: Sendable {
     // First the connection, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
     // Who has cancelled it may have let go of it: what its request holds is let go of elsewhere.
-    end(exchange, on: loop) { if isMine { exchange.complete(parts) } }
+    loop.deliver(to: exchange.mailbox) { if isMine { exchange.complete(parts) } }
     perform(effects, on: loop)
   }
 
@@ -235,7 +224,7 @@ final class SocketEngine: Sendable {
       return state.loop
     }
     if let loop {
-      if let failed { end(failed, on: loop) { failed.fail(loss.error, after: loss.parts) } }
+      if let failed { loop.deliver(to: failed.mailbox) { failed.fail(loss.error, after: loss.parts) } }
       perform(effects, on: loop)
       if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
     }

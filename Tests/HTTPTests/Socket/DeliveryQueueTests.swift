@@ -9,7 +9,7 @@ import Testing
   private final class Witness: Sendable {}
 
   @Test func `what others run while a worker is held up is let go of at once`() async throws {
-    let queue = DeliveryQueue()
+    let queue = DeliveryQueue(unfinished: DispatchGroup())
     let gate = DispatchSemaphore(value: 0)
     defer { gate.signal() }
     queue.add(nil) { gate.wait() }
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test func `a job whose task has gone is run elsewhere, once`() async throws {
-    let queue = DeliveryQueue()
+    let queue = DeliveryQueue(unfinished: DispatchGroup())
     let mailbox = TaskMailbox()
     let count = Monitor(0)
     queue.add(mailbox) { count.update { $0 += 1 } }
@@ -48,5 +48,19 @@ import Testing
     }
     await mailbox.run {}
     #expect(count.value == 1)
+  }
+
+  @Test func `a job is a part of the group until it has run, or is dropped`() async {
+    let group = DispatchGroup()
+    let isOver = Latch()
+    do {
+      let queue = DeliveryQueue(unfinished: group)
+      queue.add(nil) {}
+      _ = queue.flush()
+      queue.add(nil) {}
+      #expect(group.wait(timeout: .now()) == .timedOut)
+    }
+    group.notify(queue: .global()) { isOver.open() }
+    await #expect(throws: Never.self) { try await isOver.wait(for: "the jobs", within: .seconds(30)) }
   }
 }

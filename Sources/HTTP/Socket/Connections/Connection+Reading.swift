@@ -55,15 +55,11 @@ extension Connection {
 
   /// Reading goes on when the observer has taken what there is.
   private func deliver(to exchange: SocketExchange) {
-    guard let loop, let engine else { return }
     isPaused = true
     pauses += 1
     exchange.noteDelivery()
-    engine.unfinished.enter()
-    loop.deliver(to: exchange.mailbox) { [self, pauses, unfinished = engine.unfinished, parts = takeParts()] in
-      let goesOn = exchange.deliver(parts)
-      unfinished.leave()
-      if goesOn { loop.submit { self.resume(after: pauses) } }
+    loop?.deliver(to: exchange.mailbox) { [self, loop, pauses, parts = takeParts()] in
+      if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
     }
   }
 

@@ -17,12 +17,20 @@ final class DeliveryQueue {
   /// `@unchecked Sendable`: `action` is touched by the one alone that turns `hasBegun`.
   private final class Job: TaskMailbox.Job, @unchecked Sendable {
     let mailbox: TaskMailbox?
+    private let unfinished: DispatchGroup
     private var action: (@Sendable () -> Void)?
     private let hasBegun = Atomic<Bool>(false)
 
-    init(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
+    init(_ mailbox: TaskMailbox?, _ unfinished: DispatchGroup, _ action: @escaping @Sendable () -> Void) {
       self.mailbox = mailbox
+      self.unfinished = unfinished
       self.action = action
+      unfinished.enter()
+    }
+
+    deinit {
+      // A group that goes away with somebody in it ends the process.
+      if isWaiting { unfinished.leave() }
     }
 
     var isWaiting: Bool { !hasBegun.load(ordering: .relaxed) }
@@ -32,6 +40,7 @@ final class DeliveryQueue {
       let action = action
       self.action = nil
       action?()
+      unfinished.leave()
     }
   }
 
@@ -44,6 +53,7 @@ final class DeliveryQueue {
   /// How long a job may wait before it gets a worker of its own; twice that at most.
   static let patience = Duration.milliseconds(5)
 
+  private let unfinished: DispatchGroup
   @exclusivity(unchecked) private var work = Locked(Work())
   @exclusivity(unchecked) private var collected: [Job] = []
   // Handed over, and not begun when last seen: since the last turn, and before it.
@@ -51,9 +61,14 @@ final class DeliveryQueue {
   @exclusivity(unchecked) private var old: [Job] = []
   private var lastTurn = Instant.now
 
+  /// Each job is a part of the group until it has run.
+  init(unfinished: DispatchGroup) {
+    self.unfinished = unfinished
+  }
+
   /// Runs a job after the next `flush`, by the task that the mailbox is of where there is one.
   func add(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
-    collected.append(Job(mailbox, action))
+    collected.append(Job(mailbox, unfinished, action))
   }
 
   /// Hands over what was added, and sees after what was handed over earlier; where some of it waits, this is to be called

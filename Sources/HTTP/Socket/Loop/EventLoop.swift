@@ -26,7 +26,9 @@ final class EventLoop: @unchecked Sendable {
 
   private let inbox = Locked(Inbox())
   private let poller: any Poller
-  private let deliveries = DeliveryQueue()
+  private let deliveries: DeliveryQueue
+  /// What is not over: the loop itself, and what it has delivered.
+  private let unfinished: DispatchGroup
   private var gathering = Gathering()
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
@@ -34,15 +36,16 @@ final class EventLoop: @unchecked Sendable {
   private var nextTimer: Instant?
   private var lastTimer = 0
   private var isRunning = true
-  private let whenStopped: @Sendable () -> Void
 
   /// Where all of the loop's connections read into, one at a time.
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
-  /// Calls back when the loop has ended, and closed everything.
-  init(poller: any Poller, whenStopped: @escaping @Sendable () -> Void) {
+  /// From its start until it has ended and closed everything the loop is a part of the group, and so is each of its
+  /// deliveries until it has run.
+  init(poller: any Poller, unfinished: DispatchGroup) {
     self.poller = poller
-    self.whenStopped = whenStopped
+    self.unfinished = unfinished
+    deliveries = DeliveryQueue(unfinished: unfinished)
   }
 
   deinit {
@@ -51,6 +54,7 @@ final class EventLoop: @unchecked Sendable {
 
   /// Starts the thread, which runs until `stop`.
   func start() {
+    unfinished.enter()
     let thread = Thread { [self] in run() }
     thread.name = "SocketTransport"
     thread.stackSize = 512 << 10
@@ -91,7 +95,7 @@ final class EventLoop: @unchecked Sendable {
       return tasks
     }
     _ = dropped  // released here, and not under the lock
-    whenStopped()
+    unfinished.leave()
   }
 
   // MARK: - On the loop's thread alone
