@@ -38,14 +38,14 @@ let package = Package(
       name: "soak", dependencies: ["BFFOperations", "HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
       exclude: ["proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting"]),
+    .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(
       name: "HTTPTests",
       dependencies: [
         "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
       ]),
-    .testTarget(name: "JSONTests", dependencies: ["JSON"]),
+    .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",

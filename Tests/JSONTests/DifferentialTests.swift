@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 /// Damaged texts, of which Foundation's decoder and both ways of this module must say the same, but for differences that

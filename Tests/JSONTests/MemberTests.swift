@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct MemberTests {
@@ -57,7 +58,7 @@ import Testing
   }
 
   @Test func `members are found in whatever order a type asks for them`() throws {
-    var random = SeededGenerator(seed: 7)
+    var random = SplitMix(seed: 7)
     for _ in 0..<2000 {
       // Names of all lengths that differ in one place.
       let length = Int.random(in: 1...20, using: &random)

@@ -77,7 +77,7 @@ extension HTTPResponse {
 /// An answer that was not passed on, and is the one to give where nothing better comes.
 struct RefusedAnswer: Error {
   let response: HTTPResponse
-  let isWhole: Bool
+  var isWhole = true
 
   /// The answer, or an error in the place of one of which a part is missing.
   var stream: Observable<HTTPResponsePart> {

@@ -20,7 +20,11 @@ final class ProgressReport: Sendable {
 
   /// Takes note of how many bytes of the request's body are sent.
   func didSend(_ count: Int) {
-    note { $0.sent = max($0.sent, count) }
+    note { progress in
+      guard count > progress.sent else { return false }
+      progress.sent = count
+      return true
+    }
   }
 
   /// Takes note of a part of the answer, before its codings are taken off.
@@ -28,14 +32,22 @@ final class ProgressReport: Sendable {
     switch part {
     case .head(let head):
       let length = head.headers["Content-Length"].flatMap { Int($0) }
-      note { $0.toReceive = length }
-    case .body(let piece): note { $0.received += piece.count }
+      note { progress in
+        progress.toReceive = length
+        return true
+      }
+    case .body(let piece):
+      note { progress in
+        progress.received += piece.count
+        return true
+      }
     }
   }
 
-  private func note(_ change: (inout HTTPProgress) -> Void) {
+  /// Makes a change, which says whether there is something to tell.
+  private func note(_ change: (inout HTTPProgress) -> Bool) {
     let isFirst = state.withLock { state in
-      change(&state.progress)
+      guard change(&state.progress) else { return false }
       defer { state.isDue = true }
       return !state.isDue
     }

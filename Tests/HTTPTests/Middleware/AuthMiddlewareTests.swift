@@ -3,53 +3,13 @@ import HTTP
 import NetworkingTesting
 import Streams
 import StreamsTesting
-import Synchronization
 import Testing
-
-/// Gives tokens t1, t2 and so on, as the test lets it.
-private final class TestTokens: TokenProvider {
-  let tokens: InMemoryTokenProvider
-  let answers = Mutex<[PublishSubject<AccessToken>]>([])
-  let replaced = Mutex<[String?]>([])
-
-  init(_ token: AccessToken?) {
-    tokens = InMemoryTokenProvider(token) { _ in .never() }
-  }
-
-  var currentToken: AccessToken? { tokens.currentToken }
-  var refreshCount: Int { answers.withLock { $0.count } }
-
-  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
-    .deferred {
-      self.replaced.withLock { $0.append(old?.value) }
-      let subject = PublishSubject<AccessToken>()
-      self.answers.withLock { $0.append(subject) }
-      return subject.asObservable()
-    }
-  }
-
-  func succeed(with token: AccessToken) {
-    tokens.setToken(token)
-    succeed(refreshCount - 1, with: token)
-  }
-
-  /// Ends one of the refreshes, counted from 0, and leaves the present token as it is.
-  func succeed(_ refresh: Int, with token: AccessToken) {
-    let subject = answers.withLock { $0[refresh] }
-    subject.onNext(token)
-    subject.onCompleted()
-  }
-
-  func fail(_ error: any Error) {
-    answers.withLock { $0.last }?.onError(error)
-  }
-}
 
 @Suite("R5: tokens")
 struct AuthMiddlewareTests {
-  private static let epoch = Date(timeIntervalSince1970: 1_000_000)
-  private let tokens: TestTokens
-  private let harness: MiddlewareHarness
+  static let epoch = Date(timeIntervalSince1970: 1_000_000)
+  let tokens: TestTokens
+  let harness: MiddlewareHarness
 
   init() {
     self.init(token: AccessToken("t1"))
@@ -65,15 +25,15 @@ struct AuthMiddlewareTests {
     harness.transport.always(Self.sent("t1"), .response(status: 401))
   }
 
-  private static func sent(_ token: String) -> RequestMatcher {
+  static func sent(_ token: String) -> RequestMatcher {
     RequestMatcher("with \(token)") { $0.headers["Authorization"] == "Bearer \(token)" }
   }
 
-  private var sent: [String] {
+  var sent: [String] {
     harness.transport.requests.map { $0.headers["Authorization"].map { String($0.dropFirst(7)) } ?? "-" }
   }
 
-  private func start(isReplayable: Bool = true) throws -> Outcome {
+  func start(isReplayable: Bool = true) throws -> Outcome {
     try harness.start(MiddlewareHarness.request(isReplayable: isReplayable))
   }
 
@@ -124,7 +84,7 @@ struct AuthMiddlewareTests {
 
   @Test func `a refresh that gives nothing is a failure`() throws {
     let outcome = try start()
-    tokens.answers.withLock { $0.last }?.onCompleted()
+    tokens.complete()
     #expect(outcome.error != nil)
   }
 
@@ -174,66 +134,6 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t1", "t2"] && tokens.refreshCount == 1)
   }
 
-  @Test func `a token that is about to expire is renewed beside, once`() throws {
-    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 60))
-    #expect(try start().status == 200 && tokens.refreshCount == 0)
-    harness.scheduler.advance(by: .seconds(30))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
-    tokens.succeed(with: AccessToken("t3"))
-    #expect(try start().status == 200)
-    #expect(sent == ["t2", "t2", "t2", "t3"])
-  }
-
-  @Test func `an expired token is not sent`() throws {
-    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
-    let outcomes = try (0..<10).map { _ in try start() }
-    #expect(sent == [] && tokens.refreshCount == 1)
-    tokens.succeed(with: AccessToken("t2"))
-    #expect(outcomes.allSatisfy { $0.status == 200 })
-    #expect(sent == Array(repeating: "t2", count: 10))
-  }
-
-  @Test func `a token that came for an expired one and is turned down is refreshed before the request goes again`()
-    throws
-  {
-    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
-    harness.transport.always(Self.sent("t2"), .response(status: 401))
-    let outcome = try start(isReplayable: false)
-    tokens.succeed(with: AccessToken("t2"))
-    #expect(tokens.refreshCount == 2 && sent == ["t2"])
-    tokens.succeed(with: AccessToken("t3"))
-    #expect(outcome.status == 200)
-    #expect(sent == ["t2", "t3"])
-  }
-
-  @Test func `when a refresh ahead fails, the old token is sent, and the next try waits a second`() throws {
-    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
-    _ = try start()
-    tokens.fail(RequestError(.connectionLost, "…"))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
-    harness.scheduler.advance(by: .seconds(1))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
-  }
-
-  @Test func `a refresh ahead that fails for one account does not put off that of another`() throws {
-    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20, account: "a"))
-    _ = try start()
-    tokens.fail(RequestError(.connectionLost, "…"))
-    tokens.tokens.setToken(AccessToken("t3", expiresAt: Self.epoch + 20, account: "b"))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
-  }
-
-  @Test func `a token of a short life is not renewed again at once`() throws {
-    let outcome = try start()
-    tokens.succeed(with: AccessToken("t2", expiresAt: Self.epoch + 1))
-    #expect(outcome.status == 200)
-    harness.scheduler.advance(by: .milliseconds(700))
-    #expect(try start().status == 200 && tokens.refreshCount == 1)
-    harness.scheduler.advance(by: .milliseconds(100))
-    #expect(try start().status == 200 && tokens.refreshCount == 2)
-  }
-
   @Test func `without a token the first challenge brings one`() throws {
     tokens.tokens.setToken(nil)
     harness.transport.expect(.any, .response(status: 401))
@@ -265,53 +165,6 @@ struct AuthMiddlewareTests {
     try request.headers.set("Authorization", to: "Basic eDp5")
     #expect(try harness.start(request).result?.get().body == Data("wrong password".utf8))
     #expect(tokens.refreshCount == 0)
-  }
-
-  @Test func `no request goes again for another account`() throws {
-    tokens.tokens.setToken(AccessToken("t1", account: "a"))
-    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
-    let late = try start(isReplayable: false)
-    tokens.tokens.setToken(AccessToken("t2", account: "b"))
-    harness.scheduler.run()
-    #expect(late.status == 401)
-    #expect(sent == ["t1"] && tokens.refreshCount == 0)
-  }
-
-  @Test func `no request is sent under the token that a refresh brings for another account`() throws {
-    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
-    let first = try start()
-    tokens.tokens.setToken(AccessToken("b1", expiresAt: Self.epoch, account: "b"))
-    let second = try start()
-    tokens.succeed(0, with: AccessToken("t2", account: "a"))
-    #expect(first.status == 200 && second.result == nil)
-    #expect(sent == ["t2"])
-    tokens.succeed(with: AccessToken("t3", account: "b"))
-    #expect(second.status == 200 && tokens.refreshCount == 2)
-    #expect(sent == ["t2", "t3"])
-  }
-
-  @Test(arguments: ["a", nil])
-  func `after a sign-out no request goes again under the token of who left`(account: String?) throws {
-    let withoutToken = RequestMatcher("without a token") { $0.headers["Authorization"] == nil }
-    harness.transport.always(withoutToken, .response(status: 401))
-    tokens.tokens.setToken(AccessToken("t1", account: account))
-    let first = try start()
-    tokens.tokens.setToken(nil)
-    let second = try start()
-    tokens.succeed(0, with: AccessToken("t2", account: account))
-    #expect(first.status == 200 && second.result == nil)
-    #expect(sent.count { $0 == "t2" } == 1)
-  }
-
-  @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
-    tokens.tokens.setToken(AccessToken("t1", account: "a"))
-    let long = ScriptedAnswer.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
-    harness.transport.expect(.any, long.after(.seconds(1)))
-    let late = try start(isReplayable: false)
-    tokens.tokens.setToken(AccessToken("t2", account: "b"))
-    harness.scheduler.run()
-    #expect(late.error?.kind == .httpStatus && late.error?.status == 401)
-    #expect(sent == ["t1"])
   }
 
   @Test func `one who leaves does not stop the refresh for the others`() throws {

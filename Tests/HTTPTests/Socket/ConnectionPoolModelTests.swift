@@ -1,4 +1,5 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -11,7 +12,7 @@ import Testing
   /// Random operations against a model of what each exchange and connection is doing.
   @Test(arguments: 0..<20)
   func `a free place and one who waits for it never exist together`(seed: UInt64) throws {
-    var generator = SeededGenerator(seed: seed)
+    var generator = SplitMix(seed: seed)
     let limits = (perRoute: 3, total: 5)
     let pool = PoolDriver(perRoute: limits.perRoute, total: limits.total)
     var model = PoolModel()
@@ -107,7 +108,7 @@ private struct PoolModel {
     exchanges.values.first { $0.connection === connection }?.exchange
   }
 
-  func random(_ phase: Phase?, _ generator: inout SeededGenerator) -> PoolDriver.Connection? {
+  func random(_ phase: Phase?, _ generator: inout SplitMix) -> PoolDriver.Connection? {
     let found = connections.values.filter { phase == nil || $0.phase == phase }
     return found.randomElement(using: &generator)?.connection
   }

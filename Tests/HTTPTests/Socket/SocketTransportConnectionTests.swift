@@ -131,33 +131,6 @@ import Testing
     try await answers.wait { $0 == starts }
   }
 
-  @Test func `a shutdown returns when the last answer is with its observer`() async throws {
-    let (gate, isOver) = (Latch(), Monitor(false))
-    let server = try ScriptedServer(
-      [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .waitForClientToClose])
-    let transport = SocketTransport()
-    _ = transport.send(try .to(server)).subscribe(
-      onNext: { _ in usleep(50_000) }, onCompleted: { isOver.update { $0 = true } })
-    try await server.waitForRequests(1)
-    async let end: Void = transport.shutdown()
-    gate.open()
-    await end
-    #expect(isOver.value)
-  }
-
-  @Test func `a shutdown waits for an observer that is late for its error`() async throws {
-    let isOver = Monitor(false)
-    let server = try ScriptedServer(
-      [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"), .waitForClientToClose])
-    let transport = SocketTransport()
-    let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(total: .milliseconds(200)))
-    _ = transport.send(request).subscribe(
-      onNext: { _ in usleep(300_000) }, onError: { _ in isOver.update { $0 = true } })
-    try await server.waitForRequests(1)
-    await transport.shutdown()
-    #expect(isOver.value)
-  }
-
   @Test func `T3: a part is asked for as it is, for that of a coded answer could not be decoded`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(206, body: "part") })
     _ = try await SocketTransport().response(to: .to(server, headers: ["Range": "bytes=5-8"]))
@@ -182,16 +155,6 @@ import Testing
     }
     gate.open()
     try await first.wait(for: "the first answer", within: .seconds(5))
-  }
-
-  @Test func `a request after the shutdown is refused`() async throws {
-    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
-    let transport = SocketTransport()
-    _ = try await transport.response(to: .to(server))
-    await transport.shutdown()
-    await transport.shutdown()
-    try await server.waitForClientToClose()
-    #expect(await transport.kindOfError(for: try .to(server)) == .cannotConnect)
   }
 
   @Test func `callbacks never come on the loop's thread`() async throws {

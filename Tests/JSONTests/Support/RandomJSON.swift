@@ -1,11 +1,12 @@
 import JSON
+import TestSupport
 
 /// Makes random JSON values and damaged JSON texts.
 struct RandomJSON {
-  var generator: SeededGenerator
+  var generator: SplitMix
 
   init(seed: UInt64) {
-    generator = SeededGenerator(seed: seed)
+    generator = SplitMix(seed: seed)
   }
 
   mutating func int(_ range: ClosedRange<Int>) -> Int { .random(in: range, using: &generator) }

@@ -1,4 +1,5 @@
 import Streams
+import TestSupport
 import Testing
 
 /// Laws 19 and 20.
@@ -34,20 +35,5 @@ import Testing
     check(source.compactMap { $0 > 0 ? $0 * 2 : nil }, input.compactMap { $0 > 0 ? $0 * 2 : nil })
     check(source.take(count), Array(input.prefix(max(0, count))))
     check(source.flatMap { .from([$0, -$0]) }, input.flatMap { [$0, -$0] })
-  }
-}
-
-/// A small generator that a seed repeats.
-struct SplitMix: RandomNumberGenerator {
-  var state: UInt64
-
-  init(seed: UInt64) { state = seed }
-
-  mutating func next() -> UInt64 {
-    state &+= 0x9e37_79b9_7f4a_7c15
-    var mixed = state
-    mixed = (mixed ^ (mixed >> 30)) &* 0xbf58_476d_1ce4_e5b9
-    mixed = (mixed ^ (mixed >> 27)) &* 0x94d0_49bb_1331_11eb
-    return mixed ^ (mixed >> 31)
   }
 }

@@ -31,7 +31,8 @@ public struct AuthMiddleware: HTTPMiddleware {
   ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
   ///     its life.
   ///   - refreshTimeout: When to give a refresh up.
-  ///   - field: The header field that carries a token; `Authorization: Bearer …` (RFC 6750, section 2.1) unless given.
+  ///   - field: The header field that carries a token; `Authorization: Bearer …` (RFC 6750, section 2.1) unless given. Where
+  ///     there is no token it is asked for the name alone, with `0`.
   ///   - scheduler: Times the refresh.
   ///   - now: The calendar's clock, for expiry.
   public init(

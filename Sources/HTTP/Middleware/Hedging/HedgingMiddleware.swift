@@ -44,7 +44,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
           .held(upTo: 64 << 10, where: { RequestError.transientStatuses.contains($0.status) }) { response, isWhole in
-            if isWhole { throw RefusedAnswer(response: response, isWhole: true) }
+            if isWhole { throw RefusedAnswer(response: response) }
           }
           .subscribe(
             onNext: { part in

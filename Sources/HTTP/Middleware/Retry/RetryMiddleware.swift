@@ -69,7 +69,7 @@ public struct RetryMiddleware: HTTPMiddleware {
       attempt
       .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
         if isWhole, RequestError.transientStatuses.contains(response.head.status) {
-          throw RefusedAnswer(response: response, isWhole: true)
+          throw RefusedAnswer(response: response)
         }
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })

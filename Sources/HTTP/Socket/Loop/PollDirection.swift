@@ -1,3 +1,4 @@
+/// What a descriptor is waited on for.
 enum PollDirection {
   case reading, writing
 }

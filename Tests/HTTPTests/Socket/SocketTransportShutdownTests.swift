@@ -1,0 +1,50 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+@Suite struct SocketTransportShutdownTests {
+  private let transport = SocketTransport()
+
+  @Test func `a request after the shutdown is refused`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    _ = try await transport.response(to: .to(server))
+    await transport.shutdown()
+    await transport.shutdown()
+    try await server.waitForClientToClose()
+    #expect(await transport.kindOfError(for: try .to(server)) == .cannotConnect)
+  }
+
+  @Test func `a shutdown returns when the last answer is with its observer`() async throws {
+    let server = try ScriptedServer([.readRequest, .send(RawResponse(body: "{}")), .waitForClientToClose])
+    #expect(try await hasEnded(.to(server), at: server))
+  }
+
+  @Test func `a shutdown waits for an observer that is late for its error`() async throws {
+    let server = try ScriptedServer(
+      [.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nhel"), .waitForClientToClose])
+    #expect(try await hasEnded(.to(server, timeouts: HTTPTimeouts(total: .milliseconds(200))), at: server))
+  }
+
+  /// Shuts down while an observer holds on to the first part, until the connection is closed; then whether it had heard of
+  /// the end by the time that the shutdown returned.
+  private func hasEnded(_ request: HTTPRequest, at server: ScriptedServer) async throws -> Bool {
+    let (hasBegun, hasEnded, mayGoOn) = (Latch(), Monitor(false), DispatchSemaphore(value: 0))
+    let parts = transport.send(request).do(onNext: { _ in
+      hasBegun.open()
+      mayGoOn.wait()
+    })
+    _ = parts.subscribe(
+      onError: { _ in hasEnded.update { $0 = true } }, onCompleted: { hasEnded.update { $0 = true } })
+    try await hasBegun.wait(for: "the first part", within: .seconds(30))
+    let end = Task {
+      await transport.shutdown()
+      return hasEnded.value
+    }
+    try await server.waitForClientToClose()
+    for _ in 0..<2 { mayGoOn.signal() }
+    return await end.value
+  }
+}
