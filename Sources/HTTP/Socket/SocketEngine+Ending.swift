@@ -64,7 +64,7 @@ extension SocketEngine {
     }
     loop?.stop()
     guard !completions.isEmpty else { return }
-    unfinished.notify(queue: .global()) {
+    unfinished.notify(queue: .unshared()) {
       for completion in completions { completion() }
     }
   }

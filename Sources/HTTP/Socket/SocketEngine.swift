@@ -20,11 +20,12 @@ final class SocketEngine: Sendable {
       if let loop { return .success(loop) }
       do throws(SystemError) {
         let loop = EventLoop(poller: try makePoller(), unfinished: unfinished)
-        loop.start()
+        try loop.start()
         self.loop = loop
         return .success(loop)
       } catch {
-        return .failure(RequestError(.cannotConnect, "The system gives no descriptors: \(error).", cause: error))
+        return .failure(
+          RequestError(.cannotConnect, "The system gives no thread or descriptors: \(error).", cause: error))
       }
     }
 
@@ -96,7 +97,7 @@ final class SocketEngine: Sendable {
 
   /// Fails an exchange from any thread; on the loop's use `deliver`.
   private func fail(_ exchange: SocketExchange, _ error: RequestError) {
-    DispatchQueue.global().async { exchange.fail(error) }
+    DispatchQueue.unshared().async(group: unfinished) { exchange.fail(error) }
   }
 
   /// Stops an exchange, unless it has ended.

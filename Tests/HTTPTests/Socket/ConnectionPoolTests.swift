@@ -177,6 +177,34 @@ import Testing
     #expect(pool.makeAvailable(attempts[1], until: start) === exchanges[2])
   }
 
+  @Test func `those who leave take the connections that were opened for them, and leave the oldest to the patient`() {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let patient = Exchange()
+    _ = pool.lease(patient, "a")
+    let oldest = pool.effects.opening.first
+    for _ in 0..<3 {
+      let impatient = Exchange()
+      _ = pool.lease(impatient, "a")
+      pool.effects = PoolDriver.Pool.Effects()
+      #expect(pool.cancel(impatient))
+      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first !== oldest)
+    }
+    #expect(pool.cancel(patient))
+    #expect(pool.effects.closing.last === oldest && pool.isEmpty)
+  }
+
+  @Test func `who is first in line takes the attempt along that is stuck`() {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let exchanges = (0..<3).map { _ in Exchange() }
+    for exchange in exchanges { _ = pool.lease(exchange, "a") }
+    let attempts = pool.effects.opening
+    for (exchange, attempt) in zip(exchanges, attempts) {
+      pool.effects = PoolDriver.Pool.Effects()
+      #expect(pool.cancel(exchange))
+      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first === attempt)
+    }
+  }
+
   @Test func `who has left the queue is let go of at once`() {
     let pool = PoolDriver(perRoute: 1)
     _ = pool.lease(Exchange(), "a")

@@ -8,14 +8,16 @@ import Testing
   /// Takes whatever is written, and never blocks. `@unchecked Sendable`: each test has one, on one thread.
   private final class GreedyChannel: ByteChannel, @unchecked Sendable {
     var takenCount = 0
+    var failure: RequestError?
     func beginReading(isOver: Bool) {}
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
     func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
+      if let failure { return .failed(failure) }
       let count = first.count + min(second.count, 64 << 10)
       takenCount += count
       return .taken(count)
     }
-    func flush() -> FlushOutcome { .done }
+    func flush() -> StepOutcome { .done }
     func condition() -> Socket.Condition { .quiet }
     func close() {}
   }
@@ -38,6 +40,15 @@ import Testing
     var turns = 1
     while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
     #expect(channel.takenCount > size && turns >= 32)
+  }
+
+  @Test func `T10: what a dead connection still says is no answer to a request of which nothing was sent`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    channel.failure = RequestError(.connectionLost, "…")
+    connection.shared.withLock { $0.channel = channel }
+    let start = connection.start(try exchange(HTTPRequest(method: .get, url: url("http://h/"))))
+    guard case .dead = start else { return #expect(Bool(false), "it was taken for sent") }
+    #expect(connection.shared.withLock { $0.exchange == nil })
   }
 
   @Test func `nobody sees an exchange before whoever measures has been told of its connection`() throws {

@@ -49,6 +49,19 @@ import Testing
     try await areOver.wait(for: "those that blocked", within: .seconds(30))
   }
 
+  // Not `async`, as what awaits is held up itself.
+  @Test func `names are looked up and observers called though all threads that others share are blocked`() throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let (gate, isOver) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    // The system adds a thread each second that they are blocked.
+    for _ in 0..<60 { DispatchQueue.global().async { gate.wait() } }
+    defer { for _ in 0..<60 { gate.signal() } }
+    let request = try HTTPRequest(method: .get, url: url("http://localhost:\(server.port)/"))
+    let subscription = SocketTransport().send(request).collect(upTo: 9).subscribe(onDisposed: { isOver.signal() })
+    #expect(isOver.wait(timeout: .now() + .seconds(10)) == .success)
+    subscription.dispose()
+  }
+
   @Test func `a task that was cancelled leaves its answer to nobody, and the next one gets its own`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()

@@ -28,6 +28,17 @@ import Testing
     #expect(try await hasEnded(.to(server, timeouts: HTTPTimeouts(total: .milliseconds(200))), at: server))
   }
 
+  @Test func `a shutdown waits for observers of requests that were over before they began`() async throws {
+    for _ in 0..<100 {
+      let (transport, hasEnded) = (SocketTransport(), Monitor(false))
+      let request = try HTTPRequest(
+        method: .get, url: url("http://127.0.0.1:1/"), timeouts: HTTPTimeouts(total: .zero))
+      _ = transport.send(request).subscribe(onError: { _ in hasEnded.update { $0 = true } })
+      await transport.shutdown()
+      try #require(hasEnded.value)
+    }
+  }
+
   /// Shuts down while an observer holds on to the first part, until the connection is closed; then whether it had heard of
   /// the end by the time that the shutdown returned.
   private func hasEnded(_ request: HTTPRequest, at server: ScriptedServer) async throws -> Bool {

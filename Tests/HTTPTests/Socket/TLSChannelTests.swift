@@ -71,10 +71,41 @@ import Testing
     Issue.record("it was not cut off")
   }
 
-  @Test func `keys that change between answers cut nobody off`() throws {
+  @Test func `T3: a server that says a byte now and then, and else that its keys change, is cut off`() throws {
     let pair = try Pair()
     for _ in 0..<100 {
-      for _ in 0..<200 { try pair.server.updateKeys() }
+      for _ in 0..<100 { try pair.server.updateKeys() }
+      try pair.server.write(Data([0]))
+      try #require(try pair.send())
+      try pair.receive()
+      switch pair.read() {
+      case .bytes(1): continue
+      case .failed(let error): return #expect(error.kind == .insecure)
+      case .bytes, .blocked, .end: return #expect(Bool(false), "the byte was lost")
+      }
+    }
+    Issue.record("it was not cut off")
+  }
+
+  @Test func `T3: a server that has much to say, asks for changes of keys, and takes none is cut off`() throws {
+    let pair = try Pair()
+    for _ in 0..<1_000 {
+      for _ in 0..<50 { try pair.server.updateKeys() }
+      try pair.server.write(Data(count: 2_000))
+      try #require(try pair.send())
+      switch pair.read() {
+      case .bytes(2_000): continue
+      case .failed(let error): return #expect(error.kind == .insecure)
+      case .bytes, .blocked, .end: return #expect(Bool(false), "a part of it was lost")
+      }
+    }
+    Issue.record("it was not cut off")
+  }
+
+  @Test func `keys that change between answers cut nobody off`() throws {
+    let pair = try Pair()
+    for _ in 0..<4_000 {
+      for _ in 0..<2 { try pair.server.updateKeys() }
       try pair.server.write(Data("hello".utf8))
       try #require(try pair.send())
       guard case .bytes(5) = pair.read() else { return #expect(Bool(false), "an answer was lost") }

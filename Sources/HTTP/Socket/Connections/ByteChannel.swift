@@ -12,31 +12,11 @@ protocol ByteChannel: AnyObject {
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome
 
   /// Sends on what `write` has taken and the socket has not.
-  func flush() -> FlushOutcome
+  func flush() -> StepOutcome
 
   /// What has happened since the last reading, without reading.
   func condition() -> Socket.Condition
 
   /// Tells the peer that nothing more comes, where there is a way to say so before the socket is closed.
   func close()
-}
-
-enum ReadOutcome {
-  case bytes(Int)
-  case blocked
-  /// The peer sends nothing more. Over TLS it is not authentic where the peer did not say so.
-  case end(isAuthentic: Bool)
-  case failed(RequestError)
-}
-
-enum WriteOutcome {
-  case taken(Int)
-  case blocked
-  case failed(RequestError)
-}
-
-enum FlushOutcome {
-  case done
-  case blocked
-  case failed(RequestError)
 }

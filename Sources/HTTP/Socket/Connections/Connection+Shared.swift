@@ -71,7 +71,12 @@ extension Connection {
     }
 
     private mutating func didFailToWrite(_ error: RequestError) -> Start {
-      guard hasSent else { return .dead(error) }
+      guard hasSent else {
+        // The pool has the exchange still. What the server said to no question is not to be taken for its answer.
+        exchange = nil
+        outbound = Outbound()
+        return .dead(error)
+      }
       writeError = error
       return .broken
     }

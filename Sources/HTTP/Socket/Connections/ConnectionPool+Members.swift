@@ -67,14 +67,18 @@ extension ConnectionPool {
     /// Whether another connection would help, and may be.
     func isInNeed(_ limits: Limits) -> Bool { waiting > opening.count && connections < limits.perRoute }
 
+    /// Who has waited longest.
+    func firstWaiter() -> Waiter? {
+      while let first = queue.first, first.exchange == nil { _ = queue.popFirst() }
+      return queue.first
+    }
+
     /// The exchange that has waited longest, and waits no longer.
     func takeWaiting() -> Exchange? {
-      while let waiter = queue.popFirst() {
-        guard let exchange = waiter.exchange else { continue }
-        waiting -= 1
-        return exchange
-      }
-      return nil
+      guard let exchange = firstWaiter()?.exchange else { return nil }
+      _ = queue.popFirst()
+      waiting -= 1
+      return exchange
     }
   }
 }

@@ -88,14 +88,16 @@ struct ConnectionPool<
 
   private mutating func leave(_ waiter: Waiter, _ effects: inout Effects) {
     let group = waiter.group
+    let isFirst = group.firstWaiter() === waiter
     waiter.exchange = nil
     waiting -= 1
     group.waiting -= 1
     group.queue.compact { $0.exchange != nil }
-    // Oldest first: what it waited for has taken longest.
-    if group.opening.count > group.waiting, let oldest = group.opening.first {
-      effects.closing.append(oldest.connection)
-      _ = remove(oldest.connection, &effects)
+    // The one that was opened for it: to the first in line belongs that which has taken longest. The others go on, or who
+    // is patient would start anew for each one that is not.
+    if group.opening.count > group.waiting, let member = isFirst ? group.opening.first : group.opening.last {
+      effects.closing.append(member.connection)
+      _ = remove(member.connection, &effects)
     }
     forgetIfEmpty(group)
   }

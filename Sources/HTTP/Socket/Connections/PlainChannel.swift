@@ -20,7 +20,7 @@ final class PlainChannel: ByteChannel {
     }
   }
 
-  func flush() -> FlushOutcome { .done }
+  func flush() -> StepOutcome { .done }
 
   func condition() -> Socket.Condition { socket.condition() }
 

@@ -4,7 +4,7 @@ final class TLSChannel: ByteChannel {
   private let session: TLSSession
   private let reader: SocketReader
 
-  /// What has come since the last of it was bytes of the server's own, and not TLS's.
+  /// How much more has come than what was in it for whoever reads accounts for.
   private var idleCount = 0
   private var hasRead = false
   /// Why nothing can be sent any more: what was not is then never offered again.
@@ -15,6 +15,11 @@ final class TLSChannel: ByteChannel {
   /// How much may come without a byte for whoever reads. A handshake has at most 100 KiB of certificates; beyond that a
   /// server could keep the loop, which has to answer each change of keys, and its memory to itself.
   private static let largestIdleCount = 128 << 10
+  /// How many bytes one byte for whoever reads accounts for: a record of a single one has 22 besides.
+  private static let largestOverhead = 64
+  /// How much may wait to be sent while the server is read from: more than a turn of writing leaves is answers to changes
+  /// of keys, which a server asks for that takes nothing.
+  private static let largestBacklog = 256 << 10
 
   init(_ socket: Socket, _ session: TLSSession) {
     self.socket = socket
@@ -23,10 +28,10 @@ final class TLSChannel: ByteChannel {
   }
 
   /// Goes on with the handshake, which may leave something to flush.
-  func handshake(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
+  func handshake(using buffer: UnsafeMutableRawBufferPointer) -> StepOutcome {
     reader.begin(isOver: true)
     while true {
-      let result = attempt { () throws(RequestError) in try session.handshake() }
+      let result = Result { () throws(RequestError) in try session.handshake() }
       let flushed = flush()
       switch (result, flushed) {
       case (.failure(let error), _): return .failed(error)
@@ -49,12 +54,14 @@ final class TLSChannel: ByteChannel {
 
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     while true {
-      let result = attempt { () throws(RequestError) in try session.read(into: buffer) }
+      let result = Result { () throws(RequestError) in try session.read(into: buffer) }
       // What TLS has to answer goes out with the next flush where the socket is full.
       if session.outgoingCount > 0 { _ = flush() }
+      if session.outgoingCount > Self.largestBacklog { return .failed(flood) }
       switch result {
       case .success(.bytes(let count)):
-        (idleCount, hasRead) = (0, true)
+        idleCount = max(idleCount - count * Self.largestOverhead, 0)
+        hasRead = true
         return .bytes(count)
       case .success(.closed): return .end(isAuthentic: true)
       case .success(.truncated): return .end(isAuthentic: false)
@@ -75,14 +82,16 @@ final class TLSChannel: ByteChannel {
     switch outcome {
     case .bytes(let count):
       idleCount += count
-      guard idleCount <= Self.largestIdleCount else {
-        return .failed(RequestError(.insecure, "'\(session.host)' sends nothing but what is TLS's own."))
-      }
+      guard idleCount <= Self.largestIdleCount else { return .failed(flood) }
       session.receive(UnsafeRawBufferPointer(rebasing: buffer[..<count]))
     case .end: session.receiveEnd()
     case .blocked, .failed: break
     }
     return outcome
+  }
+
+  private var flood: RequestError {
+    RequestError(.insecure, "'\(session.host)' sends little but what is TLS's own.")
   }
 
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
@@ -92,7 +101,7 @@ final class TLSChannel: ByteChannel {
     case .failed(let error): return .failed(error)
     }
     let rest = UnsafeRawBufferPointer(rebasing: second.prefix(Self.largestPart))
-    let result = attempt { () throws(RequestError) in
+    let result = Result { () throws(RequestError) in
       try session.write(first)
       try session.write(rest)
     }
@@ -103,7 +112,7 @@ final class TLSChannel: ByteChannel {
     return .taken(first.count + rest.count)
   }
 
-  func flush() -> FlushOutcome {
+  func flush() -> StepOutcome {
     if let sendError { return .failed(sendError) }
     var failure: SystemError?
     session.sendOutgoing { bytes in
@@ -142,9 +151,5 @@ final class TLSChannel: ByteChannel {
   func close() {
     session.close()
     _ = flush()
-  }
-
-  private func attempt<Value>(_ body: () throws(RequestError) -> Value) -> Result<Value, RequestError> {
-    do throws(RequestError) { return .success(try body()) } catch { return .failure(error) }
   }
 }

@@ -44,17 +44,11 @@ final class DeliveryQueue {
     }
   }
 
-  /// What the worker shares with the loop.
-  private struct Work {
-    var jobs: [Job] = []
-    var isUnderWay = false
-  }
-
   /// How long a job may wait before it gets a worker of its own; twice that at most.
   static let patience = Duration.milliseconds(5)
 
   private let unfinished: DispatchGroup
-  @exclusivity(unchecked) private var work = Locked(Work())
+  @exclusivity(unchecked) private var worker = DispatchQueue.unshared()
   @exclusivity(unchecked) private var collected: [Job] = []
   // Handed over, and not begun when last seen: since the last turn, and before it.
   @exclusivity(unchecked) private var young: [Job] = []
@@ -81,7 +75,7 @@ final class DeliveryQueue {
       let late = old.filter(\.isWaiting)
       for job in late { run(job) }
       // A worker that is held up keeps what it has; what comes goes to a new one.
-      if !late.isEmpty { work = Locked(Work()) }
+      if !late.isEmpty { worker = .unshared() }
       old = young.filter(\.isWaiting)
       young.removeAll(keepingCapacity: true)
       lastTurn = now
@@ -95,33 +89,14 @@ final class DeliveryQueue {
   }
 
   private func handOver() {
-    var forWorker: [Job] = []
-    for job in collected where !(job.mailbox?.submit(job) ?? false) { forWorker.append(job) }
+    let forWorker = collected.filter { job in !(job.mailbox?.submit(job) ?? false) }
     young += collected
     collected.removeAll(keepingCapacity: true)
     guard !forWorker.isEmpty else { return }
-    let isFirst = work.withLock { work in
-      work.jobs += forWorker
-      defer { work.isUnderWay = true }
-      return !work.isUnderWay
-    }
-    guard isFirst else { return }
-    DispatchQueue.global().async { [work] in
-      while let jobs = Self.take(from: work) {
-        for job in jobs { job.run() }
-      }
-    }
-  }
-
-  private static func take(from work: Locked<Work>) -> [Job]? {
-    work.withLock { work in
-      work.isUnderWay = !work.jobs.isEmpty
-      defer { work.jobs = [] }
-      return work.isUnderWay ? work.jobs : nil
-    }
+    worker.async { for job in forWorker { job.run() } }
   }
 
   private func run(_ job: Job) {
-    DispatchQueue.global().async { job.run() }
+    DispatchQueue.unshared().async { job.run() }
   }
 }

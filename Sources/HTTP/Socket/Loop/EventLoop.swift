@@ -52,13 +52,15 @@ final class EventLoop: @unchecked Sendable {
     buffer.deallocate()
   }
 
-  /// Starts the thread, which runs until `stop`.
-  func start() {
+  /// Starts the thread, which runs until `stop`. Throws where the system gives none: Foundation's threads do not say so.
+  func start() throws(SystemError) {
     unfinished.enter()
-    let thread = Thread { [self] in run() }
-    thread.name = "SocketTransport"
-    thread.stackSize = 512 << 10
-    thread.start()
+    do throws(SystemError) {
+      try startThread(named: "SocketTransport", stackSize: 512 << 10) { [self] in run() }
+    } catch {
+      unfinished.leave()
+      throw error
+    }
   }
 
   /// Runs a task on the loop, soon and in order. From any thread. After the end tasks are dropped.

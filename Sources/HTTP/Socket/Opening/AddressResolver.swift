@@ -14,43 +14,56 @@ final class AddressResolver: Sendable {
 
   private struct State {
     var waiting: [Name: [Int: Completion]] = [:]
+    /// The names that nobody looks up yet, the first one first.
+    var queue: [Name] = []
+    var workers = 0
     var lastNumber = 0
+
+    /// The next name that somebody still waits for; without one the worker that asks is gone.
+    mutating func takeNext() -> Name? {
+      while !queue.isEmpty {
+        let name = queue.removeFirst()
+        if waiting[name]?.isEmpty == false { return name }
+        waiting[name] = nil
+      }
+      workers -= 1
+      return nil
+    }
   }
 
   private let state = Locked(State())
-  private let queue: OperationQueue
   private let lookUp: @Sendable (String, Int) -> Outcome
+
+  /// How many look-ups there are at once: each one blocks a thread.
+  private static let mostWorkers = 8
 
   init(lookUp: @escaping @Sendable (String, Int) -> Outcome = { SocketAddress.lookUp($0, port: $1) }) {
     self.lookUp = lookUp
-    queue = OperationQueue()
-    queue.name = "SocketTransport.AddressResolver"
-    queue.maxConcurrentOperationCount = 8
   }
 
   /// Calls back on a thread of its own, unless the result is disposed; a look-up that has not begun by then is not made.
   func lookUp(_ host: String, port: Int, _ completion: @escaping Completion) -> any Disposable {
     let name = Name(host: host, port: port)
-    let (number, isFirst) = state.withLock { state in
+    let (number, needsWorker) = state.withLock { state in
       state.lastNumber += 1
       let isFirst = state.waiting[name] == nil
       state.waiting[name, default: [:]][state.lastNumber] = completion
-      return (state.lastNumber, isFirst)
+      if isFirst { state.queue.append(name) }
+      let needsWorker = isFirst && state.workers < Self.mostWorkers
+      if needsWorker { state.workers += 1 }
+      return (state.lastNumber, needsWorker)
     }
-    if isFirst { queue.addOperation { [self] in lookUp(name) } }
+    if needsWorker { DispatchQueue.unshared().async { [self] in work() } }
     return Disposables.create { [state] in
       _ = state.withLock { $0.waiting[name]?.removeValue(forKey: number) }
     }
   }
 
-  private func lookUp(_ name: Name) {
-    let isWanted = state.withLock { state in
-      if state.waiting[name]?.isEmpty ?? true { state.waiting[name] = nil }
-      return state.waiting[name] != nil
+  private func work() {
+    while let name = state.withLock({ $0.takeNext() }) {
+      let outcome = lookUp(name.host, name.port)
+      let completions = state.withLock { $0.waiting.removeValue(forKey: name) ?? [:] }
+      for completion in completions.values { completion(outcome) }
     }
-    guard isWanted else { return }
-    let outcome = lookUp(name.host, name.port)
-    let completions = state.withLock { $0.waiting.removeValue(forKey: name) ?? [:] }
-    for completion in completions.values { completion(outcome) }
   }
 }

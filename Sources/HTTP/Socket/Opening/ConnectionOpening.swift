@@ -48,42 +48,42 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     case .success(let socket):
       self.socket = socket
       loop.hand(socket.token, to: self)
-      guard let proxy = route.tunnel else { return secure() }
+      guard let proxy = route.tunnel else { return startTLS() }
       tunnel = ProxyTunnel(PlainChannel(socket.socket), to: route, through: proxy)
-      goOn()
+      advance()
     case .failure(let error):
       fail(error)
     }
   }
 
   func ready(_ event: PollEvent) {
-    goOn()
+    advance()
   }
 
   func loopStopped() {
     cancel()
   }
 
-  private func goOn() {
+  private func advance() {
     if tunnel != nil {
-      dig()
+      advanceTunnel()
     } else if channel != nil {
-      shakeHands()
+      handshake()
     }
   }
 
-  private func dig() {
+  private func advanceTunnel() {
     switch tunnel?.advance(using: loop.buffer) {
     case .done:
       tunnel = nil
-      secure()
+      startTLS()
     case .blocked: rearm()
     case .failed(let error): fail(error)
     case nil: break
     }
   }
 
-  private func secure() {
+  private func startTLS() {
     guard route.isSecure else {
       if let socket { finish(OpenConnection(socket: socket, channel: PlainChannel(socket.socket))) }
       return
@@ -98,13 +98,13 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     do throws(RequestError) {
       let session = try TLSSession(try result.get(), host: route.host, port: route.port)
       channel = TLSChannel(socket.socket, session)
-      shakeHands()
+      handshake()
     } catch {
       fail(error)
     }
   }
 
-  private func shakeHands() {
+  private func handshake() {
     guard let channel, let socket else { return }
     switch channel.handshake(using: loop.buffer) {
     case .done: finish(OpenConnection(socket: socket, channel: channel))

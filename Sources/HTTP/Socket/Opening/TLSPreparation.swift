@@ -31,12 +31,14 @@ final class TLSPreparation: Sendable {
       }
     }
     if isReady { completion(.success(context)) }
-    if isFirst { DispatchQueue.global().async { [self] in prepare() } }
+    if isFirst { DispatchQueue.unshared().async { [self] in prepare() } }
   }
 
   private func prepare() {
-    var result = Result<TLSContext, RequestError>.success(context)
-    do throws(RequestError) { try context.prepare() } catch { result = .failure(error) }
+    let result = Result { () throws(RequestError) in
+      try context.prepare()
+      return context
+    }
     let isReady = if case .success = result { true } else { false }
     let completions = state.withLock { state -> [Completion] in
       guard case .running(let waiting) = state else { return [] }

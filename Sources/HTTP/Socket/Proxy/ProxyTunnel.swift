@@ -18,7 +18,7 @@ struct ProxyTunnel {
   var hasMoreToSend: Bool { !outbound.isEmpty }
 
   /// Writes and reads what can be, until the tunnel stands.
-  mutating func advance(using buffer: UnsafeMutableRawBufferPointer) -> HandshakeOutcome {
+  mutating func advance(using buffer: UnsafeMutableRawBufferPointer) -> StepOutcome {
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
       case .taken(let count): outbound.advance(by: count)
@@ -38,7 +38,7 @@ struct ProxyTunnel {
     }
   }
 
-  private mutating func didReceive(_ bytes: UnsafeRawBufferPointer) -> HandshakeOutcome? {
+  private mutating func didReceive(_ bytes: UnsafeRawBufferPointer) -> StepOutcome? {
     var parts: [HTTPResponsePart] = []
     do throws(RequestError) {
       let count = try parser.consume(bytes, into: &parts)

@@ -1,5 +1,0 @@
-enum HandshakeOutcome {
-  case done
-  case blocked
-  case failed(RequestError)
-}

@@ -1,0 +1,6 @@
+/// How far a step came that may have to wait for the socket: a handshake, a tunnel, or a flush.
+enum StepOutcome {
+  case done
+  case blocked
+  case failed(RequestError)
+}

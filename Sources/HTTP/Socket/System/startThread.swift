@@ -1,0 +1,46 @@
+import Foundation
+
+/// Starts a thread that runs a closure and then ends. Throws where the system gives none, as at a limit of processes.
+func startThread(
+  named name: String, stackSize: Int, _ body: @escaping @Sendable () -> Void
+) throws(SystemError) {
+  let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+  pthread_attr_init(attributes)
+  defer {
+    pthread_attr_destroy(attributes)
+    attributes.deallocate()
+  }
+  pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
+  pthread_attr_setstacksize(attributes, stackSize)
+
+  let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
+  #if canImport(Darwin)
+    var thread: pthread_t?
+    let code = pthread_create(&thread, attributes, { ThreadStart.run($0) }, start.toOpaque())
+  #else
+    var thread = pthread_t()
+    let code = pthread_create(&thread, attributes, { $0.flatMap(ThreadStart.run) }, start.toOpaque())
+  #endif
+  guard code == 0 else {
+    start.release()
+    throw SystemError(code: code)
+  }
+}
+
+/// What a new thread is given.
+private final class ThreadStart {
+  private let name: String
+  private let body: @Sendable () -> Void
+
+  init(name: String, body: @escaping @Sendable () -> Void) {
+    self.name = name
+    self.body = body
+  }
+
+  static func run(_ retained: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
+    let start = Unmanaged<ThreadStart>.fromOpaque(retained).takeRetainedValue()
+    Thread.current.name = start.name
+    start.body()
+    return nil
+  }
+}
