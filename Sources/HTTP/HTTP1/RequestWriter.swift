@@ -20,28 +20,44 @@ struct RequestWriter {
   /// The head's bytes, with room for so many more. Throws `invalidRequest` where the request frames itself.
   func head(of request: HTTPRequest, reserving count: Int = 0) throws(RequestError) -> [UInt8] {
     try request.checkFraming()
-    var bytes: [UInt8] = []
-    bytes.reserveCapacity(512 + count)
-    bytes.append(request.method.rawValue)
-    bytes.append(form == .absolute ? " http://\(request.target.authority)" : " ")
-    bytes.append(request.target.path)
-    bytes.append(" HTTP/1.1\r\n")
-    let headers = request.headers
-    if let host = headers.firstIndex(of: "Host", from: 0) {
-      guard headers.firstIndex(of: "Host", from: host + 1) == nil else {
-        throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
-      }
-    } else {
-      bytes.append("Host", request.target.authority)
+    let (target, headers) = (request.target, request.headers)
+    let host = headers.firstIndex(of: "Host", from: 0)
+    if let host, headers.firstIndex(of: "Host", from: host + 1) != nil {
+      throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
     }
-    for index in headers.indices { bytes.append(headers[index].name, headers[index].value) }
-    for field in defaults where !headers.contains(field.name) { bytes.append(field.name, field.value) }
-    if let proxyAuthorization { bytes.append("Proxy-Authorization", proxyAuthorization) }
     // RFC 9110, section 8.6: a length of 0 is said where the method expects a body.
     let length = request.body?.count ?? 0
-    if length > 0 || request.method.expectsBody { bytes.append("Content-Length", String(length)) }
-    bytes.append("\r\n")
-    return bytes
+    let lengthField = length > 0 || request.method.expectsBody ? String(length) : nil
+
+    return [UInt8](unsafeUninitializedCapacity: capacity(for: request) + count) { buffer, count in
+      var text = TextBuffer(buffer)
+      text.write(request.method.rawValue)
+      text.write(" ")
+      if form == .absolute {
+        text.write("http://")
+        text.write(target.authority)
+      }
+      text.write(target.path)
+      text.write(" HTTP/1.1\r\n")
+      if host == nil { text.write(name: "Host", value: target.authority) }
+      for index in headers.indices { text.write(name: headers[index].name, value: headers[index].value) }
+      for field in defaults where !headers.contains(field.name) { text.write(name: field.name, value: field.value) }
+      if let proxyAuthorization { text.write(name: "Proxy-Authorization", value: proxyAuthorization) }
+      if let lengthField { text.write(name: "Content-Length", value: lengthField) }
+      text.write("\r\n")
+      count = text.count
+    }
+  }
+
+  /// How long the head may be.
+  private func capacity(for request: HTTPRequest) -> Int {
+    // What is the same for all: the version, the names of our own fields, a length of 20 digits, ends of lines.
+    var capacity = 128 + request.method.rawValue.utf8.count + request.target.path.utf8.count
+    capacity += 2 * request.target.authority.utf8.count + (proxyAuthorization?.utf8.count ?? 0)
+    let headers = request.headers
+    for index in headers.indices { capacity += headers[index].name.utf8.count + headers[index].value.utf8.count + 4 }
+    for field in defaults { capacity += field.name.utf8.count + field.value.utf8.count + 4 }
+    return capacity
   }
 
   /// The head of a request to a proxy for a tunnel (RFC 9110, section 9.3.6).
@@ -49,20 +65,6 @@ struct RequestWriter {
     let authority = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
     let authorization = proxyAuthorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
     return Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(authorization)\r\n".utf8)
-  }
-}
-
-extension [UInt8] {
-  fileprivate mutating func append(_ name: String, _ value: String) {
-    append(name)
-    append(": ")
-    append(value)
-    append("\r\n")
-  }
-
-  fileprivate mutating func append(_ text: String) {
-    // Not `withUTF8`, which wants a copy of the text that it may change.
-    if text.utf8.withContiguousStorageIfAvailable({ append(contentsOf: $0) }) == nil { append(contentsOf: text.utf8) }
   }
 }
 

@@ -13,15 +13,16 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// Its lock is held during system calls that do not block, and never with another one.
   let shared = Guarded(Shared())
 
-  // On the loop's thread alone.
+  // On the loop's thread alone. What is called while one is changed touches none of them, so that accesses need no check
+  // for overlaps.
   var engine: SocketEngine?
   var loop: EventLoop?
   private var opening: ConnectionOpening?
   var open: OpenSocket?
-  var parser: ResponseParser?
+  @exclusivity(unchecked) var parser: ResponseParser?
   /// What has come and is not yet on its way to the observer, and how many bytes it came in.
-  var parts: [HTTPResponsePart] = []
-  var partsSize = 0
+  @exclusivity(unchecked) var parts: [HTTPResponsePart] = []
+  @exclusivity(unchecked) var partsSize = 0
   var isPaused = false
   /// How often the reading has paused: a pause's end is known by its number.
   var pauses = 0

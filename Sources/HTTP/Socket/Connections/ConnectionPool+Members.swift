@@ -49,13 +49,14 @@ extension ConnectionPool {
 
   /// What belongs to one route.
   ///
-  /// `@unchecked Sendable`: as of ``Member``.
+  /// `@unchecked Sendable`: as of ``Member``. Nothing is called while one of these is changed, so that accesses need no
+  /// check for overlaps.
   final class Group: @unchecked Sendable {
     let route: Route
     var connections = 0
     var opening: [Member] = []
-    var idle: [Member] = []
-    var queue = WaitQueue<Waiter>()
+    @exclusivity(unchecked) var idle: [Member] = []
+    @exclusivity(unchecked) var queue = WaitQueue<Waiter>()
     var waiting = 0
 
     init(_ route: Route) {
