@@ -118,7 +118,7 @@ extension APIClient {
     let (parser, isSecret) = (session.responseParser, session.isAnswerSecret)
     return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { [decoder] response in
       do throws(RequestError) {
-        return try parser.parse(response, by: decoder)
+        return sent.described(try parser.parse(response, by: decoder))
       } catch {
         throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
       }

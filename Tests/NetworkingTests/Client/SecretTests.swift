@@ -150,6 +150,24 @@ import Testing
     }
   }
 
+  @Test func `S3: echoed in the errors beside data, which an error policy lets through`() async throws {
+    struct Partial: GraphQLSession {
+      typealias ResponseData = [String: User]
+      static let query: GraphQLDocument = "query getUser { user { id name } }"
+      let errorPolicy = GraphQLErrorPolicy.all
+    }
+    let error = #"{"message": "\#(Self.echo)", "path": ["\#(Self.echo)"], "extensions": {"code": "\#(Self.echo)"}}"#
+    let answer = ScriptedAnswer.json(#"{"data": {"user": {"id": 7, "name": "Wei"}}, "errors": [\#(error)]}"#)
+    for place in Place.allCases {
+      let response = try await Partial().post(on: try client(answer, place)).value
+      #expect(response.data == ["user": User()])
+      #expect(!everythingShown(of: response).contains(canary.prefix(12)))
+      let error = #expect(throws: RequestError.self) { try response.applying(.none) }
+      check(error, .graphQL)
+      #expect(error?.operationName == "getUser")
+    }
+  }
+
   @Test func `S3: echoed where a message is cut`() async throws {
     for length in stride(from: 990, through: 1030, by: 3) {
       let text = String(repeating: "x", count: length) + canary
