@@ -16,12 +16,16 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
   /// `null`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: AnyCodingKey.self)
-    let codeKey = AnyCodingKey(Keys.code)
+    // A decoder that converts keys has them in camelCase.
+    func key(_ name: String) -> AnyCodingKey {
+      container.contains(AnyCodingKey(name)) ? AnyCodingKey(name) : AnyCodingKey(name.fromSnakeCase)
+    }
+    let codeKey = key(Keys.code)
     code =
       try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
       ?? container.decode(String.self, forKey: codeKey)
-    message = try container.decodeIfPresent(String.self, forKey: AnyCodingKey(Keys.message)) ?? ""
-    let contentKey = AnyCodingKey(Keys.content)
+    message = try container.decodeIfPresent(String.self, forKey: key(Keys.message)) ?? ""
+    let contentKey = key(Keys.content)
     if !Keys.isSuccess(code) {
       content = nil
     } else if container.contains(contentKey) {
