@@ -114,15 +114,17 @@ extension JSONWriter {
     fileprivate let count: Int
     fileprivate let depth: Int
     fileprivate let needsComma: Bool
+    fileprivate let hasFailed: Bool
   }
 
-  var mark: Mark { Mark(count: count, depth: depth, needsComma: needsComma) }
+  var mark: Mark { Mark(count: count, depth: depth, needsComma: needsComma, hasFailed: failure != nil) }
 
   mutating func goBack(to mark: Mark) {
     count = mark.count
     depth = mark.depth
     needsComma = mark.needsComma
-    failure = nil
+    // Of several failures the first is kept: one from before is still there.
+    if !mark.hasFailed { failure = nil }
   }
 
   /// Takes back the bracket that ended an array or object.
