@@ -44,7 +44,7 @@ extension JSONReader {
 
   @usableFromInline @inline(never)
   func escapedKey(is name: StaticString) -> Bool {
-    key == name.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+    name.withUTF8Buffer { key.utf8.elementsEqual($0) }
   }
 
   /// The key that ``nextKey()`` read, escapes undone.

@@ -138,7 +138,7 @@ final class JSONDocument {
 
   @inline(__always)
   private func isEqual(_ token: Tape.Token, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
+    if token.kind == .escapedString { return string(token).utf8.elementsEqual(key) }
     guard Int(token.count) == key.count else { return false }
     guard let left = bytes(of: token).baseAddress, let right = key.baseAddress else { return true }
     return keysAreEqual(left, right, key.count)

@@ -110,17 +110,17 @@ final class TapeDecoder: Decoder {
   // MARK: Members
 
   /// The values by their keys as Swift has them, where those differ from the text's or are too many to be searched.
-  private var index: (place: Int, values: [String: Int])?
+  private var index: (place: Int, values: [MemberName: Int])?
   private static let greatestSearch: UInt32 = 16
 
   private func prepareMembers() throws {
     guard token.kind == .object else { throw mismatch([String: Any].self, "an object", at: place, step: nil) }
     let isSnakeCase = document.options.keys == .snakeCase
     guard isSnakeCase || token.count > Self.greatestSearch, index?.place != place else { return }
-    var values: [String: Int] = [:]
+    var values: [MemberName: Int] = [:]
     for place in members {
       let name = document.string(document.tape[place])
-      values[isSnakeCase ? name.fromSnakeCase : name] = place + 1
+      values[MemberName(isSnakeCase ? name.fromSnakeCase : name)] = place + 1
     }
     index = (place, values)
   }
@@ -128,7 +128,7 @@ final class TapeDecoder: Decoder {
   /// The place of a member's value.
   @inline(__always)
   func value(of name: String) -> Int? {
-    if let index, index.place == place { return index.values[name] }
+    if let index, index.place == place { return index.values[MemberName(name)] }
     return document.value(of: name, in: place)
   }
 
@@ -141,9 +141,9 @@ final class TapeDecoder: Decoder {
 
   /// The names of the members as Swift has them, each once.
   var memberNames: [String] {
-    if let index, index.place == place { return Array(index.values.keys) }
-    var seen: Set<String> = []
-    return members.map { document.string(document.tape[$0]) }.filter { seen.insert($0).inserted }
+    if let index, index.place == place { return index.values.keys.map(\.text) }
+    var seen: Set<MemberName> = []
+    return members.map { document.string(document.tape[$0]) }.filter { seen.insert(MemberName($0)).inserted }
   }
 
   /// The places of the keys of an object in the text's order, equal ones more than once.
