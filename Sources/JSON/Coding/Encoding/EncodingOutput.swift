@@ -10,6 +10,8 @@ final class EncodingOutput {
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
+  /// The members among these that are asked for by their names.
+  private var nestedMembers: [Member: Int] = [:]
   private let ways: JSONCoder.Ways
   private var knownWays: TypeTable<EncodingWay>
 
@@ -47,6 +49,27 @@ final class EncodingOutput {
     nested.append((writer.pointee.count, encoder))
   }
 
+  /// A member of the object that an encoder writes.
+  private struct Member: Hashable {
+    let object: ObjectIdentifier
+    let name: MemberName
+
+    init(_ name: String, of object: StreamEncoder) {
+      self.object = ObjectIdentifier(object)
+      self.name = MemberName(name)
+    }
+  }
+
+  /// Notes the name of the encoder that was nested last.
+  func remember(_ name: String, of object: StreamEncoder) {
+    nestedMembers[Member(name, of: object)] = nested.count - 1
+  }
+
+  /// The encoder of a member, where one was nested under this name.
+  func nestedMember(_ name: String, of object: StreamEncoder) -> StreamEncoder? {
+    nestedMembers[Member(name, of: object)].map { nested[$0].encoder }
+  }
+
   /// A moment to go back to, should what follows fail.
   struct Mark {
     fileprivate let writer: JSONWriter.Mark
@@ -59,14 +82,17 @@ final class EncodingOutput {
 
   func goBack(to mark: Mark) {
     writer.pointee.goBack(to: mark.writer)
+    guard nested.count > mark.nested else { return }
     nested[mark.nested...].forEach { $0.encoder.output.discardNested() }
     nested.removeSubrange(mark.nested...)
+    nestedMembers = nestedMembers.filter { $0.value < mark.nested }
   }
 
   /// Lets go of what stands inside: its encoders hold this output by their parents.
   func discardNested() {
     nested.forEach { $0.encoder.output.discardNested() }
     nested = []
+    nestedMembers = [:]
   }
 
   /// Takes back the end of an array or object that was the last to be written; gives its number of elements, or of members,

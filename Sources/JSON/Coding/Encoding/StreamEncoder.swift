@@ -134,6 +134,16 @@ final class StreamEncoder: Encoder {
     return encoder
   }
 
+  /// An encoder for the object or array that is a member's value: the same for who asks for it again.
+  func nestedMember(_ key: some CodingKey, as form: Form) -> StreamEncoder {
+    let name = name(of: key)
+    if let encoder = output.nestedMember(name, of: self), encoder.form == form { return encoder }
+    output.writer.pointee.writeKey(name)
+    let encoder = nestedEncoder(key: key)
+    output.remember(name, of: self)
+    return encoder
+  }
+
   /// The error of this encoder's writer; what that knows of the path begins where its output does.
   func error(_ error: JSONError, for value: Any) -> EncodingError {
     var first = self
