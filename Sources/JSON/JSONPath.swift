@@ -32,7 +32,7 @@ final class JSONPath {
     let endsLevel =
       offset < bytes.count && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
     return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
-      level.isObject ? level.key.map { .key(Self.text(of: $0, in: bytes)) } : .index(level.index)
+      level.isObject ? level.key.map { .key(Self.key(UnsafeBufferPointer(rebasing: bytes[$0]))) } : .index(level.index)
     }
   }
 
@@ -78,16 +78,20 @@ final class JSONPath {
     return min(place, limit)
   }
 
-  private static func text(of range: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) -> String {
-    let key = UnsafeBufferPointer(rebasing: bytes[range])
-    guard let start = key.baseAddress else { return "" }
-    return Escapes.string(from: start, count: key.count).asPathKey
+  /// A key as paths have it, of its checked bytes; of a long one only the start is looked at.
+  static func key(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    guard let start = bytes.baseAddress else { return "" }
+    // No byte takes more than the six of an escape.
+    let count = Escapes.wholeCharacters(from: start, count: bytes.count, atLeast: 6 * (String.greatestPathKey + 1))
+    return Escapes.string(from: start, count: count).asPathKey
   }
 }
 
 extension String {
+  fileprivate static let greatestPathKey = 64
+
   /// The key as paths have it: its first 64 bytes.
-  var asPathKey: String { prefix(bytes: 64) }
+  var asPathKey: String { prefix(bytes: Self.greatestPathKey) }
 }
 
 extension Array {

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Testing
 
@@ -70,6 +71,47 @@ import Testing
     let start = String(repeating: "k", count: 63)
     let error = try error(#"{"\#(start)\#(character)": nope}"#)
     #expect(error.pathText == start + "…")
+  }
+
+  @Test(arguments: [(#"\u0041"#, "A", 64), (#"\ud83d\udd11"#, "🔑", 16), (#"\n"#, "", 0), (#"é\""#, "é\"", 21)])
+  func `a long key with escapes is cut between characters`(escape: String, character: String, count: Int) throws {
+    let key = Array(repeating: escape, count: 1000).joined()
+    #expect(try error(#"{"\#(key)": nope}"#).pathText == Array(repeating: character, count: count).joined() + "…")
+  }
+
+  @Test func `a key that is just short enough is whole`() throws {
+    let key = String(repeating: "k", count: 62) + "é"
+    #expect(try error(#"{"\#(key)": nope}"#).pathText == key)
+    #expect(try error(#"{"\#(String(repeating: #"\u0041"#, count: 64))": nope}"#).pathText.utf8.count == 64)
+  }
+
+  @Test func `errors that are caught under a long key copy no more than its start`() throws {
+    let key = String(repeating: #"\u0041"#, count: 1 << 16)
+    let json = #"{"\#(key)":[\#(Array(repeating: "{}", count: 2000).joined(separator: ","))]}"#
+    #expect(try [String: Lenient](json: json).values.first?.errors.count == 2000)
+    let patient = try JSONCoder().decode([String: Patient].self, from: Data(json.utf8)).values.first
+    #expect(patient?.errors == 2000)
+    #expect(patient?.longestKey == 64 + "…".utf8.count)
+  }
+
+  /// Passes over objects that lack a member, and looks at the paths of the errors.
+  private struct Patient: Decodable {
+    private struct Item: Decodable { let id: Int }
+    var errors = 0
+    var longestKey = 0
+
+    init(from decoder: any Decoder) throws {
+      var elements = try decoder.unkeyedContainer()
+      while !elements.isAtEnd {
+        do {
+          _ = try elements.decode(Item.self)
+        } catch DecodingError.keyNotFound(_, let context) {
+          errors += 1
+          longestKey = max(longestKey, context.codingPath.map(\.stringValue.utf8.count).max() ?? 0)
+          _ = try elements.decode([String: Int].self)
+        }
+      }
+    }
   }
 
   @Test func `T4: nesting deeper than 128 is an error of its own kind`() throws {

@@ -12,6 +12,24 @@ enum Escapes {
     }
   }
 
+  /// How many of the checked bytes are whole characters and escapes, where at least so many are asked for, or all.
+  static func wholeCharacters(from first: UnsafePointer<UInt8>, count: Int, atLeast limit: Int) -> Int {
+    guard count > limit else { return count }
+    var length = 0
+    while length < limit {
+      if first[length] != UInt8(ascii: "\\") {
+        length += 1
+      } else if first[length + 1] != UInt8(ascii: "u") {
+        length += 2
+      } else {
+        let isPair = (0xD800...0xDBFF).contains(hexadecimal(first + length + 2) ?? 0)
+        length += isPair ? 12 : 6
+      }
+    }
+    while length < count, first[length] & 0xC0 == 0x80 { length += 1 }
+    return length
+  }
+
   /// Writes what the bytes stand for, and gives its length.
   private static func unescape(
     _ first: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>

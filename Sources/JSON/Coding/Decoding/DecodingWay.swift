@@ -42,7 +42,7 @@ enum DecodingWay: @unchecked Sendable {
   }
 
   private static func isOfNoOption(_ type: Any.Type) -> Bool {
-    type == RawJSON.self || type == Int128.self || type == UInt128.self
+    type == RawJSON.self || type == JSONValue.self || type == Int128.self || type == UInt128.self
   }
 }
 

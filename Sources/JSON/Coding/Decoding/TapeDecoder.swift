@@ -38,20 +38,24 @@ final class TapeDecoder: Decoder {
 
   var userInfo: [CodingUserInfoKey: Any] { document.options.userInfo }
 
-  var codingPath: [any CodingKey] {
+  var codingPath: [any CodingKey] { path(to: nil) { document.string($0) } }
+
+  /// The path to a value that a step leads to from this decoder's own, or to that, with the keys as a closure reads them.
+  func path(to step: Step?, _ text: (Tape.Token) -> String) -> [any CodingKey] {
     var path: [any CodingKey] = []
     var decoder: TapeDecoder? = self
+    if let step, let key = key(of: step, text) { path.append(key) }
     while let current = decoder {
-      if let key = current.key(of: current.step) { path.append(key) }
+      if let key = current.key(of: current.step, text) { path.append(key) }
       decoder = current.parent ?? current.lender
     }
     return path.reversed()
   }
 
-  func key(of step: Step) -> JSONKey? {
+  private func key(of step: Step, _ text: (Tape.Token) -> String) -> JSONKey? {
     switch step {
     case .root: nil
-    case .member(let place): JSONKey(stringValue: document.string(document.tape[place]))
+    case .member(let place): JSONKey(stringValue: text(document.tape[place]))
     case .element(let index): JSONKey(intValue: index)
     case .absent(let number): JSONKey(stringValue: document.absentNames[number])
     }
