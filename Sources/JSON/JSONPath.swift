@@ -12,7 +12,7 @@ final class JSONPath {
   }
 
   private let bytes: UnsafeBufferPointer<UInt8>
-  /// What is open at `position`, which is in no text.
+  /// What is open at `position`, which is in no string.
   private var levels: [Level] = []
   private var position = 0
 
@@ -43,13 +43,13 @@ final class JSONPath {
     return search.levels.first?.index ?? 0
   }
 
-  /// Goes on to a place, or to the quote that opens the text in which it is.
+  /// Goes on to a place, or to the quote that opens the string in which it is.
   private func advance(to offset: Int) {
     while position < offset {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         let first = position + 1
-        let end = endOfText(from: first, before: offset)
+        let end = endOfString(from: first, before: offset)
         guard end < offset else { return }
         position = end
         if let last = levels.indices.last, levels[last].expectsKey { levels[last].key = first..<end }
@@ -70,7 +70,7 @@ final class JSONPath {
   }
 
   /// The place of the closing quote, or the limit.
-  private func endOfText(from first: Int, before limit: Int) -> Int {
+  private func endOfString(from first: Int, before limit: Int) -> Int {
     var place = first
     while place < limit, bytes[place] != UInt8(ascii: "\"") {
       place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1

@@ -33,12 +33,12 @@ import Testing
   @Test(arguments: [
     (#"{"x": 1.5}"#, "At x (byte 6): expected a whole number that fits Int"),
     (#"{"x": 99999999999999999999}"#, "At x (byte 6): expected a whole number that fits Int"),
-    (#"{"x": "1"}"#, "At x (byte 6): expected a whole number, found a text"),
+    (#"{"x": "1"}"#, "At x (byte 6): expected a whole number, found a string"),
     (#"{"x": null}"#, "At x (byte 10): a value is missing"),
     (#"{"tags": []}"#, "At x (byte 11): a value is missing"),
     (
       #"{"x":0,"inner":[{"x":1},{"x":1,"tags":["a","b",3]}]}"#,
-      "At inner[1].tags[2] (byte 47): expected a text, found a number"
+      "At inner[1].tags[2] (byte 47): expected a string, found a number"
     ),
     (#"{"x":0,"inner":[{"x":1},{"y":1}]}"#, "At inner[1].x (byte 30): a value is missing"),
     (#"{"x":0,"other":{"a":[1,{"b":tru}]}}"#, "At other.a[1].b (byte 28): expected true or false"),
@@ -140,7 +140,7 @@ import Testing
     let lenient = try Lenient(json: "[" + Array(repeating: #""a,[""#, count: 50_000).joined(separator: ",") + ",7]")
     #expect(lenient.numbers == [7])
     #expect(lenient.errors.count == 50_000)
-    #expect(lenient.errors.last == "At [49999] (byte 299995): expected a whole number, found a text")
+    #expect(lenient.errors.last == "At [49999] (byte 299995): expected a whole number, found a string")
   }
 
   @Test func `each of several errors names its own path`() throws {
@@ -159,7 +159,7 @@ import Testing
     let nested = try Nested(json: #"{"a":[{"x":1},{"x":"]"}],"b":[{"x":0},{}],"c":[],"d":{},"e":[{"x":0,"tags":1}]}"#)
     #expect(
       nested.errors == [
-        "At a[1].x (byte 19): expected a whole number, found a text", "At b[1].x (byte 39): a value is missing",
+        "At a[1].x (byte 19): expected a whole number, found a string", "At b[1].x (byte 39): a value is missing",
         "At d (byte 53): expected an array, found an object",
         "At e[0].tags (byte 75): expected an array, found a number",
       ])

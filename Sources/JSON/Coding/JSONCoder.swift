@@ -15,7 +15,7 @@ public struct JSONCoder: Sendable {
 
   /// How dates are written.
   public enum DateStrategy: Sendable {
-    /// As text, as `Date(iso8601:)` has it.
+    /// As a string, as `Date(iso8601:)` has it.
     case iso8601
     /// As a number of seconds since 1970.
     case secondsSince1970
@@ -27,7 +27,7 @@ public struct JSONCoder: Sendable {
 
   /// How data are written.
   public enum DataStrategy: Sendable {
-    /// As text in Base64.
+    /// As a string in Base64.
     case base64
     /// As `Data` itself does: an array of numbers.
     case deferredToData

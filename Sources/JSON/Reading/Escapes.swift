@@ -1,7 +1,7 @@
-/// Undoes the escapes of texts (RFC 8259, section 7) that were checked before.
+/// Undoes the escapes of strings (RFC 8259, section 7) that were checked before.
 @usableFromInline
 enum Escapes {
-  /// The text that so many checked bytes stand for.
+  /// The string that so many checked bytes stand for.
   @usableFromInline @inline(never)
   static func string(from first: UnsafePointer<UInt8>, count: Int) -> String {
     // What an escape stands for is never longer than the escape.

@@ -89,7 +89,7 @@ extension Int {
   }
 }
 
-/// Takes the parts of a date off the front of a text.
+/// Takes the parts of a date off the front of a string.
 private struct DateReader {
   private var rest: Substring.UTF8View
 

@@ -16,7 +16,7 @@ public struct RawJSON: Hashable, Sendable {
     self.depth = depth
   }
 
-  /// Writes a text, which always can be written.
+  /// Writes a string, which always can be written.
   init(string: String) {
     var writer = JSONWriter(capacity: string.utf8.count + 16)
     writer.writeString(string)

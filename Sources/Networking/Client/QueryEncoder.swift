@@ -16,7 +16,8 @@ enum QueryEncoder {
     } catch {
       throw RequestError(
         .invalidRequest,
-        "A query or a form carries an object of texts, numbers, booleans and lists of these. \(DecodingFailure(error))")
+        "A query or a form carries an object of strings, numbers, booleans and lists of these. "
+          + "\(DecodingFailure(error))")
     }
   }
 

@@ -3,7 +3,7 @@ public import JSON
 
 /// An answer that wraps its content beside a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
-  /// The code, a number as its text.
+  /// The code, a number as its digits.
   public let code: String
 
   /// The message; empty where there is none.

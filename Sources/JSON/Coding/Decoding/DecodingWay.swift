@@ -8,7 +8,7 @@ enum DecodingWay: @unchecked Sendable {
   case direct(any JSONDecodable.Type)
   /// By its `Decodable` conformance.
   case generic
-  /// As an array of texts, which is common.
+  /// As an array of strings, which is common.
   case strings
   /// As an array, one element after the other.
   case array(any ArrayOfDecodables.Type)
@@ -16,7 +16,7 @@ enum DecodingWay: @unchecked Sendable {
   case dictionary(any StringKeyedDictionary.Type)
   /// By the options.
   case date, data
-  /// As a text or a number, whatever its own conformance does.
+  /// As a string or a number, whatever its own conformance does.
   case url, decimal
 
   init(_ type: Any.Type, allowDirect: Bool) {
@@ -70,7 +70,7 @@ extension Array: ArrayOfDecodables where Element: Decodable {
   }
 }
 
-/// A dictionary with texts for keys.
+/// A dictionary with strings for keys.
 protocol StringKeyedDictionary {
   /// Reads the members of an object.
   static func decode(from decoder: TapeDecoder) throws -> Self

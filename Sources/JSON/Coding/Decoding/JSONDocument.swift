@@ -56,13 +56,13 @@ final class JSONDocument {
     return containers
   }
 
-  /// The bytes of a text or a number.
+  /// The bytes of a string or a number.
   @inline(__always)
   func bytes(of token: Tape.Token) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: bytes.baseAddress.map { $0 + Int(token.offset) }, count: Int(token.count))
   }
 
-  /// The text of a token that is one.
+  /// The string of a token that is one.
   @inline(__always)
   func string(_ token: Tape.Token) -> String {
     let bytes = bytes(of: token)

@@ -66,7 +66,7 @@ extension TapeDecoder {
   func string(at place: Int, step: Step?) throws -> String {
     let token = document.tape[place]
     guard token.kind == .string || token.kind == .escapedString else {
-      throw mismatch(String.self, "a text", at: place, step: step)
+      throw mismatch(String.self, "a string", at: place, step: step)
     }
     return document.string(token)
   }

@@ -12,7 +12,7 @@ enum EncodingWay: @unchecked Sendable {
   case dictionary
   /// By the options.
   case date, data
-  /// As a text or a number, whatever its own conformance does.
+  /// As a string or a number, whatever its own conformance does.
   case url, decimal
 
   init(_ type: Any.Type, allowDirect: Bool) {
@@ -41,9 +41,9 @@ enum EncodingWay: @unchecked Sendable {
 
 /// A dictionary.
 protocol SortedMembers {
-  /// Whether it is written as an object: its keys are texts, `Int`s, or have coding keys of their own.
+  /// Whether it is written as an object: its keys are strings, `Int`s, or have coding keys of their own.
   static var areNamed: Bool { get }
-  /// Writes the members as an object, sorted by their names. No key strategy is for keys that are texts.
+  /// Writes the members as an object, sorted by their names. No key strategy is for keys that are strings.
   func encode(by encoder: StreamEncoder) throws
 }
 
