@@ -15,10 +15,10 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
   /// Reads an envelope; under a code of success its content must be there, unless it is of a type that has a value for
   /// `null`.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: AnyCodingKey.self)
+    let container = try decoder.container(keyedBy: JSONKey.self)
     // A decoder that converts keys has them in camelCase.
-    func key(_ name: String) -> AnyCodingKey {
-      container.contains(AnyCodingKey(name)) ? AnyCodingKey(name) : AnyCodingKey(name.fromSnakeCase)
+    func key(_ name: String) -> JSONKey {
+      container.contains(.name(name)) ? .name(name) : .name(name.fromSnakeCase)
     }
     let codeKey = key(Keys.code)
     code =
