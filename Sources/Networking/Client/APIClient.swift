@@ -115,7 +115,7 @@ extension APIClient {
     // A middleware may fail before it sends anything, so what is sent is noted before them, too.
     sent.note(request)
     let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
-    let (parser, isSecret) = (session.responseParser, session.isAnswerSecret)
+    let (parser, isSecret) = (session.responseParser, session.isResponseSecret)
     return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { [decoder] response in
       do throws(RequestError) {
         return sent.described(try parser.parse(response, by: decoder))

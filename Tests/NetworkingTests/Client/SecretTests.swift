@@ -81,7 +81,7 @@ import Testing
   @Test func `S3: an answer that is a secret itself is not quoted`() async throws {
     struct LogIn: APISession {
       struct ResponseType: Decodable, Sendable { let token: String, isGood: Bool }
-      let isAnswerSecret = true
+      let isResponseSecret = true
     }
     let answer = ScriptedAnswer.json(#"{"token": "\#(canary)"}"#)
     let error = await LogIn().post(on: try client(answer, .middleware)).failure
