@@ -98,12 +98,10 @@ extension JSONError: CustomStringConvertible {
   /// What was expected, and what was found.
   public var reason: String {
     switch kind {
-    case .malformed: "expected \(expected)"
+    case .malformed, .outOfRange, .invalid: "expected \(expected)"
     case .tooDeep: "arrays and objects nest deeper than \(JSONReader.depthLimit)"
     case .mismatch(let found): "expected \(expected), found \(found.name)"
     case .missing: "a value is missing"
-    case .outOfRange: "expected \(expected)"
-    case .invalid: "expected \(expected)"
     }
   }
 }

@@ -21,6 +21,11 @@ enum QueryEncoder {
     }
   }
 
+  /// Pairs as a query and a form have them: percent-encoded but for the unreserved characters (RFC 3986, 2.3).
+  static func text(of pairs: [(name: String, value: String)]) -> String {
+    pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+  }
+
   /// The texts of a scalar or of a list of scalars.
   private struct Values: JSONDecodable {
     var texts: [String] = []
