@@ -8,16 +8,16 @@ final class JSONDocument {
   private var ownsBytes = false
   /// What superclasses were looked for under, and was not there.
   var absentNames: [String] = []
-  private let ways: JSONCoder.Ways
-  private var knownWays: TypeTable<DecodingWay>
+  private let strategies: JSONCoder.StrategyCache
+  private var knownStrategies: TypeTable<DecodingStrategy>
   private var knownContainers = AnyKeyedContainers.cache.known
 
   init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
     self.tape = tape
     self.bytes = bytes
     options = coder.options
-    ways = coder.ways
-    knownWays = ways.decoding
+    strategies = coder.strategies
+    knownStrategies = strategies.decoding
   }
 
   deinit {
@@ -34,11 +34,13 @@ final class JSONDocument {
 
   /// How values of a type are read.
   @inline(__always)
-  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay { knownWays[type] ?? learnWay(of: type) }
+  func strategy<Value: Decodable>(of type: Value.Type) -> DecodingStrategy {
+    knownStrategies[type] ?? learnStrategy(of: type)
+  }
 
-  private func learnWay(of type: Any.Type) -> DecodingWay {
-    defer { knownWays = ways.decoding }
-    return ways.decoding(of: type)
+  private func learnStrategy(of type: Any.Type) -> DecodingStrategy {
+    defer { knownStrategies = strategies.decoding }
+    return strategies.decoding(of: type)
   }
 
   /// Who makes containers for keys of a type.

@@ -12,13 +12,13 @@ final class EncodingOutput {
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
   /// The members among these that are asked for by their names.
   private var nestedMembers: [Member: Int] = [:]
-  private let ways: JSONCoder.Ways
-  private var knownWays: TypeTable<EncodingWay>
+  private let strategies: JSONCoder.StrategyCache
+  private var knownStrategies: TypeTable<EncodingStrategy>
 
-  init(options: JSONCoder.Options, ways: JSONCoder.Ways, depth: Int = 0) {
+  init(options: JSONCoder.Options, strategies: JSONCoder.StrategyCache, depth: Int = 0) {
     self.options = options
-    self.ways = ways
-    knownWays = ways.encoding
+    self.strategies = strategies
+    knownStrategies = strategies.encoding
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
     writer.pointee.depth = depth
@@ -31,16 +31,18 @@ final class EncodingOutput {
 
   /// How values of a type are written.
   @inline(__always)
-  func way<Value: Encodable>(of type: Value.Type) -> EncodingWay { knownWays[type] ?? learnWay(of: type) }
+  func strategy<Value: Encodable>(of type: Value.Type) -> EncodingStrategy {
+    knownStrategies[type] ?? learnStrategy(of: type)
+  }
 
-  private func learnWay(of type: Any.Type) -> EncodingWay {
-    defer { knownWays = ways.encoding }
-    return ways.encoding(of: type)
+  private func learnStrategy(of type: Any.Type) -> EncodingStrategy {
+    defer { knownStrategies = strategies.encoding }
+    return strategies.encoding(of: type)
   }
 
   /// An output for what stands inside, of its own.
   func inside() -> EncodingOutput {
-    EncodingOutput(options: options, ways: ways, depth: writer.pointee.depth)
+    EncodingOutput(options: options, strategies: strategies, depth: writer.pointee.depth)
   }
 
   /// Leaves a place here for what an encoder writes into its own output.

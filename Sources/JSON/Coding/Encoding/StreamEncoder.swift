@@ -25,7 +25,7 @@ final class StreamEncoder: Encoder {
 
   /// The text of a value.
   static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
-    let output = EncodingOutput(options: coder.options, ways: coder.ways)
+    let output = EncodingOutput(options: coder.options, strategies: coder.strategies)
     defer { output.discardNested() }
     let encoder = StreamEncoder(output: output, parent: nil, key: nil)
     try encoder.encodeValue(value, key: nil, isWhole: true)
