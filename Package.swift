@@ -56,8 +56,8 @@ let package = Package(
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "BFFOperations", "DiskWriter", "HTTP", "Models", "Networking", "Repository", "StoreConformance", "Streams",
-        "StreamsTesting", "TestSupport",
+        "BFFOperations", "DiskWriter", "HTTP", "Models", "Networking", "NetworkingTesting", "Repository",
+        "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",

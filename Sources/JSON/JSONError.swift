@@ -78,7 +78,7 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-  /// Place and reason: `At moments[3].id (byte 120): expected a text, found a number`.
+  /// Place and reason: `At moments[3].id (byte 120): expected a string, found a number`.
   public var description: String {
     (path.isEmpty ? "At byte \(offset): " : "At \(pathText) (byte \(offset)): ") + reason
   }
@@ -98,12 +98,10 @@ extension JSONError: CustomStringConvertible {
   /// What was expected, and what was found.
   public var reason: String {
     switch kind {
-    case .malformed: "expected \(expected)"
+    case .malformed, .outOfRange, .invalid: "expected \(expected)"
     case .tooDeep: "arrays and objects nest deeper than \(JSONReader.depthLimit)"
     case .mismatch(let found): "expected \(expected), found \(found.name)"
     case .missing: "a value is missing"
-    case .outOfRange: "expected \(expected)"
-    case .invalid: "expected \(expected)"
     }
   }
 }
@@ -114,7 +112,7 @@ extension JSONReader.Kind {
     switch self {
     case .object: "an object"
     case .array: "an array"
-    case .string: "a text"
+    case .string: "a string"
     case .number: "a number"
     case .boolean: "true or false"
     case .null: "null"

@@ -12,7 +12,7 @@ final class JSONPath {
   }
 
   private let bytes: UnsafeBufferPointer<UInt8>
-  /// What is open at `position`, which is in no text.
+  /// What is open at `position`, which is in no string.
   private var levels: [Level] = []
   private var position = 0
 
@@ -32,7 +32,7 @@ final class JSONPath {
     let endsLevel =
       offset < bytes.count && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
     return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
-      level.isObject ? level.key.map { .key(Self.text(of: $0, in: bytes)) } : .index(level.index)
+      level.isObject ? level.key.map { .key(Self.key(UnsafeBufferPointer(rebasing: bytes[$0]))) } : .index(level.index)
     }
   }
 
@@ -43,13 +43,13 @@ final class JSONPath {
     return search.levels.first?.index ?? 0
   }
 
-  /// Goes on to a place, or to the quote that opens the text in which it is.
+  /// Goes on to a place, or to the quote that opens the string in which it is.
   private func advance(to offset: Int) {
     while position < offset {
       switch bytes[position] {
       case UInt8(ascii: "\""):
         let first = position + 1
-        let end = endOfText(from: first, before: offset)
+        let end = endOfString(from: first, before: offset)
         guard end < offset else { return }
         position = end
         if let last = levels.indices.last, levels[last].expectsKey { levels[last].key = first..<end }
@@ -70,7 +70,7 @@ final class JSONPath {
   }
 
   /// The place of the closing quote, or the limit.
-  private func endOfText(from first: Int, before limit: Int) -> Int {
+  private func endOfString(from first: Int, before limit: Int) -> Int {
     var place = first
     while place < limit, bytes[place] != UInt8(ascii: "\"") {
       place += bytes[place] == UInt8(ascii: "\\") ? 2 : 1
@@ -78,16 +78,20 @@ final class JSONPath {
     return min(place, limit)
   }
 
-  private static func text(of range: Range<Int>, in bytes: UnsafeBufferPointer<UInt8>) -> String {
-    let key = UnsafeBufferPointer(rebasing: bytes[range])
-    guard let start = key.baseAddress else { return "" }
-    return Escapes.string(from: start, count: key.count).asPathKey
+  /// A key as paths have it, of its checked bytes; of a long one only the start is looked at.
+  static func key(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
+    guard let start = bytes.baseAddress else { return "" }
+    // No byte takes more than the six of an escape.
+    let count = Escapes.wholeCharacters(from: start, count: bytes.count, atLeast: 6 * (String.greatestPathKey + 1))
+    return Escapes.string(from: start, count: count).asPathKey
   }
 }
 
 extension String {
+  fileprivate static let greatestPathKey = 64
+
   /// The key as paths have it: its first 64 bytes.
-  var asPathKey: String { prefix(bytes: 64) }
+  var asPathKey: String { prefix(bytes: Self.greatestPathKey) }
 }
 
 extension Array {

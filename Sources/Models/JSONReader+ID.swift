@@ -2,7 +2,7 @@ import Foundation
 import JSON
 
 extension JSONReader {
-  /// Reads a value of GraphQL's `ID` type: a text, or a number of up to 38 digits as its text.
+  /// Reads a value of GraphQL's `ID` type: a string, or a number of up to 38 digits as its digits.
   mutating func readID() throws(JSONError) -> String {
     guard try nextKind() == .number else { return try readString() }
     let first = offset
@@ -10,7 +10,7 @@ extension JSONReader {
     if let number = Int64(text) { return String(number) }
     guard let number = Decimal(string: text), number.magnitude < 1e38 else {
       goBack(to: first)
-      throw mismatch("a text or a number of up to 38 digits")
+      throw mismatch("a string or a number of up to 38 digits")
     }
     return number.description
   }

@@ -1,9 +1,9 @@
 import Foundation
 
 extension KeyedDecodingContainer {
-  /// Reads a value of GraphQL's `ID` type, which servers send as text or as a number.
+  /// Reads a value of GraphQL's `ID` type, which servers send as a string or as a number.
   ///
-  /// A number of up to 38 digits is read as its text. (GraphQL specification, section 3.5.5: an `ID` is serialised as
+  /// A number of up to 38 digits is read as its digits. (GraphQL specification, section 3.5.5: an `ID` is serialised as
   /// text, yet servers that take it from a database column send what they have.)
   func decodeID(forKey key: Key) throws -> String {
     do {

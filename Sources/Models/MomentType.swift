@@ -14,7 +14,7 @@ public enum MomentType: Hashable, Sendable {
 }
 
 extension MomentType: RawRepresentable {
-  /// Takes the server's spelling; every text is a value.
+  /// Takes the server's spelling; every string is a value.
   public init(rawValue: String) {
     switch rawValue {
     case "URL": self = .url

@@ -2,7 +2,7 @@
 public struct MomentsConnection: Codable, Hashable, Sendable {
   /// A moment and its place.
   public struct Edge: Codable, Hashable, Sendable {
-    /// What to ask for what comes after it with.
+    /// The cursor to pass as `after` for the following edges.
     public let cursor: String
 
     /// The moment.

@@ -1,7 +1,7 @@
 extension MomentsDetails.Moment {
   /// Somebody who likes a moment.
   public struct Liker: Codable, Hashable, Sendable {
-    /// Identifies the user; a number in the server's answer is read as its text.
+    /// Identifies the user; a number in the server's answer is read as a string.
     public let id: String
 
     /// The address of the user's picture.

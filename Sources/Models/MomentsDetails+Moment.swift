@@ -1,7 +1,7 @@
 extension MomentsDetails {
   /// One entry of a timeline: a link or photos, with an author.
   public struct Moment: Codable, Hashable, Identifiable, Sendable {
-    /// Identifies the moment; a number in the server's answer is read as its text.
+    /// Identifies the moment; a number in the server's answer is read as a string.
     public let id: String
 
     /// Who posted the moment.
@@ -19,7 +19,7 @@ extension MomentsDetails {
     /// The addresses of the photos.
     public let photos: [String]
 
-    /// When the moment was posted: Unix time in seconds, as text.
+    /// When the moment was posted: Unix time in seconds, as a string.
     public let createdDate: String
 
     /// Whether the owner of the timeline likes the moment; `nil` where the query left the likes out.

@@ -1,7 +1,7 @@
 extension MomentsDetails {
   /// The owner of a timeline.
   public struct UserDetails: Codable, Hashable, Sendable {
-    /// Identifies the user; a number in the server's answer is read as its text.
+    /// Identifies the user; a number in the server's answer is read as a string.
     public let id: String
 
     /// The name to show.

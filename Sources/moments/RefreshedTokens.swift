@@ -59,7 +59,7 @@ extension RefreshedTokens {
 
     var secrets: [String] { [variables.token] }
 
-    var isAnswerSecret: Bool { true }
+    var isResponseSecret: Bool { true }
 
     static func token(in response: ResponseType) throws(RequestError) -> ResponseData.AuthToken {
       try response.requireData().refreshToken

@@ -25,6 +25,28 @@ import Testing
     }
   }
 
+  struct Resumed: Encodable {
+    func encode(to encoder: any Encoder) throws {
+      var root = encoder.container(keyedBy: AnyKey.self)
+      var first = root.nestedContainer(keyedBy: AnyKey.self, forKey: "someObject")
+      try first.encode(1, forKey: "a")
+      try root.encode(true, forKey: "between")
+      var again = root.nestedContainer(keyedBy: AnyKey.self, forKey: "someObject")
+      try again.encode(2, forKey: "b")
+      try first.encode(3, forKey: "c")
+      for number in 0..<3 {
+        var array = again.nestedUnkeyedContainer(forKey: "someArray")
+        try array.encode(number)
+        var inner = again.nestedContainer(keyedBy: AnyKey.self, forKey: "inner")
+        try inner.encode(array.count, forKey: AnyKey(stringValue: "n\(number)"))
+      }
+      // Another container of the same encoder, too.
+      var other = encoder.container(keyedBy: AnyKey.self)
+      var third = other.nestedContainer(keyedBy: AnyKey.self, forKey: "someObject")
+      try third.encode(4, forKey: "d")
+    }
+  }
+
   class Base: Codable {
     var name = "base"
     init() {}
@@ -101,6 +123,13 @@ import Testing
 
   @Test func `a container that is asked for twice is the same one`() throws {
     try expectEncodedAsByFoundation(Merged())
+    try expectEncodedAsByFoundation(Resumed())
+    try expectEncodedAsByFoundation(["a": [Resumed(), Resumed()]])
+    #expect(
+      try JSONCoder(keys: .snakeCase).encode(Resumed())
+        == Data(
+          #"{"some_object":{"a":1,"b":2,"c":3,"some_array":[0,1,2],"inner":{"n0":1,"n1":2,"n2":3},"d":4},"between":true}"#
+            .utf8))
   }
 
   @Test func `a value that encodes nothing is an empty object inside, and an error alone`() throws {

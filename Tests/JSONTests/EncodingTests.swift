@@ -61,6 +61,17 @@ import Testing
     }
   }
 
+  /// Nested arrays, of which the innermost passes over what cannot be written.
+  struct Deep: Encodable {
+    let levels: Int
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.unkeyedContainer()
+      if levels > 1 { return try container.encode(Deep(levels: levels - 1)) }
+      try? container.encode(Double.nan)
+      try? container.encode([Double.nan])
+    }
+  }
+
   struct Twice: Encodable {
     func encode(to encoder: any Encoder) throws {
       var container = encoder.singleValueContainer()
@@ -87,6 +98,12 @@ import Testing
       #expect(String(decoding: try JSONCoder().encode(value), as: UTF8.self) == #"["fallback","fallback"]"#)
     }
     #expect(String(decoding: try JSONCoder().encode(Fallback()), as: UTF8.self) == #""fallback""#)
+  }
+
+  @Test func `T4: an error that is caught leaves the error of an earlier depth`() throws {
+    let coder = JSONCoder()
+    #expect(try coder.encode(Deep(levels: 128)).count == 256)
+    #expect(throws: EncodingError.self) { try coder.encode(Deep(levels: 129)) }
   }
 
   @Test func `two values in one place are an error, as they would be no JSON`() {

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Testing
 
@@ -32,12 +33,12 @@ import Testing
   @Test(arguments: [
     (#"{"x": 1.5}"#, "At x (byte 6): expected a whole number that fits Int"),
     (#"{"x": 99999999999999999999}"#, "At x (byte 6): expected a whole number that fits Int"),
-    (#"{"x": "1"}"#, "At x (byte 6): expected a whole number, found a text"),
+    (#"{"x": "1"}"#, "At x (byte 6): expected a whole number, found a string"),
     (#"{"x": null}"#, "At x (byte 10): a value is missing"),
     (#"{"tags": []}"#, "At x (byte 11): a value is missing"),
     (
       #"{"x":0,"inner":[{"x":1},{"x":1,"tags":["a","b",3]}]}"#,
-      "At inner[1].tags[2] (byte 47): expected a text, found a number"
+      "At inner[1].tags[2] (byte 47): expected a string, found a number"
     ),
     (#"{"x":0,"inner":[{"x":1},{"y":1}]}"#, "At inner[1].x (byte 30): a value is missing"),
     (#"{"x":0,"other":{"a":[1,{"b":tru}]}}"#, "At other.a[1].b (byte 28): expected true or false"),
@@ -72,6 +73,47 @@ import Testing
     #expect(error.pathText == start + "…")
   }
 
+  @Test(arguments: [(#"\u0041"#, "A", 64), (#"\ud83d\udd11"#, "🔑", 16), (#"\n"#, "", 0), (#"é\""#, "é\"", 21)])
+  func `a long key with escapes is cut between characters`(escape: String, character: String, count: Int) throws {
+    let key = Array(repeating: escape, count: 1000).joined()
+    #expect(try error(#"{"\#(key)": nope}"#).pathText == Array(repeating: character, count: count).joined() + "…")
+  }
+
+  @Test func `a key that is just short enough is whole`() throws {
+    let key = String(repeating: "k", count: 62) + "é"
+    #expect(try error(#"{"\#(key)": nope}"#).pathText == key)
+    #expect(try error(#"{"\#(String(repeating: #"\u0041"#, count: 64))": nope}"#).pathText.utf8.count == 64)
+  }
+
+  @Test func `errors that are caught under a long key copy no more than its start`() throws {
+    let key = String(repeating: #"\u0041"#, count: 1 << 16)
+    let json = #"{"\#(key)":[\#(Array(repeating: "{}", count: 2000).joined(separator: ","))]}"#
+    #expect(try [String: Lenient](json: json).values.first?.errors.count == 2000)
+    let patient = try JSONCoder().decode([String: Patient].self, from: Data(json.utf8)).values.first
+    #expect(patient?.errors == 2000)
+    #expect(patient?.longestKey == 64 + "…".utf8.count)
+  }
+
+  /// Passes over objects that lack a member, and looks at the paths of the errors.
+  private struct Patient: Decodable {
+    private struct Item: Decodable { let id: Int }
+    var errors = 0
+    var longestKey = 0
+
+    init(from decoder: any Decoder) throws {
+      var elements = try decoder.unkeyedContainer()
+      while !elements.isAtEnd {
+        do {
+          _ = try elements.decode(Item.self)
+        } catch DecodingError.keyNotFound(_, let context) {
+          errors += 1
+          longestKey = max(longestKey, context.codingPath.map(\.stringValue.utf8.count).max() ?? 0)
+          _ = try elements.decode([String: Int].self)
+        }
+      }
+    }
+  }
+
   @Test func `T4: nesting deeper than 128 is an error of its own kind`() throws {
     let deep = String(repeating: "[", count: 127) + String(repeating: "]", count: 127)
     _ = try Point(json: #"{"x":0,"y":\#(deep)}"#)
@@ -98,7 +140,7 @@ import Testing
     let lenient = try Lenient(json: "[" + Array(repeating: #""a,[""#, count: 50_000).joined(separator: ",") + ",7]")
     #expect(lenient.numbers == [7])
     #expect(lenient.errors.count == 50_000)
-    #expect(lenient.errors.last == "At [49999] (byte 299995): expected a whole number, found a text")
+    #expect(lenient.errors.last == "At [49999] (byte 299995): expected a whole number, found a string")
   }
 
   @Test func `each of several errors names its own path`() throws {
@@ -117,7 +159,7 @@ import Testing
     let nested = try Nested(json: #"{"a":[{"x":1},{"x":"]"}],"b":[{"x":0},{}],"c":[],"d":{},"e":[{"x":0,"tags":1}]}"#)
     #expect(
       nested.errors == [
-        "At a[1].x (byte 19): expected a whole number, found a text", "At b[1].x (byte 39): a value is missing",
+        "At a[1].x (byte 19): expected a whole number, found a string", "At b[1].x (byte 39): a value is missing",
         "At d (byte 53): expected an array, found an object",
         "At e[0].tags (byte 75): expected an array, found a number",
       ])

@@ -46,6 +46,21 @@ import Testing
     #expect(JSONValue.array([])["a"] == nil)
   }
 
+  @Test func `a coder of any options reads and writes it in the same way`() throws {
+    for coder in [JSONCoder(dates: .secondsSince1970), JSONCoder(keys: .snakeCase), JSONCoder(data: .deferredToData)] {
+      let json = #"{"a_b":[null,true,-7,0.5,"x",{"cD":1}],"é":{}}"#
+      let value = try coder.decode(JSONValue.self, from: Data(json.utf8))
+      #expect(try value == JSONValue(json: json))
+      #expect(try coder.encode([value]) == Data("[\(json)]".utf8))
+      for text in [#"{"a":[1,1e999]}"#, #"{"a":[{"b":[1e999]}]}"#] {
+        let errors = [coder, JSONCoder()].map { coder in
+          #expect(throws: DecodingError.self) { try coder.decode(JSONValue.self, from: Data(text.utf8)) }
+        }
+        #expect(String(describing: errors[0]) == String(describing: errors[1]))
+      }
+    }
+  }
+
   @Test func `of two equal keys in a literal the last counts`() {
     #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
   }

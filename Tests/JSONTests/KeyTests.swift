@@ -22,7 +22,8 @@ import Testing
   @Test(arguments: [
     (#"{"id":1}"#, ["id"]), (#"{"\u0069d":1,"i\u0064":2}"#, ["id", "id"]), (#"{"":1}"#, [""]),
     (#"{"a\\b":1}"#, ["a\\b"]), (#"{"a\b":1}"#, []), (#"{"naïve":1,"na\u00efve":2}"#, ["naïve", "naïve"]),
-    (#"{"ID":1,"id ":2,"i":3,"idd":4}"#, []), (#"{"aVeryLongKeyThatIsLongerThanTheText":1}"#, ["long"]),
+    (#"{"ID":1,"id ":2,"i":3,"idd":4}"#, []), (#"{"nai\u0308ve":1}"#, []),
+    (#"{"aVeryLongKeyThatIsLongerThanTheText":1}"#, ["long"]),
   ])
   func `a key is matched by what it stands for`(text: String, expected: [String]) throws {
     #expect(try matches(text) == expected)

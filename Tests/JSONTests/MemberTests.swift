@@ -27,8 +27,8 @@ import Testing
     (#"{}"#, "At user (byte 1): a value is missing"),
     (#"{"other":[1]}"#, "At user (byte 12): a value is missing"),
     (#"{"user":null}"#, "At user (byte 8): expected an array, found null"),
-    (#"{"user":[1,"2"]}"#, "At user[1] (byte 11): expected a whole number, found a text"),
-    (#"{"user":["1"],"user":[1,2]}"#, "At user[0] (byte 9): expected a whole number, found a text"),
+    (#"{"user":[1,"2"]}"#, "At user[1] (byte 11): expected a whole number, found a string"),
+    (#"{"user":["1"],"user":[1,2]}"#, "At user[0] (byte 9): expected a whole number, found a string"),
     (#"{"user":[1],"other":tru}"#, "At other (byte 20): expected true or false"),
     (#"{"user":[1]"#, "At user (byte 11): expected ',' or '}'"),
     (#"[{"user":[1]}]"#, "At byte 0: expected an object, found an array"),
@@ -44,6 +44,36 @@ import Testing
     let error = try #require(throws: JSONError.self) { try [String: [Answer]](json: text) }
     #expect(error.kind == .missing(key: "user"))
     #expect(error.path == [.key("a"), .index(1), .key("user")])
+  }
+
+  /// Names that are equal `String`s and other bytes.
+  private static let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+
+  @Test(arguments: [0, 20], [JSONCoder(), JSONCoder(keys: .snakeCase)])
+  func `members are found by their bytes, however many there are and whether escaped or not`(
+    others: Int, coder: JSONCoder
+  ) throws {
+    let rest = (0..<others).map { #","x\#($0)":0"# }.joined()
+    func found(_ json: String) throws -> [Int?] {
+      try Asking.$names.withValue([Self.composed, Self.decomposed]) {
+        try coder.decode(Asking.self, from: Data(json.utf8)).found
+      }
+    }
+    for (composed, decomposed) in [(Self.composed, Self.decomposed), (#"\u00e9"#, #"e\u0301"#)] {
+      #expect(try found(#"{"\#(composed)":1\#(rest)}"#) == [1, nil])
+      #expect(try found(#"{"\#(decomposed)":2\#(rest)}"#) == [nil, 2])
+      let both = #"{"\#(composed)":1,"\#(decomposed)":2\#(rest)}"#
+      #expect(try found(both) == [1, 2])
+      #expect(try coder.decode(Names.self, from: Data(both.utf8)).count == 2 + others)
+    }
+  }
+
+  /// How many names a container tells.
+  private struct Names: Decodable {
+    let count: Int
+    init(from decoder: any Decoder) throws {
+      count = try decoder.container(keyedBy: AnyKey.self).allKeys.count
+    }
   }
 
   /// Reads members one after the other, as a hand-written `init(from:)` may: in any order, some of them twice.

@@ -52,6 +52,17 @@ import Testing
     }
   }
 
+  @Test func `an exponent counts in full, however many digits stand before it`() throws {
+    let zeros = String(repeating: "0", count: 1_000_005)
+    #expect(throws: JSONError.self) { try Double(json: "0.\(zeros)1e99999999") }
+    #expect(throws: JSONError.self) { try Int(json: "0.\(zeros)1e99999999") }
+    #expect(try Double(json: "1\(zeros)e-5000000") == 0)
+    #expect(throws: JSONError.self) { try Int(json: "1\(zeros)e-5000000") }
+    #expect(try Int(json: "1\(zeros)e-1000005") == 1)
+    #expect(try Double(json: "0.\(zeros)1e1000006") == 1)
+    #expect(try Double(json: "1e-99999999999999999999999999") == 0)
+  }
+
   @Test func `every float comes back`() throws {
     var random = RandomJSON(seed: 10)
     for _ in 0..<3000 {

@@ -11,7 +11,7 @@ import Testing
   }
 
   @Test(arguments: ["0", "m0-7", "a/b?c=d&e#f", "早安", "", "👩‍👩‍👧", "007", "1e3", " "])
-  func `an id that is a text stays as it is`(text: String) throws {
+  func `an id that is a string stays as it is`(text: String) throws {
     let json = String(decoding: try JSONEncoder().encode(text), as: UTF8.self)
     #expect(try id(json) == text)
   }
@@ -47,7 +47,8 @@ import Testing
     let error = try #require(throws: JSONError.self) {
       try [MomentsDetails.Moment.Liker](json: #"[{"avatar":"a","id": \#(long)}]"#)
     }
-    #expect(error.description == "At [0].id (byte 21): expected a text or a number of up to 38 digits, found a number")
+    #expect(
+      error.description == "At [0].id (byte 21): expected a string or a number of up to 38 digits, found a number")
   }
 
   @Test func `owner, moment and liker all read ids that are numbers`() throws {

@@ -22,7 +22,7 @@ extension UInt8 {
   var isSpaceOrTab: Bool { self == .space || self == .tab }
 
   /// The value as a hexadecimal digit.
-  var hexDigitValue: Int? {
+  package var hexDigitValue: Int? {
     switch self {
     case 0x30...0x39: Int(self) - 0x30
     case 0x41...0x46: Int(self) - 0x37

@@ -15,7 +15,7 @@ public struct JSONCoder: Sendable {
 
   /// How dates are written.
   public enum DateStrategy: Sendable {
-    /// As text, as `Date(iso8601:)` has it.
+    /// As a string, as `Date(iso8601:)` has it.
     case iso8601
     /// As a number of seconds since 1970.
     case secondsSince1970
@@ -27,7 +27,7 @@ public struct JSONCoder: Sendable {
 
   /// How data are written.
   public enum DataStrategy: Sendable {
-    /// As text in Base64.
+    /// As a string in Base64.
     case base64
     /// As `Data` itself does: an array of numbers.
     case deferredToData
@@ -40,39 +40,11 @@ public struct JSONCoder: Sendable {
     var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Whether types that read and write themselves do what the options say.
-    var allowDirectWay: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
+    var allowsDirect: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
   }
 
   let options: Options
-  let ways: Ways
-
-  /// What was found out about types, for all coders of a kind: a coder is made as quickly as it is copied.
-  struct Ways: Sendable {
-    private let allowDirect: Bool
-    private let decodingCache = TypeCache<DecodingWay>()
-    private let encodingCache = TypeCache<EncodingWay>()
-
-    static let direct = Ways(allowDirect: true)
-    static let byOptions = Ways(allowDirect: false)
-
-    private init(allowDirect: Bool) {
-      self.allowDirect = allowDirect
-    }
-
-    /// What is known by now.
-    var decoding: TypeTable<DecodingWay> { decodingCache.known }
-    var encoding: TypeTable<EncodingWay> { encodingCache.known }
-
-    /// How values of a type are read.
-    func decoding(of type: Any.Type) -> DecodingWay {
-      decodingCache.value(for: type) { DecodingWay(type, allowDirect: allowDirect) }
-    }
-
-    /// How values of a type are written.
-    func encoding(of type: Any.Type) -> EncodingWay {
-      encodingCache.value(for: type) { EncodingWay(type, allowDirect: allowDirect) }
-    }
-  }
+  let strategies: StrategyCache
 
   /// Takes how keys, dates and data are written, and what `Codable` implementations find in their `userInfo`.
   public init(
@@ -80,7 +52,7 @@ public struct JSONCoder: Sendable {
     userInfo: [CodingUserInfoKey: any Sendable] = [:]
   ) {
     options = Options(keys: keys, dates: dates, data: data, userInfo: userInfo)
-    ways = options.allowDirectWay ? .direct : .byOptions
+    strategies = options.allowsDirect ? .direct : .byOptions
   }
 
   /// Reads a value from a JSON text in UTF-8.
@@ -88,7 +60,7 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
   /// ``JSONError`` where the reader found it. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    if case .direct(let direct) = ways.decoding(of: type) {
+    if case .direct(let direct) = strategies.decoding(of: type) {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
       } catch {
@@ -100,7 +72,7 @@ public struct JSONCoder: Sendable {
     }
   }
 
-  /// The two types are one, told from each other only at compile time: a way is kept under the type that it is for.
+  /// The two types are one, told from each other only at compile time: a strategy is kept under the type that it is for.
   private func read<Direct: JSONDecodable, Value>(
     _ direct: Direct.Type, as type: Value.Type, from body: Data
   ) throws(JSONError) -> Value {
@@ -127,7 +99,7 @@ public struct JSONCoder: Sendable {
   ///
   /// Throws an `EncodingError` that names the path where something has no form in JSON.
   public func encode<Value: Encodable>(_ value: Value) throws -> Data {
-    guard case .direct(let direct) = ways.encoding(of: Value.self) else {
+    guard case .direct(let direct) = strategies.encoding(of: Value.self) else {
       return try StreamEncoder.encode(value, by: self)
     }
     do throws(JSONError) {

@@ -1,20 +1,20 @@
 /// A key of any name, or the index of an element. It fits into an `any CodingKey` without memory of its own.
-enum JSONKey: CodingKey {
+package enum JSONKey: CodingKey {
   case name(String)
   case index(Int)
 
-  init(stringValue: String) { self = .name(stringValue) }
+  package init(stringValue: String) { self = .name(stringValue) }
 
-  init(intValue: Int) { self = .index(intValue) }
+  package init(intValue: Int) { self = .index(intValue) }
 
-  var stringValue: String {
+  package var stringValue: String {
     switch self {
     case .name(let name): name
     case .index(let index): "Index \(index)"
     }
   }
 
-  var intValue: Int? {
+  package var intValue: Int? {
     if case .index(let index) = self { index } else { nil }
   }
 }

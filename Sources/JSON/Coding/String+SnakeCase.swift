@@ -3,7 +3,7 @@ import Foundation
 extension String {
   /// The name in `camelCase`: `user_id` is `userId`. Underscores at either end stay; a name without any inside is left
   /// as it is.
-  var fromSnakeCase: String {
+  package var fromSnakeCase: String {
     guard contains("_"), let first = firstIndex(where: { $0 != "_" }), let last = lastIndex(where: { $0 != "_" }) else {
       return self
     }

@@ -73,7 +73,7 @@ extension UInt64 {
 }
 
 extension UInt64 {
-  /// Marks, by the highest bit of its place, the first of the eight bytes that a text of JSON must escape: a quote, a
+  /// Marks, by the highest bit of its place, the first of the eight bytes that a JSON string must escape: a quote, a
   /// backslash or a control byte. Zero where there is no such byte.
   @inline(__always)
   var firstEscapedInString: UInt64 {

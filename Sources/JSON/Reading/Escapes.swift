@@ -1,7 +1,7 @@
-/// Undoes the escapes of texts (RFC 8259, section 7) that were checked before.
+/// Undoes the escapes of strings (RFC 8259, section 7) that were checked before.
 @usableFromInline
 enum Escapes {
-  /// The text that so many checked bytes stand for.
+  /// The string that so many checked bytes stand for.
   @usableFromInline @inline(never)
   static func string(from first: UnsafePointer<UInt8>, count: Int) -> String {
     // What an escape stands for is never longer than the escape.
@@ -10,6 +10,24 @@ enum Escapes {
       let length = unescape(first, count, into: target)
       return String(copying: UTF8Span(unchecked: UnsafeBufferPointer(start: target, count: length).span))
     }
+  }
+
+  /// How many of the checked bytes are whole characters and escapes, where at least so many are asked for, or all.
+  static func wholeCharacters(from first: UnsafePointer<UInt8>, count: Int, atLeast limit: Int) -> Int {
+    guard count > limit else { return count }
+    var length = 0
+    while length < limit {
+      if first[length] != UInt8(ascii: "\\") {
+        length += 1
+      } else if first[length + 1] != UInt8(ascii: "u") {
+        length += 2
+      } else {
+        let isPair = (0xD800...0xDBFF).contains(hexadecimal(first + length + 2) ?? 0)
+        length += isPair ? 12 : 6
+      }
+    }
+    while length < count, first[length] & 0xC0 == 0x80 { length += 1 }
+    return length
   }
 
   /// Writes what the bytes stand for, and gives its length.

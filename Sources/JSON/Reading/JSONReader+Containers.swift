@@ -36,7 +36,7 @@ extension JSONReader {
   @inlinable @inline(__always)
   public func key(is name: StaticString) -> Bool {
     if keyCount == name.utf8CodeUnitCount, bytesAreEqual(keyStart, name.utf8Start, keyCount) {
-      // A key with escapes is another text than its bytes.
+      // A key with escapes is another string than its bytes.
       return !keyShape.hasEscapes
     }
     return keyShape.hasEscapes && escapedKey(is: name)
@@ -44,7 +44,7 @@ extension JSONReader {
 
   @usableFromInline @inline(never)
   func escapedKey(is name: StaticString) -> Bool {
-    key == name.withUTF8Buffer { String(decoding: $0, as: UTF8.self) }
+    name.withUTF8Buffer { key.utf8.elementsEqual($0) }
   }
 
   /// The key that ``nextKey()`` read, escapes undone.

@@ -6,7 +6,7 @@ extension JSONReader {
     error(.invalid, expected)
   }
 
-  /// An error for a value of another kind than the type reads: `throw json.mismatch("a text or a number")`.
+  /// An error for a value of another kind than the type reads: `throw json.mismatch("a string or a number")`.
   ///
   /// Its place is the next value's, which must not have been read yet.
   @inline(never)
@@ -41,7 +41,7 @@ extension JSONReader {
     error(.outOfRange, expected)
   }
 
-  /// An error for an object that was left without a key having come: `throw json.missing("id")`.
+  /// An error for an object that lacks a required key: `throw json.missing("id")`.
   ///
   /// Its place is the object's end, behind which the reader stands.
   @inline(never)

@@ -114,8 +114,8 @@ extension JSONReader {
       let isNegative = take("-")
       if !isNegative { _ = take("+") }
       var exponent = 0
-      // Past a million there is no number but zero and infinity.
-      try scanDigits { exponent = min(exponent * 10 + Int($0), 1_000_000) }
+      // More than any text has digits to make up for it: past this there is no number but zero and infinity.
+      try scanDigits { exponent = min(exponent * 10 + Int($0), 1 << 40) }
       number.exponent += isNegative ? -exponent : exponent
     }
     return number

@@ -1,7 +1,14 @@
 extension JSONReader {
   /// Passes a value of any kind, which is checked as if it were read.
   public mutating func skipValue() throws(JSONError) {
+    _ = try passValue()
+  }
+
+  /// Passes a value, and gives how deep arrays and objects nest in it. It is inlined so that who skips counts nothing.
+  @inline(__always)
+  private mutating func passValue() throws(JSONError) -> Int {
     let outermost = depth
+    var deepest = depth
     // One bit for each open array or object, the innermost lowest: whether it is an object.
     var isObject = UInt128(0)
     repeat {
@@ -22,12 +29,15 @@ extension JSONReader {
       case UInt8(ascii: "{"):
         try enter()
         isObject = isObject << 1 | 1
+        deepest = max(deepest, depth)
       case UInt8(ascii: "["):
         try enter()
         isObject <<= 1
+        deepest = max(deepest, depth)
       default: try skipScalar()
       }
     } while depth > outermost
+    return deepest - outermost
   }
 
   /// Passes a value that is neither array nor object.
@@ -47,7 +57,7 @@ extension JSONReader {
   public mutating func readRaw() throws(JSONError) -> RawJSON {
     _ = peek()
     let first = position
-    try skipValue()
-    return RawJSON(checked: Array(UnsafeBufferPointer(start: first, count: position - first)))
+    let depth = try passValue()
+    return RawJSON(checked: Array(UnsafeBufferPointer(start: first, count: position - first)), depth: depth)
   }
 }

@@ -1,5 +1,5 @@
 extension JSONReader {
-  /// What is known of a text after its bytes were seen.
+  /// What is known of a string after its bytes were seen.
   @frozen @usableFromInline
   struct StringShape {
     @usableFromInline var isASCII: Bool
@@ -12,17 +12,17 @@ extension JSONReader {
     }
   }
 
-  /// Reads a text.
+  /// Reads a string.
   @inlinable
   public mutating func readString() throws(JSONError) -> String {
-    guard peek() == UInt8(ascii: "\"") else { throw mismatch("a text") }
+    guard peek() == UInt8(ascii: "\"") else { throw mismatch("a string") }
     position += 1
     let first = position
     let shape = try scanString()
     return makeString(from: first, count: position - first - 1, shape)
   }
 
-  /// Takes the next value if it is this text, written without escapes; for enums, whose cases are known.
+  /// Takes the next value if it is this string, written without escapes; for enums, whose cases are known.
   @inlinable @inline(__always)
   public mutating func readString(ifEqualTo text: StaticString) -> Bool {
     let count = text.utf8CodeUnitCount
@@ -33,7 +33,7 @@ extension JSONReader {
     return true
   }
 
-  /// Moves from behind a text's opening quote to behind its closing one, and checks all between.
+  /// Moves from behind a string's opening quote to behind its closing one, and checks all between.
   @inlinable
   mutating func scanString() throws(JSONError) -> StringShape {
     while end - position >= 8 {
@@ -52,7 +52,7 @@ extension JSONReader {
     return try scanStringSlowly()
   }
 
-  /// As ``scanString()``, for the rest of a text with other characters than plain ASCII, or near the end.
+  /// As ``scanString()``, for the rest of a string with other characters than plain ASCII, or near the end.
   @usableFromInline @inline(never)
   mutating func scanStringSlowly() throws(JSONError) -> StringShape {
     var shape = StringShape(isASCII: true, hasEscapes: false)
@@ -73,7 +73,7 @@ extension JSONReader {
           position += length
         } while position < end && position.pointee >= 0x80
       case ..<0x20:
-        throw malformed("no control character in a text")
+        throw malformed("no control character in a string")
       default:
         position += 1
         skipPlainText()
@@ -129,7 +129,7 @@ extension JSONReader {
     return Escapes.hexadecimal(pointer + 2)
   }
 
-  /// Makes the text whose bytes were checked.
+  /// Makes the string whose bytes were checked.
   @inlinable @inline(__always)
   func makeString(from first: UnsafePointer<UInt8>, count: Int, _ shape: StringShape) -> String {
     if shape.hasEscapes { return Escapes.string(from: first, count: count) }

@@ -5,7 +5,7 @@ enum UTF8Sequence {
   /// overlong form, a surrogate, a character past U+10FFFF, or a cut one.
   @inline(__always)
   static func length(at pointer: UnsafePointer<UInt8>, before end: UnsafePointer<UInt8>) -> Int {
-    // Four bytes at once, where a text's quote and what follows it are still inside.
+    // Four bytes at once, where a string's quote and what follows it are still inside.
     guard end - pointer >= 4 else { return lengthNearEnd(at: pointer, before: end) }
     let word = UInt32(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt32.self))
     if word & 0x00C0_C0F0 == 0x0080_80E0 {

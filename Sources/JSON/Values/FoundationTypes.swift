@@ -3,7 +3,7 @@ public import Foundation
 extension Date: JSONDecodable, JSONEncodable {
   /// Reads ISO 8601 as ``init(iso8601:)`` has it.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = try json.readText(as: "a date such as 2026-01-31T12:00:00.5+01:00") { Date(iso8601: $0) }
+    self = try json.readString(as: "a date such as 2026-01-31T12:00:00.5+01:00") { Date(iso8601: $0) }
   }
 
   /// Writes ISO 8601 in UTC; a date outside of the years 0 to 9999 cannot be written.
@@ -19,7 +19,7 @@ extension Date: JSONDecodable, JSONEncodable {
 extension URL: JSONDecodable, JSONEncodable {
   /// Reads a URL.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = try json.readText(as: "a URL") { URL(string: $0) }
+    self = try json.readString(as: "a URL") { URL(string: $0) }
   }
 
   /// Writes the URL as it is.
@@ -29,7 +29,7 @@ extension URL: JSONDecodable, JSONEncodable {
 extension UUID: JSONDecodable, JSONEncodable {
   /// Reads a UUID.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = try json.readText(as: "a UUID") { UUID(uuidString: $0) }
+    self = try json.readString(as: "a UUID") { UUID(uuidString: $0) }
   }
 
   /// Writes the UUID in capitals.
@@ -39,7 +39,7 @@ extension UUID: JSONDecodable, JSONEncodable {
 extension Data: JSONDecodable, JSONEncodable {
   /// Reads Base64 (RFC 4648, section 4), padded.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = try json.readText(as: "data in Base64") { Data(base64Encoded: $0) }
+    self = try json.readString(as: "data in Base64") { Data(base64Encoded: $0) }
   }
 
   /// Writes Base64, padded.
@@ -65,8 +65,8 @@ extension Decimal: JSONDecodable, JSONEncodable {
 }
 
 extension JSONReader {
-  /// Reads a text as what a closure makes of it; the place of the error is the text.
-  fileprivate mutating func readText<Value>(
+  /// Reads a string as what a closure makes of it; the place of the error is the string.
+  fileprivate mutating func readString<Value>(
     as expected: String, _ make: (String) -> Value?
   ) throws(JSONError) -> Value {
     _ = peek()

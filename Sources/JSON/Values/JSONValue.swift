@@ -8,7 +8,7 @@ public enum JSONValue: Hashable, Sendable {
   case integer(Int64)
   /// Any other number.
   case number(Double)
-  /// A text.
+  /// A string.
   case string(String)
   /// A list.
   case array([JSONValue])
@@ -20,7 +20,7 @@ public enum JSONValue: Hashable, Sendable {
     self = Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
 
-  /// The text, where this is one.
+  /// The string, where this is one.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }
   }
@@ -70,7 +70,7 @@ extension JSONValue: Codable {
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
   ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
 {
-  /// Makes a text.
+  /// Makes a string.
   public init(stringLiteral value: String) { self = .string(value) }
   /// Makes a boolean.
   public init(booleanLiteral value: Bool) { self = .bool(value) }

@@ -1,22 +1,22 @@
-/// A text that is written over and over, such as the document of a GraphQL operation: it is escaped once, when it is made.
+/// A string that is written over and over, such as the document of a GraphQL operation: it is escaped once, when it is made.
 ///
-/// Other encoders than ``JSONCoder`` write it as any text.
+/// Other encoders than ``JSONCoder`` write it as any string.
 public struct PreparedString: Hashable, Sendable {
-  /// The text.
+  /// The string.
   public let value: String
 
   private let json: RawJSON
 
-  /// Takes a text, and escapes it.
+  /// Takes a string, and escapes it.
   public init(_ value: String) {
     self.value = value
     json = RawJSON(string: value)
   }
 
-  /// Whether the texts are equal.
+  /// Whether the strings are equal.
   public static func == (left: PreparedString, right: PreparedString) -> Bool { left.value == right.value }
 
-  /// Hashes the text.
+  /// Hashes the string.
   public func hash(into hasher: inout Hasher) { hasher.combine(value) }
 }
 
@@ -26,7 +26,7 @@ extension PreparedString: JSONEncodable {
 }
 
 extension PreparedString: Encodable {
-  /// Writes the text.
+  /// Writes the string.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     try container.encode(value)

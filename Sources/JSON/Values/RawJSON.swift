@@ -1,3 +1,5 @@
+import Foundation
+
 /// JSON that is kept as its bytes: to store what a server sent as it came, or to write what was written before.
 ///
 /// Other encoders and decoders than ``JSONCoder`` write and read it by way of ``JSONValue``.
@@ -5,21 +7,26 @@ public struct RawJSON: Hashable, Sendable {
   /// The text in UTF-8, one whole value.
   public let bytes: [UInt8]
 
+  /// How deep arrays and objects nest in it.
+  let depth: Int
+
   /// Takes bytes that are known to be one whole value.
-  init(checked bytes: [UInt8]) {
+  init(checked bytes: [UInt8], depth: Int) {
     self.bytes = bytes
+    self.depth = depth
   }
 
-  /// Writes a text, which always can be written.
+  /// Writes a string, which always can be written.
   init(string: String) {
     var writer = JSONWriter(capacity: string.utf8.count + 16)
     writer.writeString(string)
-    bytes = writer.written
+    self.init(checked: writer.written, depth: 0)
   }
 
   /// Writes a value once, for all the times that it is sent.
   public init(_ value: some JSONEncodable) throws(JSONError) {
-    bytes = Array(try value.json())
+    let json = try value.json()
+    try self.init(json: json.bytes)
   }
 }
 

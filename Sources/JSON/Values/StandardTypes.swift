@@ -1,8 +1,8 @@
 extension String: JSONDecodable, JSONEncodable {
-  /// Reads a text.
+  /// Reads a string.
   @inlinable @inline(__always)
   public init(from json: inout JSONReader) throws(JSONError) { self = try json.readString() }
-  /// Writes the text.
+  /// Writes the string.
   @inlinable @inline(__always)
   public func encode(to json: inout JSONWriter) { json.writeString(self) }
 }

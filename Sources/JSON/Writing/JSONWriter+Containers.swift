@@ -25,11 +25,16 @@ extension JSONWriter {
 
   @inlinable
   mutating func begin(_ bracket: UInt8) {
-    if depth >= JSONReader.depthLimit { fail(expected: "less than \(JSONReader.depthLimit) levels") }
+    if depth >= JSONReader.depthLimit { failTooDeep() }
     depth += 1
     separate()
     append(bracket)
     needsComma = false
+  }
+
+  @usableFromInline
+  mutating func failTooDeep() {
+    fail(expected: "less than \(JSONReader.depthLimit) levels")
   }
 
   @inlinable

@@ -1,5 +1,5 @@
 extension JSONWriter {
-  /// Writes a text. Quotes, backslashes and control characters are escaped, and nothing else.
+  /// Writes a string. Quotes, backslashes and control characters are escaped, and nothing else.
   @inlinable
   public mutating func writeString(_ text: String) {
     separate()

@@ -133,6 +133,7 @@ extension JSONWriter {
 
   /// Writes JSON that was written or checked before, as it is.
   public mutating func writeRaw(_ raw: RawJSON) {
+    if depth + raw.depth > JSONReader.depthLimit { failTooDeep() }
     separate()
     raw.bytes.withUnsafeBufferPointer { bytes in
       guard let start = bytes.baseAddress else { return }

@@ -11,7 +11,7 @@ struct NumberText: TextOutputStream {
     limit = end + Self.capacity
   }
 
-  /// What the standard library calls for texts that it knows to be ASCII.
+  /// What the standard library calls for strings that it knows to be ASCII.
   mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
     guard let start = buffer.baseAddress, buffer.count <= limit - end else { return }
     end.update(from: start, count: buffer.count)

@@ -115,10 +115,10 @@ extension APIClient {
     // A middleware may fail before it sends anything, so what is sent is noted before them, too.
     sent.note(request)
     let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
-    let (parser, isSecret) = (session.responseParser, session.isAnswerSecret)
+    let (parser, isSecret) = (session.responseParser, session.isResponseSecret)
     return transport.send(request, through: middlewares).collect(upTo: responseBodyLimit).map { [decoder] response in
       do throws(RequestError) {
-        return try parser.parse(response, by: decoder)
+        return sent.described(try parser.parse(response, by: decoder))
       } catch {
         throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
       }
@@ -179,7 +179,8 @@ extension String {
     while let byte = bytes.next() {
       switch byte {
       case UInt8(ascii: "%"):
-        guard let high = bytes.next(), let low = bytes.next(), high.isHexDigit, low.isHexDigit else { return false }
+        guard let high = bytes.next(), let low = bytes.next(), high.hexDigitValue != nil, low.hexDigitValue != nil
+        else { return false }
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
         UInt8(ascii: "0")...UInt8(ascii: "9"):
         continue
@@ -188,11 +189,5 @@ extension String {
       }
     }
     return true
-  }
-}
-
-extension UInt8 {
-  fileprivate var isHexDigit: Bool {
-    (48...57).contains(self) || (65...70).contains(self & 0xDF)
   }
 }

@@ -34,12 +34,12 @@ extension HTTPTarget {
 }
 
 extension URL {
-  /// The URL with more pairs in its query, each percent-encoded but for the unreserved characters (RFC 3986, 2.3).
+  /// The URL with more pairs in its query.
   fileprivate func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
     guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
       throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
     }
-    let query = pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+    let query = QueryEncoder.text(of: pairs)
     let present = components.percentEncodedQuery ?? ""
     components.percentEncodedQuery = present.isEmpty ? query : "\(present)&\(query)"
     guard let url = components.url else {

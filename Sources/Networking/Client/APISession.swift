@@ -54,7 +54,7 @@ public protocol APISession: Sendable {
   var secrets: [String] { get }
 
   /// Whether the answer is a secret itself, as a token is: then errors do not quote it. `false` unless given.
-  var isAnswerSecret: Bool { get }
+  var isResponseSecret: Bool { get }
 
   /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
   var responseParser: ResponseParser<ResponseType> { get }
@@ -78,7 +78,7 @@ extension APISession {
   /// No secrets.
   public var secrets: [String] { [] }
   /// Errors may quote the answer.
-  public var isAnswerSecret: Bool { false }
+  public var isResponseSecret: Bool { false }
   /// No key.
   public var idempotencyKey: String? { nil }
 

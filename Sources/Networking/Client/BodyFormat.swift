@@ -28,10 +28,9 @@ public struct BodyFormat: Sendable {
   }
 
   /// The form of HTML forms: `name=value` pairs (WHATWG URL, section 5). The parameters must be flat: an object whose
-  /// values are text, numbers, booleans, or lists of these, which give the name several times.
+  /// values are strings, numbers, booleans, or lists of these, which give the name several times.
   public static let form = BodyFormat(contentType: "application/x-www-form-urlencoded") { parameters, encoder in
-    let pairs = try QueryEncoder.pairs(of: parameters, by: encoder)
-    return Data(pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&").utf8)
+    Data(QueryEncoder.text(of: try QueryEncoder.pairs(of: parameters, by: encoder)).utf8)
   }
 
   func encode(_ parameters: some Encodable & Sendable, _ encoder: any BodyEncoder) throws -> (Data, String) {

@@ -16,8 +16,14 @@ enum QueryEncoder {
     } catch {
       throw RequestError(
         .invalidRequest,
-        "A query or a form carries an object of texts, numbers, booleans and lists of these. \(DecodingFailure(error))")
+        "A query or a form carries an object of strings, numbers, booleans and lists of these. "
+          + "\(DecodingFailure(error))")
     }
+  }
+
+  /// Pairs as a query and a form have them: percent-encoded but for the unreserved characters (RFC 3986, 2.3).
+  static func text(of pairs: [(name: String, value: String)]) -> String {
+    pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
   }
 
   /// The texts of a scalar or of a list of scalars.

@@ -32,6 +32,12 @@ struct SentFields: HTTPMiddleware {
     RequestError(wrapping: error).named(operationName).redacted(by: redactor)
   }
 
+  /// The response with its errors, where it has some, as the session's, and without what was kept secret.
+  func described<Response>(_ response: Response) -> Response {
+    guard let partial = response as? any ResponseWithErrors, !partial.isWhole else { return response }
+    return partial.described(as: operationName, by: redactor) as? Response ?? response
+  }
+
   /// Takes out of a text what any of the requests so far kept secret.
   var redactor: Redactor {
     Redactor(secretsOf: secrets + heads.withLock { $0 }.flatMap { Array($0) })

@@ -148,7 +148,7 @@ extension JSONValue {
   }
 }
 
-// Tuples of a Bool and a text, compared in this order.
+// Tuples of a Bool and a string, compared in this order.
 private func < (left: (Bool, String), right: (Bool, String)) -> Bool {
   left.0 == right.0 ? left.1 < right.1 : !left.0
 }

@@ -2,9 +2,8 @@ import HTTP
 
 /// The fields of all requests, which are checked once.
 enum GraphQLHeaders {
-  static let accept = "application/graphql-response+json, application/json;q=0.9"
-  static let ofGet: HTTPHeaders = ["Accept": "application/graphql-response+json, application/json;q=0.9"]
-  static let ofPost: HTTPHeaders = [
-    "Accept": "application/graphql-response+json, application/json;q=0.9", "Content-Type": "application/json",
-  ]
+  private static let acceptedTypes: StaticString = "application/graphql-response+json, application/json;q=0.9"
+  static let accept = "\(acceptedTypes)"
+  static let ofGet: HTTPHeaders = ["Accept": acceptedTypes]
+  static let ofPost: HTTPHeaders = ["Accept": acceptedTypes, "Content-Type": "application/json"]
 }

@@ -6,7 +6,7 @@ public struct GraphQLOperation: Hashable, Sendable {
     case query
     /// Writes, then reads.
     case mutation
-    /// Reads on and on.
+    /// Subscribes: a response for each event.
     case subscription
   }
 
@@ -46,7 +46,7 @@ extension GraphQLOperation {
   }
 }
 
-/// The names and brackets of a document, one after the other; comments and texts are left out (GraphQL specification,
+/// The names and brackets of a document, one after the other; comments and strings are left out (GraphQL specification,
 /// section 2.1). It goes by bytes: a combining character after a quote does not make it another sign.
 private struct GraphQLTokens {
   private static let quote = "\"".utf8

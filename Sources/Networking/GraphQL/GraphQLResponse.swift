@@ -12,11 +12,26 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
   /// What the server tells beyond the specification.
   public let extensions: JSONValue?
 
+  /// What the operation is called that was answered, for the errors.
+  private let operationName: String?
+
   /// Makes an answer; for fixtures and other transports.
   public init(data: ResponseData?, errors: [GraphQLError] = [], extensions: JSONValue? = nil) {
+    self.init(data: data, errors: errors, extensions: extensions, operationName: nil)
+  }
+
+  /// Makes the answer to an operation.
+  init(data: ResponseData?, errors: [GraphQLError], extensions: JSONValue?, operationName: String?) {
     self.data = data
     self.errors = errors
     self.extensions = extensions
+    self.operationName = operationName
+  }
+
+  /// The same answer with something else for its data; what it says of its errors stays.
+  public func map<Other>(_ transform: (ResponseData) throws -> Other) rethrows -> GraphQLResponse<Other> {
+    GraphQLResponse<Other>(
+      data: try data.map(transform), errors: errors, extensions: extensions, operationName: operationName)
   }
 
   /// The answer as an error policy has it; throws `graphQL` where the errors fail it, and `undecodable` where there
@@ -25,7 +40,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     if data == nil { throw noData }
     guard !errors.isEmpty else { return self }
     switch policy {
-    case .none: throw RequestError(graphQL: errors)
+    case .none: throw RequestError(graphQL: errors).named(operationName)
     case .ignore: return GraphQLResponse(data: data, extensions: extensions)
     case .all: return self
     }
@@ -38,10 +53,15 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
   }
 
   private var noData: RequestError {
-    guard errors.isEmpty else { return RequestError(graphQL: errors) }
+    guard errors.isEmpty else { return RequestError(graphQL: errors).named(operationName) }
     let failure = DecodingFailure(path: "data", reason: "a value is missing, and there are no errors either")
     return RequestError(.undecodable, failure.description, cause: failure)
   }
 }
 
-extension GraphQLResponse: Equatable where ResponseData: Equatable {}
+extension GraphQLResponse: Equatable where ResponseData: Equatable {
+  /// Whether data, errors and extensions are equal.
+  public static func == (left: GraphQLResponse, right: GraphQLResponse) -> Bool {
+    left.data == right.data && left.errors == right.errors && left.extensions == right.extensions
+  }
+}

@@ -66,8 +66,8 @@ extension DecodingError {
 extension JSONError.PathElement {
   fileprivate var key: any CodingKey {
     switch self {
-    case .key(let name): AnyCodingKey(name)
-    case .index(let index): AnyCodingKey(intValue: index)
+    case .key(let name): JSONKey.name(name)
+    case .index(let index): JSONKey.index(index)
     }
   }
 }

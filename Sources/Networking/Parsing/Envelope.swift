@@ -3,7 +3,7 @@ public import JSON
 
 /// An answer that wraps its content beside a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
-  /// The code, a number as its text.
+  /// The code, a number as its digits.
   public let code: String
 
   /// The message; empty where there is none.
@@ -15,13 +15,17 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
   /// Reads an envelope; under a code of success its content must be there, unless it is of a type that has a value for
   /// `null`.
   public init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: AnyCodingKey.self)
-    let codeKey = AnyCodingKey(Keys.code)
+    let container = try decoder.container(keyedBy: JSONKey.self)
+    // A decoder that converts keys has them in camelCase.
+    func key(_ name: String) -> JSONKey {
+      container.contains(.name(name)) ? .name(name) : .name(name.fromSnakeCase)
+    }
+    let codeKey = key(Keys.code)
     code =
       try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
       ?? container.decode(String.self, forKey: codeKey)
-    message = try container.decodeIfPresent(String.self, forKey: AnyCodingKey(Keys.message)) ?? ""
-    let contentKey = AnyCodingKey(Keys.content)
+    message = try container.decodeIfPresent(String.self, forKey: key(Keys.message)) ?? ""
+    let contentKey = key(Keys.content)
     if !Keys.isSuccess(code) {
       content = nil
     } else if container.contains(contentKey) {

@@ -3,7 +3,7 @@ import JSON
 
 /// The code and the message of an envelope that tells of a failure.
 public struct EnvelopeFailure: Error, Hashable {
-  /// The code, a number as its text; at most 256 bytes of it.
+  /// The code, a number as its digits; at most 256 bytes of it.
   public let code: String
   /// The message, in the server's words, at most 1 KiB of them; empty where there is none.
   public let message: String

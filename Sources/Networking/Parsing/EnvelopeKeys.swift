@@ -12,7 +12,7 @@ public protocol EnvelopeKeys: Sendable {
   static var message: String { get }
   /// The name of the content.
   static var content: String { get }
-  /// Whether a code means success, a number given as its text; `"0"` alone does unless said otherwise.
+  /// Whether a code means success, a number given as its digits; `"0"` alone does unless said otherwise.
   static func isSuccess(_ code: String) -> Bool
 }
 

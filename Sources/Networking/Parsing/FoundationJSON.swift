@@ -6,7 +6,7 @@ public import JSON
 ///
 ///     client.decoder = FoundationJSON()
 ///
-/// Dates are read as ISO 8601 text with an offset and up to 6 digits of a fraction, and written in UTC. A JSON text
+/// Dates are read as ISO 8601 strings with an offset and up to 6 digits of a fraction, and written in UTC. A JSON text
 /// that nests deeper than 128 is refused.
 public struct FoundationJSON: BodyDecoder, BodyEncoder {
   private let keys: JSONCoder.KeyStrategy
@@ -64,24 +64,24 @@ extension DecodingError {
 }
 
 extension Data {
-  /// Whether brackets outside of texts nest deeper than a number of levels; what else is wrong is the parser's to say.
+  /// Whether brackets outside of strings nest deeper than a number of levels; what else is wrong is the parser's to say.
   fileprivate func nestsJSON(deeperThan limit: Int) -> Bool {
     var depth = 0
-    var isInText = false
+    var isInString = false
     var isEscaped = false
     for byte in self {
-      if isInText {
+      if isInString {
         if isEscaped {
           isEscaped = false
         } else if byte == UInt8(ascii: "\\") {
           isEscaped = true
         } else if byte == UInt8(ascii: "\"") {
-          isInText = false
+          isInString = false
         }
         continue
       }
       switch byte {
-      case UInt8(ascii: "\""): isInText = true
+      case UInt8(ascii: "\""): isInString = true
       case UInt8(ascii: "["), UInt8(ascii: "{"):
         depth += 1
         if depth > limit { return true }

@@ -37,9 +37,8 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
     Observable.deferred {
       let session = Session(userID: userID, withLikes: withLikes(), errorPolicy: .all)
       return sessionHandler(session).map { response in
-        GraphQLResponse(
-          data: try session.data(of: response).getMomentsDetailsByUserID, errors: response.errors,
-          extensions: response.extensions)
+        let data = try session.data(of: response)
+        return response.map { _ in data.getMomentsDetailsByUserID }
       }
     }
   }

@@ -13,7 +13,7 @@ struct Comparison {
     case trailingComma = "Foundation reads a comma before a closing bracket"
     case equalKeys = "Foundation keeps the first of equal keys"
     case fraction = "Foundation cuts a number past 2^53 that has a fraction, and takes it for a whole one"
-    case unread = "Foundation does not check the texts and numbers that it does not read"
+    case unread = "Foundation does not check the strings and numbers that it does not read"
   }
 
   let ours: JSONValue?
@@ -82,15 +82,15 @@ struct Comparison {
     return bytes[..<first] + [UInt8(ascii: "7")] + bytes[end...]
   }
 
-  /// The bytes without the commas that stand before a closing bracket, outside of texts.
+  /// The bytes without the commas that stand before a closing bracket, outside of strings.
   private static func withoutTrailingCommas(_ bytes: [UInt8]) -> [UInt8] {
     var result: [UInt8] = []
     var comma: Int?
-    var isInText = false
+    var isInString = false
     var isEscaped = false
     for byte in bytes {
-      if isInText {
-        (isInText, isEscaped) = (isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\"))
+      if isInString {
+        (isInString, isEscaped) = (isEscaped || byte != UInt8(ascii: "\""), !isEscaped && byte == UInt8(ascii: "\\"))
       } else if byte == UInt8(ascii: ",") {
         comma = result.count
       } else if byte == UInt8(ascii: "]") || byte == UInt8(ascii: "}") {
@@ -98,7 +98,7 @@ struct Comparison {
         comma = nil
       } else if ![0x20, 0x09, 0x0A, 0x0D].contains(byte) {
         comma = nil
-        isInText = byte == UInt8(ascii: "\"")
+        isInString = byte == UInt8(ascii: "\"")
       }
       result.append(byte)
     }
@@ -121,7 +121,7 @@ extension JSONValue {
   }
 }
 
-/// A value whose objects keep the first of equal keys, which their texts' canonical equivalence decides, as in a dictionary.
+/// A value whose objects keep the first of equal keys, which their canonical equivalence decides, as in a dictionary.
 private struct FirstKeys: JSONDecodable {
   let value: JSONValue
 

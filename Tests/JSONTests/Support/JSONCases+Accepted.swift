@@ -59,7 +59,7 @@ enum JSONCases {
     JSONCase("escaped quote at the end", #"["\""]"#, ["\""]),
     JSONCase("escaped NUL", #"["\u0000"]"#, ["\u{0}"]),
     JSONCase("escaped noncharacter", #"["\uFFFF"]"#, ["\u{ffff}"]),
-    JSONCase("comments in a text", #"["a/*b*/c/*d//e"]"#, ["a/*b*/c/*d//e"]),
+    JSONCase("comments in a string", #"["a/*b*/c/*d//e"]"#, ["a/*b*/c/*d//e"]),
     JSONCase("delete is no control character here", "[\"\u{7f}\"]", ["\u{7f}"]),
     JSONCase("separators of lines", "[\"\u{2028}\u{2029}\"]", ["\u{2028}\u{2029}"]),
     JSONCase("two, three and four bytes", "[\"é中😀\"]", ["é中😀"]),

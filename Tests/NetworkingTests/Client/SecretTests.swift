@@ -81,7 +81,7 @@ import Testing
   @Test func `S3: an answer that is a secret itself is not quoted`() async throws {
     struct LogIn: APISession {
       struct ResponseType: Decodable, Sendable { let token: String, isGood: Bool }
-      let isAnswerSecret = true
+      let isResponseSecret = true
     }
     let answer = ScriptedAnswer.json(#"{"token": "\#(canary)"}"#)
     let error = await LogIn().post(on: try client(answer, .middleware)).failure
@@ -147,6 +147,24 @@ import Testing
     for place in Place.allCases {
       let client = try client(.json("{\"data\": null, \"errors\": [\(error), \(error)]}"), place)
       check(await Query().post(on: client).failure, .graphQL)
+    }
+  }
+
+  @Test func `S3: echoed in the errors beside data, which an error policy lets through`() async throws {
+    struct Partial: GraphQLSession {
+      typealias ResponseData = [String: User]
+      static let query: GraphQLDocument = "query getUser { user { id name } }"
+      let errorPolicy = GraphQLErrorPolicy.all
+    }
+    let error = #"{"message": "\#(Self.echo)", "path": ["\#(Self.echo)"], "extensions": {"code": "\#(Self.echo)"}}"#
+    let answer = ScriptedAnswer.json(#"{"data": {"user": {"id": 7, "name": "Wei"}}, "errors": [\#(error)]}"#)
+    for place in Place.allCases {
+      let response = try await Partial().post(on: try client(answer, place)).value
+      #expect(response.data == ["user": User()])
+      #expect(!everythingShown(of: response).contains(canary.prefix(12)))
+      let error = #expect(throws: RequestError.self) { try response.applying(.none) }
+      check(error, .graphQL)
+      #expect(error?.operationName == "getUser")
     }
   }
 

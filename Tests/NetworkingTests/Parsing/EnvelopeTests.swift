@@ -66,6 +66,28 @@ import Testing
     #expect(try await outcome(JSONCoder()) == outcome(FoundationJSON()))
   }
 
+  private enum Snake: EnvelopeKeys {
+    static let code = "error_code"
+    static let message = "error_msg"
+    static let content = "the_data"
+  }
+
+  @Test func `a client that converts snake_case finds the members of an envelope`() async throws {
+    struct Named: Decodable, Equatable { let userName: String }
+    for decoder in [JSONCoder(keys: .snakeCase), FoundationJSON(keys: .snakeCase)] as [any BodyDecoder] {
+      func get<Content: Decodable & Sendable>(_ content: Content.Type, _ json: String) throws -> Observable<Content> {
+        var client = try client(ScriptedTransport(always: .json(json)))
+        client.decoder = decoder
+        return Get<Snake, Content>().get(on: client)
+      }
+      let json = #"{"error_code": 0, "error_msg": "ok", "the_data": {"user_name": "Wei"}}"#
+      #expect(try await get(Named.self, json).value == Named(userName: "Wei"))
+      #expect(try await get(Named?.self, #"{"error_code": 0}"#).value == nil)
+      let error = try await get([Int].self, #"{"error_code": 7, "error_msg": "no"}"#).failure
+      #expect(error?.cause as? EnvelopeFailure == EnvelopeFailure(code: "7", message: "no"))
+    }
+  }
+
   @Test(arguments: [
     (#"{"code": 1001, "msg": "sign in again", "data": null}"#, "1001", "sign in again"),
     (#"{"code": -1, "msg": "no", "data": {"id": "odd"}}"#, "-1", "no"), (#"{"code": "E7", "msg": "no"}"#, "E7", "no"),

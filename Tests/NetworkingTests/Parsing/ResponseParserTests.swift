@@ -129,8 +129,8 @@ import Testing
 
   @Test(arguments: [
     (#"{"size": 128}"#, "At size: expected a whole number that fits Int8"),
-    (#"{"size": ""}"#, "At size: expected a whole number, found a text"),
-    (#"{"home": [1]}"#, "At home[0]: expected a text, found a number"),
+    (#"{"size": ""}"#, "At size: expected a whole number, found a string"),
+    (#"{"home": [1]}"#, "At home[0]: expected a string, found a number"),
   ])
   func `a message says what was expected and what was found`(json: String, message: String) async throws {
     struct Get: APISession { typealias ResponseType = Card }

@@ -8,16 +8,16 @@ final class JSONDocument {
   private var ownsBytes = false
   /// What superclasses were looked for under, and was not there.
   var absentNames: [String] = []
-  private let ways: JSONCoder.Ways
-  private var knownWays: TypeTable<DecodingWay>
+  private let strategies: JSONCoder.StrategyCache
+  private var knownStrategies: TypeTable<DecodingStrategy>
   private var knownContainers = AnyKeyedContainers.cache.known
 
   init(tape: consuming Tape, bytes: UnsafeBufferPointer<UInt8>, coder: JSONCoder) {
     self.tape = tape
     self.bytes = bytes
     options = coder.options
-    ways = coder.ways
-    knownWays = ways.decoding
+    strategies = coder.strategies
+    knownStrategies = strategies.decoding
   }
 
   deinit {
@@ -34,11 +34,13 @@ final class JSONDocument {
 
   /// How values of a type are read.
   @inline(__always)
-  func way<Value: Decodable>(of type: Value.Type) -> DecodingWay { knownWays[type] ?? learnWay(of: type) }
+  func strategy<Value: Decodable>(of type: Value.Type) -> DecodingStrategy {
+    knownStrategies[type] ?? learnStrategy(of: type)
+  }
 
-  private func learnWay(of type: Any.Type) -> DecodingWay {
-    defer { knownWays = ways.decoding }
-    return ways.decoding(of: type)
+  private func learnStrategy(of type: Any.Type) -> DecodingStrategy {
+    defer { knownStrategies = strategies.decoding }
+    return strategies.decoding(of: type)
   }
 
   /// Who makes containers for keys of a type.
@@ -56,13 +58,13 @@ final class JSONDocument {
     return containers
   }
 
-  /// The bytes of a text or a number.
+  /// The bytes of a string or a number.
   @inline(__always)
   func bytes(of token: Tape.Token) -> UnsafeBufferPointer<UInt8> {
     UnsafeBufferPointer(start: bytes.baseAddress.map { $0 + Int(token.offset) }, count: Int(token.count))
   }
 
-  /// The text of a token that is one.
+  /// The string of a token that is one.
   @inline(__always)
   func string(_ token: Tape.Token) -> String {
     let bytes = bytes(of: token)
@@ -138,7 +140,7 @@ final class JSONDocument {
 
   @inline(__always)
   private func isEqual(_ token: Tape.Token, _ key: UnsafeBufferPointer<UInt8>) -> Bool {
-    if token.kind == .escapedString { return string(token) == String(decoding: key, as: UTF8.self) }
+    if token.kind == .escapedString { return string(token).utf8.elementsEqual(key) }
     guard Int(token.count) == key.count else { return false }
     guard let left = bytes(of: token).baseAddress, let right = key.baseAddress else { return true }
     return keysAreEqual(left, right, key.count)

@@ -10,16 +10,16 @@ struct Tape: ~Copyable {
     }
 
     let kind: Kind
-    /// Whether a text is all ASCII.
+    /// Whether a string is all ASCII.
     var isASCII = false
     /// For an object: 0 before anybody asked, then 1 where two keys may be equal, or 2 and more, by which the next key to be
     /// looked at is found.
     fileprivate(set) var search: UInt16 = 0
-    /// Where its first byte is; for a text the one behind the quote.
+    /// Where its first byte is; for a string the one behind the quote.
     let offset: UInt32
-    /// The bytes of a text or a number; the number of elements or members.
+    /// The bytes of a string or a number; the number of elements or members.
     var count: UInt32 = 0
-    /// The place on the tape behind the whole of it; for a key the hash of its text.
+    /// The place on the tape behind the whole of it; for a key the hash of its name.
     var next: UInt32
 
     /// Where the token begins: its first byte, or the quote before it.

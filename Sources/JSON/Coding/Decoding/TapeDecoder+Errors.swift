@@ -1,7 +1,7 @@
 extension TapeDecoder {
-  /// The path to a value that a step leads to from this decoder's own, or to that.
+  /// The path to a value as errors have it, with the start of each key: many errors are caught, and cost no more than that.
   func path(to step: Step?) -> [any CodingKey] {
-    codingPath + (step.flatMap { key(of: $0) }.map { [$0] } ?? [])
+    path(to: step) { JSONPath.key(document.bytes(of: $0)) }
   }
 
   func context(_ description: String, step: Step?) -> DecodingError.Context {

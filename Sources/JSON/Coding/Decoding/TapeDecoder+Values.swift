@@ -25,7 +25,7 @@ extension TapeDecoder {
   }
 
   private func decodeOther<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
-    switch document.way(of: type) {
+    switch document.strategy(of: type) {
     case .generic: return try lendingDecoder(at: place, step: step) { try type.init(from: $0) }
     case .strings:
       return unsafeBitCast(try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }, to: type)
@@ -39,7 +39,7 @@ extension TapeDecoder {
     }
   }
 
-  // The two types are one, told from each other only at compile time: a way is kept under the type that it is for.
+  // The two types are one, told from each other only at compile time: a strategy is kept under the type that it is for.
 
   private func decode<Elements: ArrayOfDecodables, Value>(_ array: Elements.Type, as type: Value.Type) throws -> Value {
     unsafeBitCast(try array.decode(from: self), to: type)
@@ -66,7 +66,7 @@ extension TapeDecoder {
   func string(at place: Int, step: Step?) throws -> String {
     let token = document.tape[place]
     guard token.kind == .string || token.kind == .escapedString else {
-      throw mismatch(String.self, "a text", at: place, step: step)
+      throw mismatch(String.self, "a string", at: place, step: step)
     }
     return document.string(token)
   }

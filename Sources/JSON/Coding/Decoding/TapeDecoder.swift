@@ -38,20 +38,24 @@ final class TapeDecoder: Decoder {
 
   var userInfo: [CodingUserInfoKey: Any] { document.options.userInfo }
 
-  var codingPath: [any CodingKey] {
+  var codingPath: [any CodingKey] { path(to: nil) { document.string($0) } }
+
+  /// The path to a value that a step leads to from this decoder's own, or to that, with the keys as a closure reads them.
+  func path(to step: Step?, _ text: (Tape.Token) -> String) -> [any CodingKey] {
     var path: [any CodingKey] = []
     var decoder: TapeDecoder? = self
+    if let step, let key = key(of: step, text) { path.append(key) }
     while let current = decoder {
-      if let key = current.key(of: current.step) { path.append(key) }
+      if let key = current.key(of: current.step, text) { path.append(key) }
       decoder = current.parent ?? current.lender
     }
     return path.reversed()
   }
 
-  func key(of step: Step) -> JSONKey? {
+  private func key(of step: Step, _ text: (Tape.Token) -> String) -> JSONKey? {
     switch step {
     case .root: nil
-    case .member(let place): JSONKey(stringValue: document.string(document.tape[place]))
+    case .member(let place): JSONKey(stringValue: text(document.tape[place]))
     case .element(let index): JSONKey(intValue: index)
     case .absent(let number): JSONKey(stringValue: document.absentNames[number])
     }
@@ -110,17 +114,17 @@ final class TapeDecoder: Decoder {
   // MARK: Members
 
   /// The values by their keys as Swift has them, where those differ from the text's or are too many to be searched.
-  private var index: (place: Int, values: [String: Int])?
+  private var index: (place: Int, values: [MemberName: Int])?
   private static let greatestSearch: UInt32 = 16
 
   private func prepareMembers() throws {
     guard token.kind == .object else { throw mismatch([String: Any].self, "an object", at: place, step: nil) }
     let isSnakeCase = document.options.keys == .snakeCase
     guard isSnakeCase || token.count > Self.greatestSearch, index?.place != place else { return }
-    var values: [String: Int] = [:]
+    var values: [MemberName: Int] = [:]
     for place in members {
       let name = document.string(document.tape[place])
-      values[isSnakeCase ? name.fromSnakeCase : name] = place + 1
+      values[MemberName(isSnakeCase ? name.fromSnakeCase : name)] = place + 1
     }
     index = (place, values)
   }
@@ -128,7 +132,7 @@ final class TapeDecoder: Decoder {
   /// The place of a member's value.
   @inline(__always)
   func value(of name: String) -> Int? {
-    if let index, index.place == place { return index.values[name] }
+    if let index, index.place == place { return index.values[MemberName(name)] }
     return document.value(of: name, in: place)
   }
 
@@ -141,9 +145,9 @@ final class TapeDecoder: Decoder {
 
   /// The names of the members as Swift has them, each once.
   var memberNames: [String] {
-    if let index, index.place == place { return Array(index.values.keys) }
-    var seen: Set<String> = []
-    return members.map { document.string(document.tape[$0]) }.filter { seen.insert($0).inserted }
+    if let index, index.place == place { return index.values.keys.map(\.text) }
+    var seen: Set<MemberName> = []
+    return members.map { document.string(document.tape[$0]) }.filter { seen.insert(MemberName($0)).inserted }
   }
 
   /// The places of the keys of an object in the text's order, equal ones more than once.

@@ -10,13 +10,15 @@ final class EncodingOutput {
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
-  private let ways: JSONCoder.Ways
-  private var knownWays: TypeTable<EncodingWay>
+  /// The members among these that are asked for by their names.
+  private var nestedMembers: [Member: Int] = [:]
+  private let strategies: JSONCoder.StrategyCache
+  private var knownStrategies: TypeTable<EncodingStrategy>
 
-  init(options: JSONCoder.Options, ways: JSONCoder.Ways, depth: Int = 0) {
+  init(options: JSONCoder.Options, strategies: JSONCoder.StrategyCache, depth: Int = 0) {
     self.options = options
-    self.ways = ways
-    knownWays = ways.encoding
+    self.strategies = strategies
+    knownStrategies = strategies.encoding
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
     writer.pointee.depth = depth
@@ -29,22 +31,45 @@ final class EncodingOutput {
 
   /// How values of a type are written.
   @inline(__always)
-  func way<Value: Encodable>(of type: Value.Type) -> EncodingWay { knownWays[type] ?? learnWay(of: type) }
+  func strategy<Value: Encodable>(of type: Value.Type) -> EncodingStrategy {
+    knownStrategies[type] ?? learnStrategy(of: type)
+  }
 
-  private func learnWay(of type: Any.Type) -> EncodingWay {
-    defer { knownWays = ways.encoding }
-    return ways.encoding(of: type)
+  private func learnStrategy(of type: Any.Type) -> EncodingStrategy {
+    defer { knownStrategies = strategies.encoding }
+    return strategies.encoding(of: type)
   }
 
   /// An output for what stands inside, of its own.
   func inside() -> EncodingOutput {
-    EncodingOutput(options: options, ways: ways, depth: writer.pointee.depth)
+    EncodingOutput(options: options, strategies: strategies, depth: writer.pointee.depth)
   }
 
   /// Leaves a place here for what an encoder writes into its own output.
   func nest(_ encoder: StreamEncoder) {
     writer.pointee.separate()
     nested.append((writer.pointee.count, encoder))
+  }
+
+  /// A member of the object that an encoder writes.
+  private struct Member: Hashable {
+    let object: ObjectIdentifier
+    let name: MemberName
+
+    init(_ name: String, of object: StreamEncoder) {
+      self.object = ObjectIdentifier(object)
+      self.name = MemberName(name)
+    }
+  }
+
+  /// Notes the name of the encoder that was nested last.
+  func remember(_ name: String, of object: StreamEncoder) {
+    nestedMembers[Member(name, of: object)] = nested.count - 1
+  }
+
+  /// The encoder of a member, where one was nested under this name.
+  func nestedMember(_ name: String, of object: StreamEncoder) -> StreamEncoder? {
+    nestedMembers[Member(name, of: object)].map { nested[$0].encoder }
   }
 
   /// A moment to go back to, should what follows fail.
@@ -59,14 +84,17 @@ final class EncodingOutput {
 
   func goBack(to mark: Mark) {
     writer.pointee.goBack(to: mark.writer)
+    guard nested.count > mark.nested else { return }
     nested[mark.nested...].forEach { $0.encoder.output.discardNested() }
     nested.removeSubrange(mark.nested...)
+    nestedMembers = nestedMembers.filter { $0.value < mark.nested }
   }
 
   /// Lets go of what stands inside: its encoders hold this output by their parents.
   func discardNested() {
     nested.forEach { $0.encoder.output.discardNested() }
     nested = []
+    nestedMembers = [:]
   }
 
   /// Takes back the end of an array or object that was the last to be written; gives its number of elements, or of members,
@@ -114,15 +142,17 @@ extension JSONWriter {
     fileprivate let count: Int
     fileprivate let depth: Int
     fileprivate let needsComma: Bool
+    fileprivate let hasFailed: Bool
   }
 
-  var mark: Mark { Mark(count: count, depth: depth, needsComma: needsComma) }
+  var mark: Mark { Mark(count: count, depth: depth, needsComma: needsComma, hasFailed: failure != nil) }
 
   mutating func goBack(to mark: Mark) {
     count = mark.count
     depth = mark.depth
     needsComma = mark.needsComma
-    failure = nil
+    // Of several failures the first is kept: one from before is still there.
+    if !mark.hasFailed { failure = nil }
   }
 
   /// Takes back the bracket that ended an array or object.

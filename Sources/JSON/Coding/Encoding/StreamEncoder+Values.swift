@@ -36,7 +36,7 @@ extension StreamEncoder {
 
   private func encodeOther<Value: Encodable>(_ value: Value, key: (any CodingKey)?, isWhole: Bool) throws {
     let writer = output.writer
-    switch output.way(of: Value.self) {
+    switch output.strategy(of: Value.self) {
     case .generic: try encodeByItself(value, key: key, isWhole: isWhole)
     case .direct(let direct): write(value, as: direct)
     case .dictionary:
@@ -57,7 +57,7 @@ extension StreamEncoder {
     if let failure = writer.pointee.failure { throw error(failure, for: value) }
   }
 
-  /// The two types are one: a way is kept under the type that it is for.
+  /// The two types are one: a strategy is kept under the type that it is for.
   private func write<Direct: JSONEncodable>(_ value: some Any, as direct: Direct.Type) {
     unsafeBitCast(value, to: direct).encode(to: &output.writer.pointee)
   }

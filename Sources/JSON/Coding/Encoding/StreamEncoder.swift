@@ -25,7 +25,7 @@ final class StreamEncoder: Encoder {
 
   /// The text of a value.
   static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
-    let output = EncodingOutput(options: coder.options, ways: coder.ways)
+    let output = EncodingOutput(options: coder.options, strategies: coder.strategies)
     defer { output.discardNested() }
     let encoder = StreamEncoder(output: output, parent: nil, key: nil)
     try encoder.encodeValue(value, key: nil, isWhole: true)
@@ -131,6 +131,16 @@ final class StreamEncoder: Encoder {
     let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
     output.nest(encoder)
     if form == .array { count += 1 }
+    return encoder
+  }
+
+  /// An encoder for the object or array that is a member's value: the same for who asks for it again.
+  func nestedMember(_ key: some CodingKey, as form: Form) -> StreamEncoder {
+    let name = name(of: key)
+    if let encoder = output.nestedMember(name, of: self), encoder.form == form { return encoder }
+    output.writer.pointee.writeKey(name)
+    let encoder = nestedEncoder(key: key)
+    output.remember(name, of: self)
     return encoder
   }
 

@@ -30,11 +30,11 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type, forKey key: Key
   ) -> KeyedEncodingContainer<NestedKey> {
-    nested(key).container(keyedBy: keyType)
+    encoder.nestedMember(key, as: .object).container(keyedBy: keyType)
   }
 
   mutating func nestedUnkeyedContainer(forKey key: Key) -> any UnkeyedEncodingContainer {
-    nested(key).unkeyedContainer()
+    encoder.nestedMember(key, as: .array).unkeyedContainer()
   }
 
   mutating func superEncoder() -> any Encoder { nested(JSONKey(stringValue: "super")) }

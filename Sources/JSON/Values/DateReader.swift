@@ -1,0 +1,40 @@
+/// Takes the parts of a date off the front of a string.
+struct DateReader {
+  private var rest: Substring.UTF8View
+
+  init(_ text: String) {
+    rest = Substring(text).utf8
+  }
+
+  var isAtEnd: Bool { rest.isEmpty }
+
+  mutating func take(_ character: Unicode.Scalar) -> Bool {
+    guard rest.first == UInt8(ascii: character) else { return false }
+    rest.removeFirst()
+    return true
+  }
+
+  mutating func digits(_ count: Int) -> Int? {
+    let digits = rest.prefix(count)
+    guard digits.count == count, digits.allSatisfy({ (48...57).contains($0) }) else { return nil }
+    rest.removeFirst(count)
+    return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
+  }
+
+  mutating func fraction() -> Double? {
+    guard take(".") || take(",") else { return 0 }
+    let count = rest.prefix { (48...57).contains($0) }.count
+    guard (1...6).contains(count), let value = digits(count) else { return nil }
+    return Double(value) / [10, 100, 1e3, 1e4, 1e5, 1e6][count - 1]
+  }
+
+  /// Seconds east of UTC.
+  mutating func offset() -> Int? {
+    if take("Z") || take("z") { return 0 }
+    let sign = take("+") ? 1 : take("-") ? -1 : 0
+    guard sign != 0, let hours = digits(2), hours < 24, take(":"), let minutes = digits(2), minutes < 60 else {
+      return nil
+    }
+    return sign * (hours * 3600 + minutes * 60)
+  }
+}
