@@ -20,6 +20,21 @@ import Testing
     #expect(try await iterator.next() == nil)
   }
 
+  @Test(arguments: [BufferingPolicy.unbounded, .bufferingOldest(100), .bufferingNewest(100)])
+  func `41: a cancelled task hears nothing of an error that comes after what it has not taken`(
+    _ policy: BufferingPolicy
+  ) async throws {
+    let task = Task {
+      var received: [Int] = []
+      for try await element in Observable.from(1...3).concat(.error(Broken())).values(bufferingPolicy: policy) {
+        received.append(element)
+        withUnsafeCurrentTask { $0?.cancel() }
+      }
+      return received
+    }
+    #expect(try await task.value == [1])
+  }
+
   @Test func `16: an iterator that goes away releases its source and what it has not taken`() {
     weak var inSource: Token?
     do {
