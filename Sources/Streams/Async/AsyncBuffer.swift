@@ -1,6 +1,6 @@
-/// What a stream has said and a task has not taken yet.
+/// What a stream has said and a task has not taken yet. As a teardown it ends the wait for what no longer comes.
 @usableFromInline
-final class AsyncBuffer<Element: Sendable>: Sendable {
+final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   @usableFromInline
   struct State {
     @usableFromInline var elements = Fifo<Element>()
@@ -35,6 +35,7 @@ final class AsyncBuffer<Element: Sendable>: Sendable {
     _ = dropped
   }
 
+  /// The first end is the one that counts.
   @usableFromInline func finish(_ error: (any Error)?) {
     let waiting = state.withLock { state in
       if state.end == nil { state.end = .some(error) }
@@ -45,13 +46,16 @@ final class AsyncBuffer<Element: Sendable>: Sendable {
 
   /// Disposes the subscription, and drops what is left.
   @usableFromInline func cancel() {
+    finish(nil)
     segment.dispose()
     let dropped = state.withLock { state in
       (exchange(&state.elements, with: Fifo()), exchange(&state.end, with: .some(nil)))
     }
     _ = dropped
-    finish(nil)
   }
+
+  /// The source has let go of the stream before its end.
+  @usableFromInline override func run() { finish(CancellationError()) }
 
   /// All that is here, if there is no bound: the lock is then taken once for many elements. Under a bound one at a time, so
   /// that no more are kept than it says.

@@ -12,6 +12,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
   @inlinable
   public func makeAsyncIterator() -> Iterator {
     let buffer = AsyncBuffer<Element>(policy)
+    buffer.segment.add(buffer)
     source.start(buffer.segment, next: { buffer.append($0) }, end: { buffer.finish($0) })
     return Iterator(buffer)
   }
@@ -29,7 +30,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after the completion, or when the task is cancelled.
-    /// - Throws: the stream's error, once.
+    /// - Throws: the stream's error, once; or `CancellationError`, where the stream is let go of before its end.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while true {
@@ -48,7 +49,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after the completion, or when the task is cancelled.
-    /// - Throws: the stream's error, once.
+    /// - Throws: the stream's error, once; or `CancellationError`, where the stream is let go of before its end.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 

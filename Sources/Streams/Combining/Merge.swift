@@ -28,7 +28,8 @@ final class Merge<Element: Sendable>: Sendable {
   }
 
   @inlinable func end(_ error: (any Error)?) {
-    if live.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 || error != nil {
+    // One that failed is not counted out: or another's completion might come to 0, and be sent before the error is.
+    if error != nil || live.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       serializer.send(error, to: target.end)
     }
   }

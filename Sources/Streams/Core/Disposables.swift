@@ -20,9 +20,3 @@ public enum Disposables {
     return lifetime
   }
 }
-
-@usableFromInline
-struct NoDisposable: Disposable {
-  @usableFromInline init() {}
-  @usableFromInline func dispose() {}
-}

@@ -21,10 +21,3 @@ package struct Guarded<Value>: @unchecked Sendable {
     }
   }
 }
-
-@usableFromInline
-final class GuardedStorage<Value>: ManagedBuffer<Value, Lock> {
-  deinit {
-    withUnsafeMutablePointerToElements { $0.destroy() }
-  }
-}

@@ -13,53 +13,6 @@ class Node: @unchecked Sendable {
   @usableFromInline func run() {}
 }
 
-@usableFromInline
-final class ClosureNode: Node, @unchecked Sendable {
-  @usableFromInline let action: @Sendable () -> Void
-
-  @inlinable init(_ action: @escaping @Sendable () -> Void) { self.action = action }
-
-  @usableFromInline override func run() { action() }
-}
-
-@usableFromInline
-final class DisposableNode: Node, @unchecked Sendable {
-  private let disposable: any Disposable
-
-  @usableFromInline init(_ disposable: any Disposable) { self.disposable = disposable }
-
-  @usableFromInline override func run() { disposable.dispose() }
-}
-
-/// A list of nodes that was taken off its word, newest first. It is walked, never unwound: it may be long.
-@usableFromInline
-struct NodeList {
-  private var head: UInt
-
-  init(_ head: UInt) { self.head = head }
-
-  mutating func pop() -> Node? {
-    guard let pointer = UnsafeRawPointer(bitPattern: head) else { return nil }
-    let node = Unmanaged<Node>.fromOpaque(pointer).takeRetainedValue()
-    head = node.next
-    node.next = 0
-    return node
-  }
-
-  mutating func removeAll() {
-    while pop() != nil {}
-  }
-
-  mutating func reverse() {
-    var reversed: UInt = 0
-    while let node = pop() {
-      node.next = reversed
-      reversed = node.retainedAddress
-    }
-    head = reversed
-  }
-}
-
 extension Node {
   /// The address under which a list owns this node.
   var retainedAddress: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }

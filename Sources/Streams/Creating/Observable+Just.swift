@@ -5,6 +5,7 @@ extension Observable {
   @inlinable
   public static func just(_ element: Element) -> Observable<Element> {
     Observable { sink in
+      if sink.lifetime.isClosed { return }
       sink.next(element)
       sink.endIfOpen()
     }
@@ -27,12 +28,12 @@ extension Observable {
   /// Completion alone.
   ///
   ///     empty()   |
-  @inlinable public static func empty() -> Observable<Element> { Observable { $0.end(nil) } }
+  @inlinable public static func empty() -> Observable<Element> { Observable { $0.endIfOpen() } }
 
   /// An error alone.
   ///
   ///     error(e)   x
-  @inlinable public static func error(_ error: any Error) -> Observable<Element> { Observable { $0.end(error) } }
+  @inlinable public static func error(_ error: any Error) -> Observable<Element> { Observable { $0.endIfOpen(error) } }
 
   /// Nothing, for ever.
   ///

@@ -15,7 +15,7 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - attempts: How many there are, the first one among them.
   ///   - initial: The delay after the first attempt.
-  ///   - factor: What each further delay is multiplied with.
+  ///   - factor: What each further delay is multiplied with. Where that gives no delay, as with NaN, `maximum` is taken.
   ///   - maximum: The longest delay.
   ///   - jitter: The part of each delay that is left to chance, from 0 (none) to 1 (full: anything from nothing to all of
   ///     it). It keeps clients that failed together from coming back together.
@@ -26,11 +26,27 @@ public struct RetryPolicy: Sendable {
   ) -> RetryPolicy {
     RetryPolicy { attempt, _ in
       guard attempt < attempts else { return nil }
-      var delay = initial
-      for _ in 1..<attempt where delay < maximum { delay = delay * factor }
-      return min(delay, maximum) * (1 - min(max(jitter, 0), 1) * random())
+      guard initial > .zero else { return .zero }
+      let growth = power(factor, max(attempt, 1) - 1)
+      let grown = initial / .seconds(1) * growth
+      // False for what is no number, too. A duration out of bounds would trap.
+      let delay = grown >= 0 && grown < maximum / .seconds(1) ? initial * growth : maximum
+      return delay * (1 - part(jitter) * part(random()))
     }
   }
+
+  private static func power(_ base: Double, _ exponent: Int) -> Double {
+    var (result, square, rest) = (1.0, base, exponent)
+    while rest > 0 {
+      if !rest.isMultiple(of: 2) { result *= square }
+      square *= square
+      rest /= 2
+    }
+    return result
+  }
+
+  /// A number from 0 to 1; 0 for what is no number.
+  private static func part(_ number: Double) -> Double { number > 0 ? min(number, 1) : 0 }
 
   /// This policy for the errors of which `predicate` is true; the others are not tried again.
   public func retrying(if predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {

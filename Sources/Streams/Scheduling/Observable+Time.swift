@@ -14,6 +14,7 @@ extension Observable {
         }
         if let first = waiting.value.first { timer.fire(at: first.due) }
       }
+      timer.attach()
       let wait: @Sendable (Element?) -> Void = { element in
         let due = scheduler.now + dueTime
         waiting.value.append((due, element))
@@ -39,6 +40,7 @@ extension Observable {
         latest.value = nil
         sink.next(element)
       }
+      timer.attach()
       self.start(
         sink, timer,
         next: { element in
@@ -72,6 +74,7 @@ extension Observable {
         if let element = state.value.waiting.take() { send(element) }
         if state.value.isEnded { sink.endIfOpen() }
       }
+      timer.attach()
       self.start(
         sink, timer,
         next: { element in
@@ -104,6 +107,7 @@ extension Observable {
       timer.action = {
         if due.value > scheduler.now { timer.fire(at: due.value) } else { sink.end(StreamError.timeout) }
       }
+      timer.attach()
       timer.fire(at: due.value)
       self.start(
         sink, timer,

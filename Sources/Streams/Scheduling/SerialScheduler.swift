@@ -12,7 +12,7 @@ public struct SerialScheduler: Scheduler {
   /// The time since the machine started.
   public var now: Duration { .uptime }
 
-  /// Runs `action` on the queue.
+  /// Runs `action` on the queue, which keeps it until its turn has come, disposed or not.
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { queue.schedule(action) }
 
   /// Runs `action` on the queue when it is due.

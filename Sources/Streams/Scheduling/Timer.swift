@@ -1,7 +1,7 @@
 /// The one timer of an operator, and the serializer of its firing and the operator's events. It ends with the segment.
 ///
 /// An operator that moves its due time on need not set it again: it looks at the time when it fires, and may set it then.
-/// `@unchecked Sendable`: `action` is set before the first event; from then on all is touched inside the serializer.
+/// `@unchecked Sendable`: `action` is set before `attach()`; from then on all is touched inside the serializer.
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler
@@ -11,6 +11,10 @@ final class Timer: Serializer, @unchecked Sendable {
   init(_ lifetime: Lifetime, _ scheduler: any Scheduler) {
     self.scheduler = scheduler
     super.init(lifetime)
+  }
+
+  /// Ends with the segment from now on: at once where that is closed already, so `action` has to be there.
+  func attach() {
     lifetime.add(self)
     lifetime.add(job)
   }

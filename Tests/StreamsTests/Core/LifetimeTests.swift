@@ -1,4 +1,3 @@
-import Foundation
 import Synchronization
 import Testing
 
@@ -29,7 +28,7 @@ import Testing
   @Test func `2: of those that race for the end one wins`() {
     let lifetimes = (0..<count).map { _ in Lifetime() }
     let winners = Counters(count)
-    raceInStep { index, _ in
+    raceInStep(count) { index, _ in
       if lifetimes[index].claim() { winners.increment(index) }
     }
     #expect(winners.values.allSatisfy { $0 == 1 })
@@ -42,29 +41,11 @@ import Testing
       lifetime.add(ClosureNode { teardowns.increment(index) })
       return lifetime
     }
-    raceInStep { index, thread in
+    raceInStep(count) { index, thread in
       // Who claims does not close here: all teardowns are those of `dispose`.
       if thread == 1 { lifetimes[index].dispose() } else if lifetimes[index].claim() { claims.increment(index) }
     }
     #expect(zip(claims.values, teardowns.values).allSatisfy { $0 + $1 == 1 })
-  }
-
-  /// Two threads that go through the rounds in step, a few nanoseconds apart: what they race for takes no longer.
-  private func raceInStep(_ round: @escaping @Sendable (_ index: Int, _ thread: Int) -> Void) {
-    let arrivals = Count()
-    race(2) { [count] thread in
-      for first in stride(from: 0, to: count, by: 8) {
-        let arrived = arrivals.value.add(1, ordering: .acquiringAndReleasing).newValue
-        let all = (arrived + 1) / 2 * 2
-        var spins = 0
-        while arrivals.value.load(ordering: .acquiring) < all {
-          spins += 1
-          if spins > 1000 { sched_yield() }
-        }
-        for _ in 0..<(first % [17, 13][thread]) { _ = arrivals.value.load(ordering: .relaxed) }
-        for index in first..<first + 8 { round(index, thread) }
-      }
-    }
   }
 }
 

@@ -127,10 +127,11 @@ import Testing
     #expect(disposed.count == 1)
   }
 
-  @Test func `41: a cancelled task gets no more, whatever was taken for it already`() async {
+  @Test(arguments: [BufferingPolicy.unbounded, .bufferingOldest(100), .bufferingNewest(100)])
+  func `41: a cancelled task gets no more, whatever was taken for it already`(_ policy: BufferingPolicy) async {
     let received = Counter()
     let task = Task {
-      for try await _ in Observable.from(1...100).values(bufferingPolicy: .unbounded) {
+      for try await _ in Observable.from(1...100).values(bufferingPolicy: policy) {
         received.increment()
         withUnsafeCurrentTask { $0?.cancel() }
       }

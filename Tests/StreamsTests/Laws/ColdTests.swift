@@ -34,6 +34,11 @@ import Testing
     check(source.filter { $0 > 0 }, input.filter { $0 > 0 })
     check(source.compactMap { $0 > 0 ? $0 * 2 : nil }, input.compactMap { $0 > 0 ? $0 * 2 : nil })
     check(source.take(count), Array(input.prefix(max(0, count))))
+    check(source.skip(count), Array(input.dropFirst(max(0, count))))
+    check(
+      source.scan(0) { $0 &* 3 &+ $1 }, input.indices.map { input[...$0].reduce(0) { $0 &* 3 &+ $1 } })
+    check(
+      source.distinctUntilChanged(), input.indices.filter { $0 == 0 || input[$0] != input[$0 - 1] }.map { input[$0] })
     check(source.flatMap { .from([$0, -$0]) }, input.flatMap { [$0, -$0] })
   }
 }

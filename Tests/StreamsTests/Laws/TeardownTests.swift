@@ -150,15 +150,3 @@ import Testing
     }
   }
 }
-
-/// A scheduler that runs at once what is to wait, too.
-private struct Hasty: Scheduler {
-  var now: Duration { .zero }
-
-  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
-    action()
-    return Disposables.create()
-  }
-
-  func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(action) }
-}

@@ -1,0 +1,10 @@
+public import Synchronization
+
+/// What flatMapLatest listens to. `@unchecked Sendable`: `segment` is touched only in the source's events.
+@usableFromInline
+final class Latest: @unchecked Sendable {
+  @usableFromInline let number = Atomic<Int>(0)
+  @usableFromInline var segment: Segment?
+
+  @inlinable init() {}
+}

@@ -1,0 +1,47 @@
+/// What the subscribers of `share(replay:)` have in common: the source, and its present run.
+final class Share<Element: Sendable>: Sendable {
+  private let source: Observable<Element>
+  private let replay: Int
+  private let current = Guarded<Connection?>(nil)
+
+  init(source: Observable<Element>, replay: Int) {
+    self.source = source
+    self.replay = replay
+  }
+
+  func subscribe(_ sink: Sink<Element>) {
+    let (connection, isFirst) = current.withLock { current in
+      let connection = current ?? Connection(replay)
+      let isFirst = current == nil
+      current = connection
+      connection.count += 1
+      return (connection, isFirst)
+    }
+    sink.lifetime.add(ClosureNode { self.leave(connection) })
+    connection.hub.subscribe(sink)
+    if isFirst {
+      source.start(connection.segment, next: { connection.hub.next($0) }) { error in
+        self.current.withLock { if $0 === connection { $0 = nil } }
+        connection.hub.end(error)
+      }
+    }
+  }
+
+  private func leave(_ connection: Connection) {
+    let isLast = current.withLock { current in
+      connection.count -= 1
+      if connection.count == 0 && current === connection { current = nil }
+      return connection.count == 0
+    }
+    if isLast { connection.segment.dispose() }
+  }
+
+  /// One run of the source. `@unchecked Sendable`: `count` is touched only under the lock of `current`.
+  final class Connection: @unchecked Sendable {
+    let hub: Hub<Element>
+    let segment = Segment()
+    var count = 0
+
+    init(_ replay: Int) { hub = Hub(capacity: replay) }
+  }
+}

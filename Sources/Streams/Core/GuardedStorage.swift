@@ -1,0 +1,6 @@
+@usableFromInline
+final class GuardedStorage<Value>: ManagedBuffer<Value, Lock> {
+  deinit {
+    withUnsafeMutablePointerToElements { $0.destroy() }
+  }
+}

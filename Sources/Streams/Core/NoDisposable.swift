@@ -1,0 +1,5 @@
+@usableFromInline
+struct NoDisposable: Disposable {
+  @usableFromInline init() {}
+  @usableFromInline func dispose() {}
+}

@@ -1,0 +1,69 @@
+/// The queue between a source and a scheduler.
+@usableFromInline
+final class Relay<Element: Sendable>: Sendable {
+  @usableFromInline
+  struct State {
+    @usableFromInline var waiting: ContiguousArray<Element> = []
+    @usableFromInline var end: (any Error)??
+    @usableFromInline var isScheduled = false
+    @inlinable init() {}
+  }
+
+  @usableFromInline let sink: Sink<Element>
+  @usableFromInline let scheduler: any Scheduler
+  @usableFromInline let state = Guarded(State())
+  /// What was taken off `waiting` and not passed on yet; touched only inside `turns`.
+  @usableFromInline let batch = Cell((elements: ContiguousArray<Element>(), position: 0))
+  /// A scheduler that runs work at once would begin the next turn inside the one before.
+  @usableFromInline let turns: Serializer
+  @usableFromInline let job: Slot
+
+  @inlinable init(_ sink: Sink<Element>, _ scheduler: any Scheduler) {
+    self.sink = sink
+    self.scheduler = scheduler
+    turns = sink.serializer()
+    job = sink.slot()
+  }
+
+  @inlinable func next(_ element: Element) {
+    let isFirst = state.withLock { state in
+      state.waiting.append(element)
+      return exchange(&state.isScheduled, with: true) == false
+    }
+    if isFirst { schedule() }
+  }
+
+  @inlinable func end(_ error: (any Error)?) {
+    let isFirst = state.withLock { state in
+      state.end = .some(error)
+      return exchange(&state.isScheduled, with: true) == false
+    }
+    if isFirst { schedule() }
+  }
+
+  @usableFromInline func schedule() {
+    job.set(scheduler.schedule { self.turns.send(()) { self.turn() } })
+  }
+
+  @usableFromInline func turn() {
+    for _ in 0..<256 {
+      if sink.lifetime.isClosed { return }
+      if batch.value.position == batch.value.elements.count {
+        let used = exchange(&batch.value, with: ([], 0)).elements
+        let (elements, end) = state.withLock { state -> (ContiguousArray<Element>, (any Error)??) in
+          if !state.waiting.isEmpty { return (exchange(&state.waiting, with: []), nil) }
+          state.isScheduled = state.end != nil
+          return ([], state.end)
+        }
+        _ = used
+        if let end { return sink.endIfOpen(end) }
+        if elements.isEmpty { return }
+        batch.value = (elements, 0)
+      }
+      let element = batch.value.elements[batch.value.position]
+      batch.value.position += 1
+      sink.next(element)
+    }
+    schedule()
+  }
+}

@@ -1,0 +1,19 @@
+import Streams
+import Testing
+
+@Suite struct ShareTests {
+  @Test func `32: who subscribes anew at the end has a connection that the old one's end leaves alone`() {
+    let observers = Locked<[AnyObserver<Int>]>([])
+    let probes = (0..<2).map { _ in Probe<Int>() }
+    let shared = Observable<Int>.create { observer in
+      observers.withLock { $0.append(observer) }
+      return Disposables.create()
+    }.share()
+    _ = shared.subscribe(onCompleted: { _ = shared.subscribe(probes[0]) })
+    observers.withLock { $0[0] }.onCompleted()
+    _ = shared.subscribe(probes[1])
+    #expect(observers.withLock { $0.count } == 2)
+    observers.withLock { $0[1] }.onNext(1)
+    #expect(probes.map(\.log) == [["1"], ["1"]])
+  }
+}

@@ -1,0 +1,34 @@
+import Foundation
+import Streams
+import Testing
+
+@Suite struct DispatchQueueScheduleTests {
+  private func scheduler(_ queue: DispatchQueue, isSerial: Bool) -> any Scheduler {
+    isSerial ? SerialScheduler(queue: queue) : ConcurrentScheduler(queue: queue)
+  }
+
+  @Test(arguments: [true, false]) func `37: work that is disposed while its queue is busy is not done`(
+    _ isSerial: Bool
+  ) {
+    let queue = DispatchQueue(label: "busy")
+    let scheduler = scheduler(queue, isSerial: isSerial)
+    let (mayGoOn, done, runs) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), Counter())
+    queue.async { mayGoOn.wait() }
+    scheduler.schedule { runs.increment() }.dispose()
+    _ = scheduler.schedule { done.signal() }
+    mayGoOn.signal()
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(runs.count == 0)
+  }
+
+  @Test(arguments: [true, false]) func `16: a timer of a queue lets go of its closure when it has fired`(
+    _ isSerial: Bool
+  ) {
+    let isFree = DispatchSemaphore(value: 0)
+    do {
+      let token = Token { isFree.signal() }
+      _ = scheduler(.global(), isSerial: isSerial).schedule(after: .milliseconds(1)) { token.touch() }
+    }
+    #expect(isFree.wait(timeout: .now() + 20) == .success)
+  }
+}
