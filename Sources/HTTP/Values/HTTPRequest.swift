@@ -34,6 +34,9 @@ public struct HTTPRequest: Sendable {
   /// the answer in any case.
   var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// Called by who follows a redirect in its place: what is answered from then on is another request.
+  var noteRedirect: (@Sendable () -> Void)?
+
   /// Who watches it; `nil` for nobody.
   var sight: RequestSight?
 

@@ -6,15 +6,16 @@ public import Streams
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
 /// Where an answer is a challenge, the token is refreshed, once however many such answers there are, and the request
-/// sent again, once, whatever it is: a challenge means that it was not carried out. An answer that comes late, under
-/// a token that was replaced meanwhile, is sent again with the new one right away. A refresh that fails, fails all who
-/// wait with its error; the next request that needs one starts another. A token that says when it expires is renewed
-/// ahead of that, while requests go on with the old one; an expired one is not sent.
+/// sent again, once, whatever it is: a challenge means that it was not carried out. (Where a ``RedirectMiddleware``,
+/// which belongs above this one, has followed a redirect below it, only what is ``HTTPRequest/isReplayable`` goes again.)
+/// An answer that comes late, under a token that was replaced meanwhile, is sent again with the new one right away. A
+/// refresh that fails, fails all who wait with its error; the next request that needs one starts another. A token that
+/// says when it expires is renewed ahead of that, while requests go on with the old one; an expired one is not sent.
 ///
-/// A request that has the field already is left alone, and none is sent again under a token of another account: then
-/// its first answer is given, or an error of the kind `httpStatus` where that was too long to be held back. Each account
-/// has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes on where the
-/// refresh ended.
+/// A request that has the field already is left alone, and none is sent again under a token of another account, or after
+/// a sign-out: then its first answer is given, or an error of the kind `httpStatus` where that was too long to be held
+/// back. Each account has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes
+/// on where the refresh ended.
 public struct AuthMiddleware: HTTPMiddleware {
   /// The most of an answer that is held back to see whether it is a challenge.
   private static let greatestChallenge = 64 << 10
@@ -68,8 +69,13 @@ public struct AuthMiddleware: HTTPMiddleware {
         return next(request)
       }
       return keeper.ticket(for: current).flatMap { ticket in
-        guard let first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
+        guard var first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
           return next(request)
+        }
+        let isRedirected = Locked(false)
+        first.noteRedirect = {
+          isRedirected.withLock { $0 = true }
+          request.noteRedirect?()
         }
         return next(first)
           .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response, isWhole in
@@ -78,9 +84,11 @@ public struct AuthMiddleware: HTTPMiddleware {
           .catch { error in
             guard let refused = error as? RefusedAnswer else { throw error }
             request.sight?.tell(.challenged)
+            // After a redirect the challenge is another request's, and this one may have been carried out.
+            guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
             return keeper.renewed(ticket).flatMap { renewed in
-              guard ticket.token == nil || renewed.token?.account == ticket.token?.account,
-                let second = try adding(renewed.token, to: request, after: scheduler.now - start)
+              guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account,
+                let second = try adding(token, to: request, after: scheduler.now - start)
               else { return refused.stream }
               return next(second)
             }

@@ -7,6 +7,9 @@ public import Streams
 /// be used fail with `redirectRefused`, and nothing is sent there. After 307 and 308 the method and the body are kept;
 /// after 303, and after 301 and 302 where the method is POST, the next request is a GET without a body (RFC 9110, section
 /// 15.4), unless the method is HEAD. Each gets what is left of the first one's total deadline.
+///
+/// Stands above an ``AuthMiddleware``, never below: each request on the way is then an exchange with a token of its own.
+/// A challenge after a redirect would else be taken for one to the first request, which has been carried out by then.
 public struct RedirectMiddleware: HTTPMiddleware {
   private let limit: Int
   private let scheduler: any Scheduler
@@ -38,6 +41,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
           }
           var redirected = try redirected(request, by: redirect)
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
+          request.noteRedirect?()
           request.sight?.tell(.redirected(redirect.status))
           return follow(redirected, left: left - 1, next: next)
         }
