@@ -8,7 +8,7 @@ package final class HTTPTarget: Sendable {
   /// Whether the scheme is `https`.
   package let isSecure: Bool
 
-  /// The host in lower case, an IPv6 address without its brackets.
+  /// The host in lower case, an IPv6 address without its brackets; its zone as it was given.
   let host: String
 
   /// The port, which is the scheme's own where the URL names none.
@@ -105,18 +105,24 @@ private struct Parts {
       return bytes.contains { $0.isUpperCase } ? name.lowercased() : name
     }
     guard bytes.last == UInt8(ascii: "]") else { return nil }
-    let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self).lowercased()
-    // RFC 6874: a zone follows an encoded percent sign.
+    let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+    // RFC 6874: a zone follows an encoded percent sign. It names an interface, whose case counts.
     let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let address = parts.first, address.contains("::") || address.count(where: { $0 == ":" }) == 7,
-      address.utf8.allSatisfy({ $0.isLetterOrDigit || $0 == .colon || $0 == UInt8(ascii: ".") }),
+    guard let address = parts.first?.lowercased(), address.isIPv6,
       parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isNameByte) })
     else { return nil }
-    return parts.joined(separator: "%")
+    return ([address] + parts.dropFirst().map(String.init)).joined(separator: "%")
   }
 }
 
 extension String {
+  /// Whether this may be an address of IPv6, whose last two groups may be one of IPv4 (RFC 3986, section 3.2.2).
+  fileprivate var isIPv6: Bool {
+    let colons = contains(".") ? 6 : 7
+    return (contains("::") || utf8.count { $0 == .colon } == colons)
+      && utf8.allSatisfy { $0.isLetterOrDigit || $0 == .colon || $0 == UInt8(ascii: ".") }
+  }
+
   /// Whether a host in lower case is `localhost`, of the net `127.0.0.0/8`, or `::1`.
   var isLoopbackHost: Bool {
     if self == "localhost" || self == "::1" { return true }
