@@ -25,12 +25,12 @@ public final class ScriptedTransport: HTTPTransport {
 
   /// Expects one request; of several expectations that match one, the first that is not met yet counts.
   public func expect(_ requests: RequestMatcher = .any, _ answer: ScriptedAnswer) {
-    script.withLock { $0.expectations.append(Expectation(matcher: requests, answer: answer)) }
+    script.withLock { $0.expect(requests, answer) }
   }
 
   /// Answers each request that no expectation is about; the last call that matches counts.
   public func always(_ requests: RequestMatcher = .any, _ answer: ScriptedAnswer) {
-    script.withLock { $0.rules.insert(Expectation(matcher: requests, answer: answer), at: 0) }
+    script.withLock { $0.always(requests, answer) }
   }
 
   /// The requests so far, in order.
@@ -54,11 +54,24 @@ public final class ScriptedTransport: HTTPTransport {
   /// A cold stream of the scripted answer; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread, and
   /// after a delay where the schedule runs.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    Observable<HTTPResponsePart>.deferred { [script, schedule] in
-      let run = ScriptRun(script.withLock { $0.answer(to: request) }.steps, schedule: schedule)
-      return run.parts.do(onDispose: {
+    Observable<HTTPResponsePart>.deferred { [self] in
+      let run = ScriptRun(answer(to: request).steps, schedule: schedule)
+      return run.parts.do(onDispose: { [script] in
         if run.stop() { script.withLock { $0.cancellations += 1 } }
       })
+    }
+  }
+
+  private func answer(to request: HTTPRequest) -> ScriptedAnswer {
+    script.withLock { $0.requests.append(request) }
+    while true {
+      let (expectations, rules) = script.withLock { ($0.expectations, $0.rules) }
+      // Apart from the lock: a matcher may ask this transport.
+      guard let expectation = expectations.first(where: { $0.matcher.matches(request) }) else {
+        let rule = rules.first { $0.matcher.matches(request) }
+        return rule?.answer ?? script.withLock { $0.refuse(request) }
+      }
+      if script.withLock({ $0.meet(expectation) }) { return expectation.answer }
     }
   }
 }
