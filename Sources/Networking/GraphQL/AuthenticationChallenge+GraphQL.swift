@@ -6,7 +6,7 @@ extension AuthenticationChallenge {
   /// The status 401, or a GraphQL answer of any status with an error of the code `UNAUTHENTICATED` and without data:
   /// where there is data, something was carried out, and the request must not be sent again.
   public static let graphQL = AuthenticationChallenge(
-    isPossible: { $0.status == 401 || $0.mediaType?.hasSuffix("json") ?? false },
+    isPossible: { $0.status == 401 || $0.mediaType?.hasSuffix("json") ?? true },
     isMet: { $0.head.status == 401 || $0.body.isUnauthenticated })
 }
 

@@ -78,11 +78,12 @@ package final class RequestSight: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      let note: @Sendable (Bool) -> Void = { [scheduler] in attempt.noteConnection($0, at: scheduler.now) }
-      request.noteConnection = note
+      request.noteConnection = { [scheduler] isReused in
+        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: true)
+      }
       // A transport of another module calls this one alone.
-      request.onConnected = { [onConnected = request.onConnected] isReused in
-        note(isReused)
+      request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
+        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: false)
         onConnected?(isReused)
       }
       tell(.attemptStarted(attempt.number))
