@@ -22,7 +22,8 @@ public struct AuthMiddleware: HTTPMiddleware {
 
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
-  private let field: @Sendable (AccessToken) throws -> HTTPField
+  private let fieldName: String
+  private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 
   /// Takes where tokens come from, and how.
@@ -32,26 +33,23 @@ public struct AuthMiddleware: HTTPMiddleware {
   ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
   ///     its life.
   ///   - refreshTimeout: When to give a refresh up.
-  ///   - field: The header field that carries a token; `Authorization: Bearer …` (RFC 6750, section 2.1) unless given. Where
-  ///     there is no token it is asked for the name alone, with `0`.
+  ///   - fieldName: The name of the header field that carries a token.
+  ///   - fieldValue: Its value; `Bearer …` (RFC 6750, section 2.1) unless given. A request fails with `invalidRequest` where
+  ///     no header can have it.
   ///   - scheduler: Times the refresh.
   ///   - now: The calendar's clock, for expiry.
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
-    refreshTimeout: Duration = .seconds(30),
-    field: @escaping @Sendable (AccessToken) throws -> HTTPField = AuthMiddleware.bearer,
+    refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
+    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer \($0.value)" },
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
     keeper = TokenKeeper(
       provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
     self.challenge = challenge
-    self.field = field
+    self.fieldName = fieldName
+    self.fieldValue = fieldValue
     self.scheduler = scheduler
-  }
-
-  /// `Authorization: Bearer …`; throws `invalidRequest` for a token that no header can carry.
-  public static let bearer: @Sendable (AccessToken) throws -> HTTPField = { token in
-    try HTTPField(name: "Authorization", value: "Bearer \(token.value)")
   }
 
   /// Sends the request on with a token.
@@ -59,19 +57,10 @@ public struct AuthMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .deferred {
+      guard !request.headers.contains(fieldName) else { return next(request) }
       let start = scheduler.now
-      let current = keeper.currentToken
-      // Without a token that can be sent, one would be waited for; else a field of the request's own is seen when the
-      // token's is to be added. Only the name counts here, which a token that is none has, too.
-      if current.map(keeper.hasExpired) ?? true, let field = try? field(current ?? AccessToken("0")),
-        request.headers.contains(field.name)
-      {
-        return next(request)
-      }
-      return keeper.ticket(for: current).flatMap { ticket in
-        guard var first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
-          return next(request)
-        }
+      return keeper.ticket().flatMap { ticket in
+        var first = try adding(ticket.token, to: request, after: scheduler.now - start)
         let isRedirected = Locked(false)
         first.noteRedirect = {
           isRedirected.withLock { $0 = true }
@@ -87,25 +76,22 @@ public struct AuthMiddleware: HTTPMiddleware {
             // After a redirect the challenge is another request's, and this one may have been carried out.
             guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
             return keeper.renewed(ticket).flatMap { renewed in
-              guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account,
-                let second = try adding(token, to: request, after: scheduler.now - start)
-              else { return refused.stream }
-              return next(second)
+              guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
+                return refused.stream
+              }
+              return next(try adding(token, to: request, after: scheduler.now - start))
             }
           }
       }
     }
   }
 
-  /// The request with the token in it, and what is left of its time; `nil` where it has a field of that name already.
+  /// The request with the token in it, and what is left of its time.
   private func adding(
     _ token: AccessToken?, to request: HTTPRequest, after elapsed: Duration
-  ) throws -> HTTPRequest? {
+  ) throws(RequestError) -> HTTPRequest {
     var request = request
-    if let field = try token.map(field) {
-      guard !request.headers.contains(field.name) else { return nil }
-      request.headers = HTTPHeaders(Array(request.headers) + [field])
-    }
+    if let token { try request.headers.append(fieldName, fieldValue(token)) }
     request.timeouts = request.timeouts.after(elapsed)
     return request
   }

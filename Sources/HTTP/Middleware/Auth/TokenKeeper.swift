@@ -67,23 +67,17 @@ final class TokenKeeper: Sendable {
     self.now = now
   }
 
-  /// The present token, to be asked for first and then made a ticket: one that is replaced in between is known by its
-  /// value.
-  var currentToken: AccessToken? { provider.currentToken }
-
-  /// Whether a token is not to be sent any more.
-  func hasExpired(_ token: AccessToken) -> Bool {
-    token.expiresAt.map { $0 <= now() } ?? false
-  }
+  private var currentToken: AccessToken? { provider.currentToken }
 
   /// The token for a request: the current one, or a new one where that has expired. One that is about to expire is
   /// renewed beside.
-  func ticket(for current: AccessToken?) -> Observable<Ticket> {
-    let ticket = makeTicket(current)
-    guard let token = current, let expiry = token.expiresAt else { return .just(ticket) }
-    if hasExpired(token) { return renewed(ticket) }
+  func ticket() -> Observable<Ticket> {
+    let ticket = makeTicket(currentToken)
+    guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
+    let now = now()
+    if expiry <= now { return renewed(ticket) }
     // Read once more, after the ticket: a refresh that ended in between has replaced the token.
-    if isDue(token, expiry, at: now()), currentToken?.value == token.value { refreshAhead(of: ticket) }
+    if isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
     return .just(ticket)
   }
 
