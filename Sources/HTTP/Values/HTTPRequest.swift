@@ -93,15 +93,10 @@ extension HTTPRequest {
 
   /// Throws `invalidRequest` where a header would frame the message, which is the transport's part: two opinions
   /// about where a body ends are how requests are smuggled (RFC 9112, section 11.2).
-  package func checkFraming() throws(RequestError) {
-    for name in Self.framingNames where headers.contains(name) {
-      throw RequestError(
-        .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
-        operationName: operationName)
-    }
+  public func checkFraming() throws(RequestError) {
+    guard let name = headers.framingName else { return }
+    throw RequestError(
+      .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
+      operationName: operationName)
   }
-
-  private static let framingNames = [
-    "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
-  ]
 }
