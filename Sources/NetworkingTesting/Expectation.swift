@@ -3,5 +3,5 @@ struct Expectation: Sendable {
   /// By which it is told from others of its script.
   let number: Int
   let matcher: RequestMatcher
-  let answer: ScriptedAnswer
+  let answer: ScriptedResponse
 }

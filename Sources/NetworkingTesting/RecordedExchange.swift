@@ -55,7 +55,7 @@ public struct RecordedExchange: Codable, Hashable, Sendable {
   }
 
   /// Whether a request is the one that was recorded: by its method, its URL and its body.
-  public func isOf(_ request: HTTPRequest) -> Bool {
+  public func matches(_ request: HTTPRequest) -> Bool {
     method == request.method.rawValue && url == request.url.absoluteString
       && requestBody.data == request.body ?? Data()
   }

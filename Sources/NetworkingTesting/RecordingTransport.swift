@@ -56,7 +56,7 @@ extension ScriptedTransport {
       let response = try exchange.response()
       let name = exchange.operationName.map { " (\($0))" } ?? ""
       expect(
-        RequestMatcher("\(exchange.method) \(exchange.url)\(name)", isMatch: exchange.isOf),
+        RequestMatcher("\(exchange.method) \(exchange.url)\(name)", isMatch: exchange.matches),
         .response(status: response.head.status, headers: response.head.headers, body: response.body))
     }
   }

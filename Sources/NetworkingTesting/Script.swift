@@ -9,12 +9,12 @@ struct Script: Sendable {
   var cancellations = 0
   private var expectationCount = 0
 
-  mutating func expect(_ requests: RequestMatcher, _ answer: ScriptedAnswer) {
+  mutating func expect(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
     expectations.append(Expectation(number: expectationCount, matcher: requests, answer: answer))
     expectationCount += 1
   }
 
-  mutating func always(_ requests: RequestMatcher, _ answer: ScriptedAnswer) {
+  mutating func always(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
     rules.insert(Expectation(number: expectationCount, matcher: requests, answer: answer), at: 0)
     expectationCount += 1
   }
@@ -27,7 +27,7 @@ struct Script: Sendable {
   }
 
   /// Takes note of a request that is not in the script, and fails it.
-  mutating func refuse(_ request: HTTPRequest) -> ScriptedAnswer {
+  mutating func refuse(_ request: HTTPRequest) -> ScriptedResponse {
     let name = request.operationName.map { " (\($0))" } ?? ""
     let failure = "Not scripted: \(request.method) \(request.url.shownSafely)\(name)"
     unexpected.append(failure)

@@ -53,7 +53,7 @@ extension AuthMiddlewareTests {
 
   @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
-    let long = ScriptedAnswer.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
+    let long = ScriptedResponse.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
     harness.transport.expect(.any, long.after(.seconds(1)))
     let late = try start(isReplayable: false)
     tokens.tokens.setToken(AccessToken("t2", account: "b"))

@@ -9,7 +9,7 @@ import Testing
 struct RedirectMiddlewareTests {
   private let harness = MiddlewareHarness { [RedirectMiddleware(scheduler: $0)] }
 
-  private func redirect(_ status: Int, to location: String) throws -> ScriptedAnswer {
+  private func redirect(_ status: Int, to location: String) throws -> ScriptedResponse {
     var headers = HTTPHeaders()
     try headers.set("Location", to: location)
     return .response(status: status, headers: headers, body: Data("moved".utf8))
