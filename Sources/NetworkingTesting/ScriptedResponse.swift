@@ -16,8 +16,7 @@ public struct ScriptedResponse: Sendable {
   public static func response(
     status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()
   ) -> ScriptedResponse {
-    let head = HTTPResponsePart.head(HTTPResponseHead(status: status, headers: headers))
-    return ScriptedResponse(steps: body.isEmpty ? [.send(head)] : [.send(head), .send(.body(body))])
+    ScriptedResponse(steps: HTTPResponse(status: status, headers: headers, body: body).parts.map { .send($0) })
   }
 
   /// An answer of JSON text.

@@ -19,6 +19,8 @@ extension UInt8 {
 
   var isDigit: Bool { self &- 0x30 < 10 }
 
+  var isUpperCase: Bool { 0x41...0x5A ~= self }
+
   var isSpaceOrTab: Bool { self == .space || self == .tab }
 
   /// The value as a hexadecimal digit.

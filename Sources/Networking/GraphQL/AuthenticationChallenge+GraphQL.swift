@@ -13,10 +13,10 @@ extension AuthenticationChallenge {
 extension Data {
   fileprivate var isUnauthenticated: Bool {
     // Most answers are told by this alone, and are not read twice.
-    guard range(of: Data("UNAUTHENTICATED".utf8)) != nil,
+    guard range(of: Data(GraphQLError.unauthenticatedCode.utf8)) != nil,
       let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       envelope.data == nil, envelope.failure == nil
     else { return false }
-    return envelope.errors.contains { $0.code == "UNAUTHENTICATED" }
+    return envelope.errors.contains(where: \.isUnauthenticated)
   }
 }

@@ -17,9 +17,6 @@ public import Streams
 /// back. Each account has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes
 /// on where the refresh ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  /// The most of an answer that is held back to see whether it is a challenge.
-  private static let greatestChallenge = 64 << 10
-
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
   private let fieldName: String
@@ -67,11 +64,11 @@ public struct AuthMiddleware: HTTPMiddleware {
           request.noteRedirect?()
         }
         return next(first)
-          .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response, isWhole in
-            if challenge.isMet(response) { throw RefusedAnswer(response: response, isWhole: isWhole) }
+          .held(upTo: RefusedResponse.bodyLimit, where: challenge.isPossible) { response, isWhole in
+            if challenge.isMet(response) { throw RefusedResponse(response: response, isWhole: isWhole) }
           }
           .catch { error in
-            guard let refused = error as? RefusedAnswer else { throw error }
+            guard let refused = error as? RefusedResponse else { throw error }
             request.sight?.tell(.challenged)
             // After a redirect the challenge is another request's, and this one may have been carried out.
             guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }

@@ -33,9 +33,11 @@ public struct RedirectMiddleware: HTTPMiddleware {
     .deferred {
       let start = scheduler.now
       return next(request)
-        .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0, isWhole: $1) }
+        .held(upTo: RefusedResponse.bodyLimit, where: { $0.isRedirect }) {
+          throw RefusedResponse(response: $0, isWhole: $1)
+        }
         .catch { error in
-          guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
+          guard let redirect = (error as? RefusedResponse)?.response.head else { throw error }
           guard left > 0 else {
             throw refusal(of: request, redirect, "there were \(limit) redirects before it")
           }
@@ -78,10 +80,6 @@ public struct RedirectMiddleware: HTTPMiddleware {
       "The redirect of '\(request.url.shownSafely)' (\(head.status)) is not followed: \(reason).",
       operationName: request.operationName, status: head.status)
   }
-}
-
-extension HTTPResponseHead {
-  fileprivate var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 }
 
 extension URL {
