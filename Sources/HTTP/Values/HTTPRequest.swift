@@ -38,7 +38,7 @@ public struct HTTPRequest: Sendable {
   var noteRedirect: (@Sendable () -> Void)?
 
   /// Who watches it; `nil` for nobody.
-  var sight: RequestSight?
+  var observation: RequestObservation?
 
   /// What is secret beside the values of header fields, as fields, whose values nothing prints.
   package var secrets: [HTTPField] = []

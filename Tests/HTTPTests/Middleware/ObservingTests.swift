@@ -77,9 +77,9 @@ struct ObservingTests {
 
   @Test func `nothing is told after the end`() throws {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
-    let sight = RequestSight(log, &request, scheduler: VirtualScheduler())
-    _ = sight.watch(Observable.just(1)).subscribe()
-    sight.tell(.hedging)
+    let observation = RequestObservation(log, &request, scheduler: VirtualScheduler())
+    _ = observation.watch(Observable.just(1)).subscribe()
+    observation.tell(.hedging)
     #expect(lines.last?.hasPrefix("ended succeeded") == true)
     #expect(lines.count == 2)
   }

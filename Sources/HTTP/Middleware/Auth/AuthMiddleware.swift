@@ -69,7 +69,7 @@ public struct AuthMiddleware: HTTPMiddleware {
           }
           .catch { error in
             guard let refused = error as? RefusedResponse else { throw error }
-            request.sight?.tell(.challenged)
+            request.observation?.tell(.challenged)
             // After a redirect the challenge is another request's, and this one may have been carried out.
             guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
             return keeper.renewed(ticket).flatMap { renewed in

@@ -76,7 +76,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
           }
           var request = request
           request.timeouts = request.timeouts.after(wait)
-          request.sight?.tell(.hedging)
+          request.observation?.tell(.hedging)
           send(request, 1)
         }
       }

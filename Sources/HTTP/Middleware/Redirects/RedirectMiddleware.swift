@@ -44,7 +44,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
           var redirected = try redirected(request, by: redirect)
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
           request.noteRedirect?()
-          request.sight?.tell(.redirected(redirect.status))
+          request.observation?.tell(.redirected(redirect.status))
           return follow(redirected, left: left - 1, next: next)
         }
     }

@@ -95,7 +95,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     let delay = max(pause, min(asked, .seconds(60)))
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
     guard budget.withdraw(for: request.origin) else { return nil }
-    request.sight?.tell(.retrying(after: delay, reason: failure))
+    request.observation?.tell(.retrying(after: delay, reason: failure))
     return delay
   }
 }

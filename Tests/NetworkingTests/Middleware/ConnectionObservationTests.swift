@@ -38,8 +38,8 @@ private struct ConnectionLatches: HTTPMiddleware {
   }
 }
 
-@Suite("Sight of real connections")
-struct ConnectionSightTests {
+@Suite("What is observed of real connections")
+struct ConnectionObservationTests {
   private static let answer = RawResponse(body: #"{"data":{"getMomentsDetailsByUserID":{"moments":[]}}}"#)
 
   private let attempts = Attempts()

@@ -1,5 +1,5 @@
 /// What is seen of one attempt.
-final class AttemptSight: Sendable {
+final class AttemptObservation: Sendable {
   private struct State {
     var status: Int?
     var receivedBytes = 0
