@@ -1,2 +1,2 @@
 /// Stands in for what requests carry and no parser looks at, so that a target need not compile the whole module.
-struct RequestSight: Sendable {}
+struct RequestObservation: Sendable {}

@@ -1,5 +1,7 @@
 /// Requests, and what they are answered.
 struct Expectation: Sendable {
+  /// By which it is told from others of its script.
+  let number: Int
   let matcher: RequestMatcher
-  let answer: ScriptedAnswer
+  let answer: ScriptedResponse
 }

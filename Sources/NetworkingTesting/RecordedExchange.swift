@@ -42,15 +42,20 @@ public struct RecordedExchange: Codable, Hashable, Sendable {
     body = RecordedBody(response.body)
   }
 
-  /// The answer, as a transport gives it; throws `invalidRequest` where the record holds a header that is not valid.
+  /// The answer, as a transport gives it; throws `invalidRequest` where the record holds a header that no server can send.
   public func response() throws(RequestError) -> HTTPResponse {
-    var fields = HTTPHeaders()
-    for field in headers { try fields.append(field.name, field.value) }
-    return HTTPResponse(status: status, headers: fields, body: body.data)
+    var fields: [HTTPField] = []
+    for field in headers {
+      guard field.name.isToken, field.value.utf8.allSatisfy(\.isFieldByte) else {
+        throw RequestError(.invalidRequest, "A header of the recorded answer is not valid: \(field.name)")
+      }
+      fields.append(HTTPField(received: field.name, value: field.value))
+    }
+    return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: body.data)
   }
 
   /// Whether a request is the one that was recorded: by its method, its URL and its body.
-  public func isOf(_ request: HTTPRequest) -> Bool {
+  public func matches(_ request: HTTPRequest) -> Bool {
     method == request.method.rawValue && url == request.url.absoluteString
       && requestBody.data == request.body ?? Data()
   }

@@ -1,3 +1,4 @@
+import Foundation
 public import HTTP
 public import Streams
 
@@ -14,7 +15,8 @@ public final class RecordingTransport: HTTPTransport {
   private let bodyLimit: Int
   private let record = Locked<[RecordedExchange]>([])
 
-  /// Takes the transport to send through, and the greatest body that is kept, in bytes.
+  /// Takes the transport to send through, and the greatest body that is kept, in bytes. An exchange whose answer has a
+  /// larger one is passed on, but not kept.
   public init(_ transport: some HTTPTransport, bodyLimit: Int = 16 << 20) {
     self.transport = transport
     self.bodyLimit = bodyLimit
@@ -23,16 +25,26 @@ public final class RecordingTransport: HTTPTransport {
   /// The exchanges so far, in the order of their ends.
   public var exchanges: [RecordedExchange] { record.withLock { $0 } }
 
-  /// The other transport's stream; its answer is put together before it is passed on.
+  /// The other transport's stream; the exchange is kept when its answer is whole, before its end is passed on.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    transport.send(request).collect(upTo: bodyLimit)
-      .do(onNext: { [record] response in
-        let exchange = RecordedExchange(request, response)
-        record.withLock { $0.append(exchange) }
-      })
-      .flatMap { response in
-        .from([.head(response.head)] + (response.body.isEmpty ? [] : [.body(response.body)]))
-      }
+    .deferred { [self] in
+      let answer = Locked<HTTPResponse?>(nil)
+      return transport.send(request).do(
+        onNext: { [bodyLimit] part in
+          answer.withLock { answer in
+            switch part {
+            case .head(let head): answer = HTTPResponse(head: head)
+            case .body(let piece) where piece.count <= bodyLimit - (answer?.body.count ?? 0):
+              answer?.body.append(piece)
+            case .body: answer = nil
+            }
+          }
+        },
+        onCompleted: { [record] in
+          guard let exchange = answer.withLock({ $0 }).map({ RecordedExchange(request, $0) }) else { return }
+          record.withLock { $0.append(exchange) }
+        })
+    }
   }
 }
 
@@ -44,7 +56,7 @@ extension ScriptedTransport {
       let response = try exchange.response()
       let name = exchange.operationName.map { " (\($0))" } ?? ""
       expect(
-        RequestMatcher("\(exchange.method) \(exchange.url)\(name)", isMatch: exchange.isOf),
+        RequestMatcher("\(exchange.method) \(exchange.url)\(name)", isMatch: exchange.matches),
         .response(status: response.head.status, headers: response.head.headers, body: response.body))
     }
   }

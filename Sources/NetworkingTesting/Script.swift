@@ -2,19 +2,32 @@ import HTTP
 
 /// What a ``ScriptedTransport`` knows.
 struct Script: Sendable {
-  var expectations: [Expectation] = []
-  var rules: [Expectation] = []
+  private(set) var expectations: [Expectation] = []
+  private(set) var rules: [Expectation] = []
   var requests: [HTTPRequest] = []
-  var unexpected: [String] = []
+  private(set) var unexpected: [String] = []
   var cancellations = 0
+  private var expectationCount = 0
 
-  /// Takes note of a request, and finds its answer.
-  mutating func answer(to request: HTTPRequest) -> ScriptedAnswer {
-    requests.append(request)
-    if let index = expectations.firstIndex(where: { $0.matcher.matches(request) }) {
-      return expectations.remove(at: index).answer
-    }
-    if let rule = rules.first(where: { $0.matcher.matches(request) }) { return rule.answer }
+  mutating func expect(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
+    expectations.append(Expectation(number: expectationCount, matcher: requests, answer: answer))
+    expectationCount += 1
+  }
+
+  mutating func always(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
+    rules.insert(Expectation(number: expectationCount, matcher: requests, answer: answer), at: 0)
+    expectationCount += 1
+  }
+
+  /// Takes an expectation as met; false where another request has met it.
+  mutating func meet(_ expectation: Expectation) -> Bool {
+    guard let index = expectations.firstIndex(where: { $0.number == expectation.number }) else { return false }
+    expectations.remove(at: index)
+    return true
+  }
+
+  /// Takes note of a request that is not in the script, and fails it.
+  mutating func refuse(_ request: HTTPRequest) -> ScriptedResponse {
     let name = request.operationName.map { " (\($0))" } ?? ""
     let failure = "Not scripted: \(request.method) \(request.url.shownSafely)\(name)"
     unexpected.append(failure)

@@ -3,13 +3,12 @@ import Streams
 
 /// One answer on its way to an observer.
 final class ScriptRun: Sendable {
-  private let schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
-  private let steps: Locked<ArraySlice<ScriptedAnswer.Step>?>
+  private let scheduler: any Scheduler
+  private let steps: Locked<ArraySlice<ScriptedResponse.Step>?>
 
-  init(_ steps: [ScriptedAnswer.Step], schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void)
-  {
+  init(_ steps: [ScriptedResponse.Step], scheduler: any Scheduler) {
     self.steps = Locked(steps[...])
-    self.schedule = schedule
+    self.scheduler = scheduler
   }
 
   /// The answer, for one subscriber.
@@ -34,7 +33,9 @@ final class ScriptRun: Sendable {
       let (step, isStopped) = steps.withLock { ($0?.popFirst(), $0 == nil) }
       guard !isStopped else { return }
       switch step {
-      case .wait(let delay): return schedule(delay) { self.advance(observer) }
+      case .wait(let delay):
+        _ = scheduler.schedule(after: delay) { self.advance(observer) }
+        return
       case .send(let part): observer.onNext(part)
       case .hang: return
       case .fail(let error): if stop() { observer.onError(error) }

@@ -1,4 +1,3 @@
-import Foundation
 public import HTTP
 public import Streams
 
@@ -13,24 +12,21 @@ public import Streams
 /// It imports no test framework: ``failures`` tells what was not as expected.
 public final class ScriptedTransport: HTTPTransport {
   private let script = Locked(Script())
-  private let schedule: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void
+  private let scheduler: any Scheduler
 
-  /// Makes a transport without a script.
-  ///
-  /// Delays run by `schedule`, which calls the closure after the duration: a virtual clock in the place of the real
-  /// one, say.
-  public init(schedule: @escaping @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = realTime) {
-    self.schedule = schedule
+  /// Makes a transport without a script. Takes the scheduler that waits where an answer comes later.
+  public init(scheduler: some Scheduler = ConcurrentScheduler()) {
+    self.scheduler = scheduler
   }
 
   /// Expects one request; of several expectations that match one, the first that is not met yet counts.
-  public func expect(_ requests: RequestMatcher = .any, _ answer: ScriptedAnswer) {
-    script.withLock { $0.expectations.append(Expectation(matcher: requests, answer: answer)) }
+  public func expect(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
+    script.withLock { $0.expect(requests, answer) }
   }
 
   /// Answers each request that no expectation is about; the last call that matches counts.
-  public func always(_ requests: RequestMatcher = .any, _ answer: ScriptedAnswer) {
-    script.withLock { $0.rules.insert(Expectation(matcher: requests, answer: answer), at: 0) }
+  public func always(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
+    script.withLock { $0.always(requests, answer) }
   }
 
   /// The requests so far, in order.
@@ -46,19 +42,27 @@ public final class ScriptedTransport: HTTPTransport {
     }
   }
 
-  /// Runs delays on a global queue, in real time.
-  public static let realTime: @Sendable (Duration, @escaping @Sendable () -> Void) -> Void = { delay, action in
-    DispatchQueue.global().asyncAfter(deadline: .now() + delay / .seconds(1), execute: action)
-  }
-
   /// A cold stream of the scripted answer; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread, and
-  /// after a delay where the schedule runs.
+  /// after a delay where the scheduler runs.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    Observable<HTTPResponsePart>.deferred { [script, schedule] in
-      let run = ScriptRun(script.withLock { $0.answer(to: request) }.steps, schedule: schedule)
-      return run.parts.do(onDispose: {
+    Observable<HTTPResponsePart>.deferred { [self] in
+      let run = ScriptRun(answer(to: request).steps, scheduler: scheduler)
+      return run.parts.do(onDispose: { [script] in
         if run.stop() { script.withLock { $0.cancellations += 1 } }
       })
+    }
+  }
+
+  private func answer(to request: HTTPRequest) -> ScriptedResponse {
+    script.withLock { $0.requests.append(request) }
+    while true {
+      let (expectations, rules) = script.withLock { ($0.expectations, $0.rules) }
+      // Apart from the lock: a matcher may ask this transport.
+      guard let expectation = expectations.first(where: { $0.matcher.matches(request) }) else {
+        let rule = rules.first { $0.matcher.matches(request) }
+        return rule?.answer ?? script.withLock { $0.refuse(request) }
+      }
+      if script.withLock({ $0.meet(expectation) }) { return expectation.answer }
     }
   }
 }

@@ -38,7 +38,7 @@ enum ExitCode: Int32, Sendable {
   }
 
   private init(_ error: RequestError) {
-    let isUnauthenticated = error.graphQLErrors.contains { $0.code == "UNAUTHENTICATED" }
+    let isUnauthenticated = error.graphQLErrors.contains(where: \.isUnauthenticated)
     if error.kind == .cancelled {
       self = .cancelled
     } else if [401, 403].contains(error.status) || isUnauthenticated {

@@ -15,9 +15,11 @@ extension UInt8 {
   }
 
   /// Whether this may stand in a field's value: no control character but the tab (RFC 9110, section 5.5).
-  var isFieldByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
+  package var isFieldByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
   var isDigit: Bool { self &- 0x30 < 10 }
+
+  var isUpperCase: Bool { 0x41...0x5A ~= self }
 
   var isSpaceOrTab: Bool { self == .space || self == .tab }
 

@@ -16,16 +16,16 @@ public protocol HTTPMiddleware: Sendable {
 extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
-    guard !middlewares.isEmpty else { return sendInSight(request) }
-    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendInSight($0) }
+    guard !middlewares.isEmpty else { return sendObserved(request) }
+    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendObserved($0) }
     let chain = middlewares.reversed().reduce(transport) { next, middleware in
       { request in middleware.intercept(request, next: next) }
     }
     return chain(request)
   }
 
-  private func sendInSight(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    guard let sight = request.sight else { return send(request) }
-    return sight.attempt(request) { self.send($0) }
+  private func sendObserved(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    guard let observation = request.observation else { return send(request) }
+    return observation.attempt(request) { self.send($0) }
   }
 }

@@ -35,7 +35,8 @@ public struct LoggingMiddleware: HTTPMiddleware {
       let clock = ContinuousClock()
       let start = clock.now
       let time = { @Sendable in (clock.now - start).inMilliseconds }
-      log("\(name)-> \(request.method) \(request.url.shownSafely), \(request.body?.count ?? 0) bytes")
+      let place = redactor.redact(request.url.shownSafely)
+      log("\(name)-> \(request.method) \(place), \(request.body?.count ?? 0) bytes")
       logFields(of: request.headers, by: redactor, prefix: "\(name)->")
       return next(request).do(
         onNext: { part in

@@ -7,6 +7,7 @@ public import Streams
 public protocol HTTPTransport: Sendable {
   /// A cold stream that sends the request once for each subscriber, and gives one head and then the body's pieces.
   ///
+  /// - It calls ``HTTPRequest/checkFraming()`` first: what frames the message is the transport's to set.
   /// - It completes when the whole answer has arrived, whatever its status, and follows no redirect.
   /// - It fails with a ``RequestError``, also where a deadline of `request.timeouts` passed.
   /// - It calls back on a queue of its own; the next piece is not read before `onNext` has returned.

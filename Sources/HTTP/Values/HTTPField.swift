@@ -57,6 +57,19 @@ public struct HTTPField: Hashable, Sendable {
     hasher.combine(value)
   }
 
+  /// Whether the field says where a message ends, or what becomes of its connection.
+  var isFraming: Bool {
+    // Each request has its fields asked: most are told by the length of their names.
+    switch name.utf8.count {
+    case 2: hasName("TE")
+    case 7: hasName("Upgrade") || hasName("Trailer")
+    case 10: hasName("Connection")
+    case 14: hasName("Content-Length")
+    case 17: hasName("Transfer-Encoding")
+    default: false
+    }
+  }
+
   @inline(__always)
   func hasName(_ other: String) -> Bool {
     name.utf8.count == other.utf8.count && hasNameOfItsLength(other)

@@ -39,6 +39,12 @@ public struct HTTPHeaders: Hashable, Sendable {
     return nil
   }
 
+  /// The first name among them of a field that says where a message ends, or what becomes of its connection.
+  var framingName: String? {
+    for index in 0..<fields.count where fields[index].isFraming { return fields[index].name }
+    return nil
+  }
+
   /// Puts one field in the place of all with this name; throws `invalidRequest` where it is not valid.
   public mutating func set(_ name: String, to value: String) throws(RequestError) {
     let field = try HTTPField(name: name, value: value)

@@ -37,14 +37,6 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
 extension String {
   /// Whether this is a token: letters, digits and a few signs, at least one (RFC 9110, section 5.6.2).
   package var isToken: Bool {
-    !isEmpty
-      && utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"):
-          true
-        default: "!#$%&'*+-.^_`|~".utf8.contains(byte)
-        }
-      }
+    !isEmpty && utf8.allSatisfy(\.isTokenByte)
   }
 }

@@ -34,8 +34,11 @@ public struct HTTPRequest: Sendable {
   /// the answer in any case.
   var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// Called by who follows a redirect in its place: what is answered from then on is another request.
+  var noteRedirect: (@Sendable () -> Void)?
+
   /// Who watches it; `nil` for nobody.
-  var sight: RequestSight?
+  var observation: RequestObservation?
 
   /// What is secret beside the values of header fields, as fields, whose values nothing prints.
   package var secrets: [HTTPField] = []
@@ -90,15 +93,10 @@ extension HTTPRequest {
 
   /// Throws `invalidRequest` where a header would frame the message, which is the transport's part: two opinions
   /// about where a body ends are how requests are smuggled (RFC 9112, section 11.2).
-  package func checkFraming() throws(RequestError) {
-    for name in Self.framingNames where headers.contains(name) {
-      throw RequestError(
-        .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
-        operationName: operationName)
-    }
+  public func checkFraming() throws(RequestError) {
+    guard let name = headers.framingName else { return }
+    throw RequestError(
+      .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
+      operationName: operationName)
   }
-
-  private static let framingNames = [
-    "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer",
-  ]
 }

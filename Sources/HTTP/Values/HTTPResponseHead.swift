@@ -15,6 +15,9 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// Whether the status is one of success: 200 to 299.
   public var isSuccess: Bool { (200...299).contains(status) }
 
+  /// Whether the status leads elsewhere (RFC 9110, section 15.4): 301, 302, 303, 307 or 308.
+  package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
+
   /// The media type of `Content-Type`, in lower case and without parameters; `nil` where there is none.
   public var mediaType: String? {
     guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value else { return nil }
@@ -25,8 +28,6 @@ public struct HTTPResponseHead: Hashable, Sendable {
 }
 
 extension UInt8 {
-  fileprivate var isUpperCase: Bool { UInt8(ascii: "A")...UInt8(ascii: "Z") ~= self }
-
   /// Whether a media type has this byte as a field's value has it.
   fileprivate var isPlainInMediaType: Bool { self > .space && self != UInt8(ascii: ";") && !isUpperCase }
 }

@@ -105,8 +105,8 @@ extension APIClient {
     request.headers = request.headers.merging(missingFrom: defaultHeaders)
     request.secrets = sent.secrets
     guard let observer else { return answer(to: request, of: session, noting: sent) }
-    let sight = RequestSight(observer, &request, scheduler: ConcurrentScheduler())
-    return sight.watch(answer(to: request, of: session, noting: sent), isSingle: true)
+    let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())
+    return observation.watch(answer(to: request, of: session, noting: sent), isSingle: true)
   }
 
   private func answer<Session: APISession>(

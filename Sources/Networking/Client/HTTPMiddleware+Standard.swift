@@ -13,9 +13,10 @@ extension [any HTTPMiddleware] {
   ///    refuse, an open circuit or a full line, it does not try again.
   /// 3. **Limit**: what waits here holds no token yet that could expire meanwhile. A ``HTTP/HedgingMiddleware``, which
   ///    is not among the standard ones, stands right above, on the budget of the retries, as each hedge takes a place.
-  /// 4. **Tokens**: an attempt and its replay are one attempt to those above. Left out without a provider.
-  /// 5. **Circuit breaker**: sees each exchange, and each outcome, as the server has it. A
-  ///    ``HTTP/RedirectMiddleware`` stands right above.
+  /// 4. **Tokens**: an attempt and its replay are one attempt to those above. Left out without a provider. A
+  ///    ``HTTP/RedirectMiddleware``, which is not among the standard ones either, stands right above: where the request
+  ///    that a redirect leads to needs a new token, that one goes again, and not the first.
+  /// 5. **Circuit breaker**: sees each exchange, and each outcome, as the server has it.
   ///
   /// Log with `APIClient.observer`, which sees all of it. A middleware that adds headers, or signs, stands last.
   public static func standard(

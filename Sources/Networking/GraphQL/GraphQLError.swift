@@ -43,6 +43,11 @@ public struct GraphQLError: Hashable, Sendable {
 
   /// The member `code` of the extensions, by which servers tell errors apart: `UNAUTHENTICATED`, say.
   public var code: String? { extensions["code"]?.stringValue }
+
+  /// Whether the server wants a token, or a good one: by the code `UNAUTHENTICATED`, as Apollo Server has it.
+  public var isUnauthenticated: Bool { code == Self.unauthenticatedCode }
+
+  static let unauthenticatedCode = "UNAUTHENTICATED"
 }
 
 extension GraphQLError: CustomStringConvertible {

@@ -6,7 +6,7 @@ extension HTTPResponse {
   public func requireSuccess() throws(RequestError) {
     let status = head.status
     guard !head.isSuccess else { return }
-    if [301, 302, 303, 307, 308].contains(status) {
+    if head.isRedirect {
       let target = head.headers["Location"].flatMap { URL(string: $0) }.map { " to \($0.shownSafely)" } ?? ""
       throw RequestError(
         .redirectRefused, "The server redirects\(target) (\(status)), which is not followed: use the final address.",

@@ -26,7 +26,7 @@ enum OutboxVerdict {
       case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
-      case .graphQL where error.graphQLErrors.contains { $0.code == "UNAUTHENTICATED" }: .blocked
+      case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated): .blocked
       default: .refused
       }
   }

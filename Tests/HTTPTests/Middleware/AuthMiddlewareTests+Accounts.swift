@@ -53,12 +53,51 @@ extension AuthMiddlewareTests {
 
   @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
-    let long = ScriptedAnswer.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
+    let long = ScriptedResponse.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
     harness.transport.expect(.any, long.after(.seconds(1)))
     let late = try start(isReplayable: false)
     tokens.tokens.setToken(AccessToken("t2", account: "b"))
     harness.scheduler.run()
     #expect(late.error?.kind == .httpStatus && late.error?.status == 401)
     #expect(sent == ["t1"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out a late challenge starts no refresh`(account: String?) throws {
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(nil)
+    harness.scheduler.run()
+    #expect(late.status == 401 && tokens.refreshCount == 0)
+    #expect(sent == ["t1"])
+  }
+
+  @Test(arguments: [AccessToken("t1", account: "a"), nil])
+  func `what a refresh brought before a sign-out is not sent after it`(token: AccessToken?) throws {
+    tokens.tokens.setToken(token)
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    harness.transport.expect(.any, .response(status: 401))
+    let late = try start(isReplayable: false)
+    let first = try start()
+    tokens.succeed(with: AccessToken("t2", account: "a"))
+    tokens.tokens.setToken(nil)
+    harness.scheduler.run()
+    #expect(first.status == 200 && late.status == 401)
+    #expect(tokens.refreshCount == 1 && sent.count { $0 == "t2" } == 1)
+  }
+
+  @Test func `accounts in turn do not have tokens of a short life refreshed at each change`() throws {
+    harness.transport.always(.any, .response())
+    for account in ["a", "b"] {
+      tokens.tokens.setToken(AccessToken("old", expiresAt: Self.epoch, account: account))
+      _ = try start()
+      tokens.succeed(with: AccessToken(account, expiresAt: Self.epoch + 20, account: account))
+    }
+    for account in ["a", "b", "a"] {
+      tokens.tokens.setToken(AccessToken(account, expiresAt: Self.epoch + 20, account: account))
+      #expect(try start().status == 200)
+    }
+    #expect(tokens.refreshCount == 2)
   }
 }

@@ -58,4 +58,12 @@ extension AuthMiddlewareTests {
     harness.scheduler.advance(by: .milliseconds(100))
     #expect(try start().status == 200 && tokens.refreshCount == 2)
   }
+
+  @Test func `a token that is replaced while a request takes it is not refreshed again`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
+    _ = try start()
+    tokens.onceRead { [tokens] in tokens.succeed(with: AccessToken("t3", expiresAt: Self.epoch + 100)) }
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(sent == ["t2", "t2"])
+  }
 }

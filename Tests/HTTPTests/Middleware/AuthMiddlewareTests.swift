@@ -167,6 +167,18 @@ struct AuthMiddlewareTests {
     #expect(tokens.refreshCount == 0)
   }
 
+  @Test func `a token goes in the field that was chosen`() throws {
+    let harness = MiddlewareHarness {
+      [AuthMiddleware(tokens, fieldName: "X-API-Key", fieldValue: { "key-\($0.value)" }, scheduler: $0)]
+    }
+    harness.transport.always(.any, .response())
+    var own = try MiddlewareHarness.request()
+    try own.headers.set("x-api-key", to: "mine")
+    for request in try [MiddlewareHarness.request(), own] { _ = harness.start(request) }
+    #expect(harness.transport.requests.map { $0.headers["X-API-Key"] } == ["key-t1", "mine"])
+    #expect(harness.transport.requests.allSatisfy { !$0.headers.contains("Authorization") })
+  }
+
   @Test func `one who leaves does not stop the refresh for the others`() throws {
     let first = try start()
     let second = try start()

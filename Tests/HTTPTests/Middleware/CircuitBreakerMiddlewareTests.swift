@@ -18,7 +18,8 @@ struct CircuitBreakerMiddlewareTests {
     harness = MiddlewareHarness(scheduler) { _ in [breaker] }
   }
 
-  private func send(_ count: Int, _ answer: ScriptedAnswer, to url: String = "http://127.0.0.1:1/") throws -> [Outcome]
+  private func send(_ count: Int, _ answer: ScriptedResponse, to url: String = "http://127.0.0.1:1/") throws
+    -> [Outcome]
   {
     harness.transport.always(answer)
     return try (0..<count).map { _ in try harness.start(MiddlewareHarness.request(to: url)) }
@@ -64,7 +65,7 @@ struct CircuitBreakerMiddlewareTests {
   }
 
   @Test func `statuses below 500 and errors that are the client's open nothing`() throws {
-    for answer in [401, 404, 429].map({ ScriptedAnswer.response(status: $0) })
+    for answer in [401, 404, 429].map({ ScriptedResponse.response(status: $0) })
       + [RequestError.Kind.tooLarge, .invalidRequest, .cancelled].map({ .failure(RequestError($0, "…")) })
     {
       _ = try send(10, answer)

@@ -78,6 +78,14 @@ import Testing
     #expect(!log.joined().contains(canary))
   }
 
+  @Test func `S3: what a session calls secret is in no line, wherever it stands in the address`() async throws {
+    transport.expect(.any, .response())
+    var request = try request("http://127.0.0.1/invites/\(canary)?\(canary)=1")
+    request.secrets = [HTTPField(received: "code", value: canary)]
+    _ = try await send(request).value
+    #expect(log.first == "-> POST http://127.0.0.1/invites/<redacted>?<redacted>=…, 0 bytes")
+  }
+
   @Test func `S5: what a server sends cannot forge a line`() async throws {
     transport.expect(.any, .failure(RequestError(.badResponse, "a\nforged \u{1B}[2J")))
     _ = await send(try request(operationName: "a\nb")).failure

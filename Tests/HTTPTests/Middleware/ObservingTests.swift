@@ -41,6 +41,20 @@ final class EventLog: RequestObserver {
   private func add(_ line: String) { lines.withLock { $0.append(line) } }
 }
 
+/// Takes one connection after the other, each after a second, and answers on the last.
+private struct ConnectingTransport: HTTPTransport {
+  let scheduler: VirtualScheduler
+  let connections: [Bool]
+
+  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    for isReused in connections {
+      scheduler.advance(by: .seconds(1))
+      request.onConnected?(isReused)
+    }
+    return .just(.head(HTTPResponseHead(status: 200)))
+  }
+}
+
 @Suite("What an observer hears")
 struct ObservingTests {
   private let log = EventLog()
@@ -63,9 +77,9 @@ struct ObservingTests {
 
   @Test func `nothing is told after the end`() throws {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
-    let sight = RequestSight(log, &request, scheduler: VirtualScheduler())
-    _ = sight.watch(Observable.just(1)).subscribe()
-    sight.tell(.hedging)
+    let observation = RequestObservation(log, &request, scheduler: VirtualScheduler())
+    _ = observation.watch(Observable.just(1)).subscribe()
+    observation.tell(.hedging)
     #expect(lines.last?.hasPrefix("ended succeeded") == true)
     #expect(lines.count == 2)
   }
@@ -134,17 +148,8 @@ struct ObservingTests {
   }
 
   @Test func `the transport tells of the connection`() throws {
-    struct Transport: HTTPTransport {
-      let scheduler: VirtualScheduler
-
-      func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-        scheduler.advance(by: .seconds(1))
-        request.onConnected?(true)
-        return .just(.head(HTTPResponseHead(status: 200)))
-      }
-    }
     let scheduler = VirtualScheduler()
-    let transport = Transport(scheduler: scheduler)
+    let transport = ConnectingTransport(scheduler: scheduler, connections: [true])
     var request = try MiddlewareHarness.request()
     let others = Locked<[Bool]>([])
     request.onConnected = { isReused in others.withLock { $0.append(isReused) } }
@@ -152,6 +157,15 @@ struct ObservingTests {
     #expect(others.withLock { $0 } == [true])
     let attempt = try #require(log.attempts.withLock { $0.first })
     #expect(attempt.connectTime == .seconds(1) && attempt.isConnectionReused == true)
+  }
+
+  @Test func `a connection that takes the place of another one is the one that counts`() throws {
+    let scheduler = VirtualScheduler()
+    let transport = ConnectingTransport(scheduler: scheduler, connections: [true, false])
+    let observing = ObservingMiddleware(log, scheduler: scheduler)
+    _ = transport.send(try MiddlewareHarness.request(), through: [observing]).subscribe()
+    let attempt = try #require(log.attempts.withLock { $0.first })
+    #expect(attempt.connectTime == .seconds(2) && attempt.isConnectionReused == false)
   }
 
   @Test func `a trace is begun, and each attempt is a part of it`() throws {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import NetworkingTesting
+import Streams
 import StreamsTesting
 import Testing
 
@@ -8,7 +9,7 @@ import Testing
 struct RedirectMiddlewareTests {
   private let harness = MiddlewareHarness { [RedirectMiddleware(scheduler: $0)] }
 
-  private func redirect(_ status: Int, to location: String) throws -> ScriptedAnswer {
+  private func redirect(_ status: Int, to location: String) throws -> ScriptedResponse {
     var headers = HTTPHeaders()
     try headers.set("Location", to: location)
     return .response(status: status, headers: headers, body: Data("moved".utf8))
@@ -97,5 +98,21 @@ struct RedirectMiddlewareTests {
       harness.transport.expect(try redirect(status, to: "/z"))
       #expect(try harness.finish(request()).get().head.status == status)
     }
+  }
+
+  @Test(arguments: [true, false])
+  func `R1: a challenge after a redirect does not send the first request again`(isAboveTokens: Bool) throws {
+    let tokens = InMemoryTokenProvider(AccessToken("t1")) { _ in .just(AccessToken("t2")) }
+    let harness = MiddlewareHarness {
+      let stack: [any HTTPMiddleware] = [RedirectMiddleware(scheduler: $0), AuthMiddleware(tokens, scheduler: $0)]
+      return isAboveTokens ? stack : stack.reversed()
+    }
+    harness.transport.always(.path(.post, "/graphql"), try redirect(303, to: "/result"))
+    harness.transport.expect(.path(.get, "/result"), .response(status: 401))
+    harness.transport.always(.path(.get, "/result"), .response())
+    let response = try harness.finish(MiddlewareHarness.request(isReplayable: false)).get()
+    #expect(response.head.status == (isAboveTokens ? 200 : 401))
+    let sent = harness.transport.requests.map { "\($0.method) \($0.headers["Authorization"] ?? "-")" }
+    #expect(sent == ["POST Bearer t1", "GET Bearer t1"] + (isAboveTokens ? ["GET Bearer t2"] : []))
   }
 }

@@ -7,11 +7,11 @@ import Testing
 
 @Suite("R1 to R4: retries")
 struct RetryMiddlewareTests {
-  private static let passing: [ScriptedAnswer] =
+  private static let passing: [ScriptedResponse] =
     [RequestError.Kind.cannotConnect, .connectionLost, .timedOut].map { .failure(RequestError($0, "…")) }
     + [408, 429, 500, 502, 503, 504].map { .response(status: $0) }
 
-  private static let lasting: [ScriptedAnswer] =
+  private static let lasting: [ScriptedResponse] =
     [
       RequestError.Kind.insecure, .undecodable, .cancelled, .badResponse, .tooLarge, .invalidRequest,
       .redirectRefused, .unknown,
@@ -204,7 +204,7 @@ struct RetryMiddlewareTests {
     let harness = harness()
     var headers = HTTPHeaders()
     try headers.set("Content-Type", to: type)
-    let head = ScriptedAnswer.response(headers: headers, body: Data("data: 1\n\n".utf8))
+    let head = ScriptedResponse.response(headers: headers, body: Data("data: 1\n\n".utf8))
     harness.transport.always(head.thenFailing(RequestError(.connectionLost, "…")))
     #expect(throws: RequestError.self) { try harness.finish(MiddlewareHarness.request()).get() }
     #expect(harness.transport.requests.count == 1)

@@ -17,7 +17,7 @@ struct MiddlewareHarness {
     _ middlewares: (VirtualScheduler) -> [any HTTPMiddleware] = { _ in [] }
   ) {
     self.scheduler = scheduler
-    transport = ScriptedTransport { delay, action in _ = scheduler.schedule(after: delay, action) }
+    transport = ScriptedTransport(scheduler: scheduler)
     self.middlewares = middlewares(scheduler)
   }
 
@@ -72,8 +72,8 @@ final class Outcome: Sendable {
 
 extension ScriptedTransport {
   /// Expects one request, whichever it is.
-  func expect(_ answer: ScriptedAnswer) { expect(.any, answer) }
+  func expect(_ answer: ScriptedResponse) { expect(.any, answer) }
 
   /// Answers each request that no expectation is about.
-  func always(_ answer: ScriptedAnswer) { always(.any, answer) }
+  func always(_ answer: ScriptedResponse) { always(.any, answer) }
 }

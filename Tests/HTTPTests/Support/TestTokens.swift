@@ -6,12 +6,19 @@ import Synchronization
 final class TestTokens: TokenProvider {
   let tokens: InMemoryTokenProvider
   private let answers = Mutex<[PublishSubject<AccessToken>]>([])
+  private let afterRead = Mutex<(@Sendable () -> Void)?>(nil)
 
   init(_ token: AccessToken?) {
     tokens = InMemoryTokenProvider(token) { _ in .never() }
   }
 
-  var currentToken: AccessToken? { tokens.currentToken }
+  var currentToken: AccessToken? {
+    let token = tokens.currentToken
+    let action = afterRead.withLock { $0.take() }
+    action?()
+    return token
+  }
+
   var refreshCount: Int { answers.withLock { $0.count } }
 
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
@@ -20,6 +27,11 @@ final class TestTokens: TokenProvider {
       self.answers.withLock { $0.append(subject) }
       return subject.asObservable()
     }
+  }
+
+  /// Does something when the present token has been read, once, and before the reader has it.
+  func onceRead(_ action: @escaping @Sendable () -> Void) {
+    afterRead.withLock { $0 = action }
   }
 
   func succeed(with token: AccessToken) {

@@ -6,7 +6,7 @@ import Testing
   @Test(arguments: [
     "http://example.com", "https://example.com/graphql?a=b%20c", "HTTPS://EXAMPLE.com", "http://127.0.0.1:8080/",
     "http://[::1]:1/", "http://[fe80::1%25eth0]/", "https://xn--n-nga1b.de", "https://ünï.de", "http://a_b.local:65535",
-    "http://h:/x",
+    "http://h:/x", "http://[0:0:0:0:0:ffff:192.0.2.1]/", "http://[::ffff:192.0.2.1]/", "http://[1:2:3:4:5:6:7:8]/",
   ])
   func `an absolute http or https URL with a host is valid`(text: String) throws {
     #expect(throws: Never.self) { try url(text).checkForHTTP() }
@@ -18,6 +18,7 @@ import Testing
     "ws://h", "data:text/plain,x", "http:", "http:example.com", "http://", "http:///x", "http://:80/", "https://?a",
     "http://user@h/", "http://user:pw@h/", "http://:pw@h/", "http://@h/", "http://h#", "http://h/#f", "http://h:0/",
     "http://h:65536/", "http://h:99999999999/", "http://h\\@evil/",
+    "http://[1:2:3:4:5:6:7]/", "http://[0:0:0:0:0:0:ffff:192.0.2.1]/",
   ])
   func `what is no such URL throws`(text: String) {
     let error = #expect(throws: (any Error).self) { try url(text).checkForHTTP() }

@@ -118,7 +118,7 @@ import Testing
       let bodyFormat = BodyFormat.lines
       var responseParser: ResponseParser<[[String]]> { .csv }
     }
-    let answer = ScriptedAnswer.response(headers: ["Content-Type": "text/csv"], body: Data("a,b\nc".utf8))
+    let answer = ScriptedResponse.response(headers: ["Content-Type": "text/csv"], body: Data("a,b\nc".utf8))
     let transport = ScriptedTransport(always: answer)
     #expect(try await Put().put(on: client(transport)).value == [["a", "b"], ["c"]])
     let request = try #require(transport.onlyRequest)

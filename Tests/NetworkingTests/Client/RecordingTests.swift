@@ -37,4 +37,26 @@ import Testing
     #expect(await recorder.send(try request("a")).collect(upTo: 9).failure?.kind == .connectionLost)
     #expect(recorder.exchanges.isEmpty)
   }
+
+  @Test func `what a server may send in a header can be replayed`() throws {
+    let headers = HTTPHeaders([HTTPField(received: "Server", value: "a\tb\u{85}c")])
+    let exchange = try RecordedExchange(request("a"), HTTPResponse(status: 200, headers: headers))
+    #expect(try exchange.response().head.headers["Server"] == "a\tb\u{85}c")
+  }
+
+  @Test(arguments: [("Server", "a\r\nX: y"), ("Server", "\0"), ("a b", "c"), ("", "c")])
+  func `a record with what no server can send in a header is refused`(name: String, value: String) throws {
+    let headers = HTTPHeaders([HTTPField(received: name, value: value)])
+    let exchange = try RecordedExchange(request("a"), HTTPResponse(status: 200, headers: headers))
+    #expect(throws: RequestError.self) { try exchange.response() }
+  }
+
+  @Test func `an answer over the limit is passed on, and not kept`() async throws {
+    let live = ScriptedTransport()
+    for body in ["12345", "123"] { live.expect(.any, .response(body: Data(body.utf8)).inPieces(of: 2)) }
+    let recorder = RecordingTransport(live, bodyLimit: 3)
+    #expect(try await recorder.send(request("a")).collect(upTo: 9).value.body == Data("12345".utf8))
+    #expect(try await recorder.send(request("b")).collect(upTo: 9).value.body == Data("123".utf8))
+    #expect(recorder.exchanges.map(\.body.data) == [Data("123".utf8)])
+  }
 }

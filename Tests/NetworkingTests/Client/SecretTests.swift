@@ -53,7 +53,7 @@ import Testing
 
   private let log = Locked<[String]>([])
 
-  private func client(_ answer: ScriptedAnswer, _ place: Place) throws -> APIClient {
+  private func client(_ answer: ScriptedResponse, _ place: Place) throws -> APIClient {
     var client = try NetworkingTests.client(ScriptedTransport(always: answer))
     switch place {
     case .defaultHeaders: try client.defaultHeaders.set("Authorization", to: "Bearer \(canary)")
@@ -83,7 +83,7 @@ import Testing
       struct ResponseType: Decodable, Sendable { let token: String, isGood: Bool }
       let isResponseSecret = true
     }
-    let answer = ScriptedAnswer.json(#"{"token": "\#(canary)"}"#)
+    let answer = ScriptedResponse.json(#"{"token": "\#(canary)"}"#)
     let error = await LogIn().post(on: try client(answer, .middleware)).failure
     check(error, .undecodable)
     #expect(error?.excerpt == nil)
@@ -108,9 +108,9 @@ import Testing
       let redirect = await GetUser().get(on: try client(.response(status: 302, headers: headers), place)).failure
       check(redirect, .redirectRefused)
     }
-    let location = ScriptedAnswer.response(status: 302, headers: try target("https://h/\(canary)?a=\(canary)"))
+    let location = ScriptedResponse.response(status: 302, headers: try target("https://h/\(canary)?a=\(canary)"))
     check(await GetUser().get(on: try client(location, .defaultHeaders)).failure, .redirectRefused)
-    let type = ScriptedAnswer.response(headers: try target(canary, name: "Content-Type"), body: Data("{}".utf8))
+    let type = ScriptedResponse.response(headers: try target(canary, name: "Content-Type"), body: Data("{}".utf8))
     check(await GetUser().get(on: try client(type, .defaultHeaders)).failure, .undecodable)
   }
 
@@ -122,9 +122,9 @@ import Testing
 
   @Test func `S3: echoed in an envelope's message, and as its code`() async throws {
     for place in Place.allCases {
-      let message = ScriptedAnswer.json("{\"code\": 7, \"msg\": \"\(Self.echo)\"}")
+      let message = ScriptedResponse.json("{\"code\": 7, \"msg\": \"\(Self.echo)\"}")
       check(await Wrapped().get(on: try client(message, place)).failure, .rejected)
-      let code = ScriptedAnswer.json("{\"code\": \"\(Self.echo)\", \"msg\": \"\"}")
+      let code = ScriptedResponse.json("{\"code\": \"\(Self.echo)\", \"msg\": \"\"}")
       check(await Wrapped().get(on: try client(code, place)).failure, .rejected)
     }
   }
@@ -134,7 +134,7 @@ import Testing
       check(await Numbers().get(on: try client(.json("{\"\(Self.echo)\": true}"), place)).failure, .undecodable)
       check(await Color().get(on: try client(.json("\"\(Self.echo)\""), place)).failure, .undecodable)
       check(await GetUser().get(on: try client(.json(Self.echo), place)).failure, .undecodable)
-      let data = ScriptedAnswer.json("{\"data\": {\"user\": {\"\(Self.echo)\": 1}}}")
+      let data = ScriptedResponse.json("{\"data\": {\"user\": {\"\(Self.echo)\": 1}}}")
       check(await Query().post(on: try client(data, place)).failure, .undecodable)
     }
   }
@@ -157,7 +157,7 @@ import Testing
       let errorPolicy = GraphQLErrorPolicy.all
     }
     let error = #"{"message": "\#(Self.echo)", "path": ["\#(Self.echo)"], "extensions": {"code": "\#(Self.echo)"}}"#
-    let answer = ScriptedAnswer.json(#"{"data": {"user": {"id": 7, "name": "Wei"}}, "errors": [\#(error)]}"#)
+    let answer = ScriptedResponse.json(#"{"data": {"user": {"id": 7, "name": "Wei"}}, "errors": [\#(error)]}"#)
     for place in Place.allCases {
       let response = try await Partial().post(on: try client(answer, place)).value
       #expect(response.data == ["user": User()])
@@ -193,7 +193,7 @@ import Testing
     var headers: HTTPHeaders = ["Content-Type": "application/json"]
     for name in ["Server", "Via", "ETag"] { try headers.set(name, to: "no 'sesame \(canary)' here, \(canary)") }
     for answer in [
-      ScriptedAnswer.response(status: 401, headers: headers), .failure(RequestError(.badResponse, Self.echo)),
+      ScriptedResponse.response(status: 401, headers: headers), .failure(RequestError(.badResponse, Self.echo)),
     ] {
       let transport = ScriptedTransport(always: answer)
       var client = try NetworkingTests.client(transport)

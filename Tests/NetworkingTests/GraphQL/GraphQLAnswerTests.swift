@@ -13,7 +13,7 @@ import Testing
      "extensions": {"cost": 3}}
     """
 
-  private func answers(_ answer: ScriptedAnswer, _ policy: GraphQLErrorPolicy = .none) throws
+  private func answers(_ answer: ScriptedResponse, _ policy: GraphQLErrorPolicy = .none) throws
     -> Observable<GraphQLResponse<GetThing.ResponseData>>
   {
     GetThing(errorPolicy: policy).post(on: try client(ScriptedTransport(always: answer)))
@@ -131,7 +131,7 @@ import Testing
       let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
       #expect(try await answers(.response(headers: headers, body: body)).value.data == .whole)
     }
-    let html = ScriptedAnswer.response(headers: ["Content-Type": "text/html"], body: body)
+    let html = ScriptedResponse.response(headers: ["Content-Type": "text/html"], body: body)
     #expect(try await answers(html).failure?.kind == .undecodable)
   }
 

@@ -36,11 +36,11 @@ extension GetThing.ResponseData {
   static let whole = GetThing.ResponseData(thing: .init(name: "a", count: 1))
 }
 
-extension ScriptedAnswer {
-  static let wholeThing = ScriptedAnswer.json(#"{"data": {"thing": {"name": "a", "count": 1}}}"#)
+extension ScriptedResponse {
+  static let wholeThing = ScriptedResponse.json(#"{"data": {"thing": {"name": "a", "count": 1}}}"#)
 
   /// JSON under the media type of GraphQL.
-  static func graphQL(_ text: String, status: Int = 200) -> ScriptedAnswer {
+  static func graphQL(_ text: String, status: Int = 200) -> ScriptedResponse {
     .response(
       status: status, headers: ["Content-Type": "application/graphql-response+json; charset=utf-8"],
       body: Data(text.utf8))

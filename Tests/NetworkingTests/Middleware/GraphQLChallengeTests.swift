@@ -40,6 +40,17 @@ struct GraphQLChallengeTests {
       transport.requests.last?.headers["Authorization"] == (isChallenge ? "Bearer new-token" : "Bearer old-token"))
   }
 
+  @Test func `an answer without a media type is taken for JSON here, too`() async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.any, .response(body: Data(#"{"errors":[\#(Self.unauthenticated)]}"#.utf8)))
+    transport.expect(.any, .json(#"{"data":{"like":true}}"#))
+    let provider = InMemoryTokenProvider(AccessToken("old-token")) { _ in .just(AccessToken("new-token")) }
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
+    #expect(try await Like().post(on: client).value.data?.like == true)
+  }
+
   private struct Like: GraphQLSession {
     struct ResponseData: Decodable, Sendable {
       let like: Bool

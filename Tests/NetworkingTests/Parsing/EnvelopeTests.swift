@@ -26,7 +26,7 @@ import Testing
   }
 
   private func get<Keys: EnvelopeKeys, Content: Decodable & Sendable>(
-    _ content: Content.Type, _ keys: Keys.Type, _ answer: ScriptedAnswer
+    _ content: Content.Type, _ keys: Keys.Type, _ answer: ScriptedResponse
   ) throws -> Observable<Content> {
     Get<Keys, Content>().get(on: try client(ScriptedTransport(always: answer)))
   }
@@ -139,7 +139,7 @@ import Testing
 
   @Test func `a page of HTML is told by its status, or by its type`() async throws {
     let html = { (status: Int) in
-      ScriptedAnswer.response(status: status, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8))
+      ScriptedResponse.response(status: status, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8))
     }
     let error = try await get(User.self, CodeMsgData.self, html(502)).failure
     #expect(error?.kind == .httpStatus)

@@ -33,7 +33,7 @@ import Testing
     for text in ["[", #"{"a":"#, #"[{"a":"#, "[\"\\\"\",", "]"] {
       let body = Data(String(repeating: text, count: 100_000).utf8)
       #expect(throws: DecodingError.self) { try FoundationJSON().decode(JSONValue.self, from: body) }
-      let answer = ScriptedAnswer.response(body: body)
+      let answer = ScriptedResponse.response(body: body)
       let error = await GetUser().get(on: try client(ScriptedTransport(always: answer))).failure
       #expect(error?.kind == .undecodable)
     }

@@ -16,7 +16,7 @@ import Testing
   }
 
   private func answer(_ body: Data, type: String?, status: Int = 200) throws -> Observable<User> {
-    let answer = ScriptedAnswer.response(status: status, headers: try headers(type), body: body)
+    let answer = ScriptedResponse.response(status: status, headers: try headers(type), body: body)
     return GetUser().get(on: try client(ScriptedTransport(always: answer)))
   }
 
@@ -57,7 +57,7 @@ import Testing
 
   @Test(arguments: [301, 302, 303, 307, 308])
   func `T2: a redirect is refused, and told where to`(status: Int) async throws {
-    let answer = ScriptedAnswer.response(status: status, headers: ["Location": "https://other.example/a?b=c"])
+    let answer = ScriptedResponse.response(status: status, headers: ["Location": "https://other.example/a?b=c"])
     let transport = ScriptedTransport(always: answer)
     let error = await GetUser().get(on: try client(transport)).failure
     #expect(error?.kind == .redirectRefused)
@@ -161,7 +161,7 @@ import Testing
   @Test func `a session without content needs success alone`() async throws {
     struct Delete: APISession { typealias ResponseType = NoContent }
     for body in ["", "{}", "<html>"] {
-      let answer = ScriptedAnswer.response(status: 204, body: Data(body.utf8))
+      let answer = ScriptedResponse.response(status: 204, body: Data(body.utf8))
       #expect(try await Delete().delete(on: client(ScriptedTransport(always: answer))).value == NoContent())
     }
     let failing = try client(ScriptedTransport(always: .response(status: 404)))

@@ -97,7 +97,7 @@ import Testing
 
   @Test func `answers in pieces that split characters are put together`() async throws {
     for size in [1, 2, 3, 7] {
-      let answer = ScriptedAnswer.moments("getMomentsDetailsByUserID").inPieces(of: size)
+      let answer = ScriptedResponse.moments("getMomentsDetailsByUserID").inPieces(of: size)
       let session = GetMomentsByUserIDSession(client: try client(ScriptedTransport(always: answer)))
       #expect(try await session.getMoments(userID: "0").value == .fixture())
     }

@@ -15,9 +15,9 @@ extension MomentsDetails {
   }
 }
 
-extension ScriptedAnswer {
+extension ScriptedResponse {
   /// The fixture as a server sends it, as the answer of an operation.
-  static func moments(_ operation: String, errors: String = "null") -> ScriptedAnswer {
+  static func moments(_ operation: String, errors: String = "null") -> ScriptedResponse {
     .json(
       """
       {"data": {"\(operation)": {

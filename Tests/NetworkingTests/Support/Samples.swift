@@ -46,7 +46,7 @@ struct GetUser: APISession {
 
 extension ScriptedTransport {
   /// Answers everything with a body.
-  convenience init(always answer: ScriptedAnswer) {
+  convenience init(always answer: ScriptedResponse) {
     self.init()
     always(.any, answer)
   }

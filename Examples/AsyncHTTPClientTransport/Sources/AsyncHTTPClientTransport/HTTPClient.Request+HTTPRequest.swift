@@ -7,10 +7,7 @@ import NIOHTTP1
 extension HTTPClient.Request {
   /// The request for the client; throws where a header would frame the message, which is the client's part.
   init(_ request: HTTPRequest) throws {
-    for name in ["Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "TE", "Trailer"]
-    where request.headers.contains(name) {
-      throw RequestError(.invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.")
-    }
+    try request.checkFraming()
     var headers = NIOHTTP1.HTTPHeaders(request.headers.map { ($0.name, $0.value) })
     headers.replaceOrAdd(name: "Accept-Encoding", value: "identity")
     try self.init(

@@ -6,22 +6,21 @@ public import Streams
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
 /// Where an answer is a challenge, the token is refreshed, once however many such answers there are, and the request
-/// sent again, once, whatever it is: a challenge means that it was not carried out. An answer that comes late, under
-/// a token that was replaced meanwhile, is sent again with the new one right away. A refresh that fails, fails all who
-/// wait with its error; the next request that needs one starts another. A token that says when it expires is renewed
-/// ahead of that, while requests go on with the old one; an expired one is not sent.
+/// sent again, once, whatever it is: a challenge means that it was not carried out. (Where a ``RedirectMiddleware``,
+/// which belongs above this one, has followed a redirect below it, only what is ``HTTPRequest/isReplayable`` goes again.)
+/// An answer that comes late, under a token that was replaced meanwhile, is sent again with the new one right away. A
+/// refresh that fails, fails all who wait with its error; the next request that needs one starts another. A token that
+/// says when it expires is renewed ahead of that, while requests go on with the old one; an expired one is not sent.
 ///
-/// A request that has the field already is left alone, and none is sent again under a token of another account: then
-/// its first answer is given, or an error of the kind `httpStatus` where that was too long to be held back. Each account
-/// has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes on where the
-/// refresh ended.
+/// A request that has the field already is left alone, and none is sent again under a token of another account, or after
+/// a sign-out: then its first answer is given, or an error of the kind `httpStatus` where that was too long to be held
+/// back. Each account has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes
+/// on where the refresh ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  /// The most of an answer that is held back to see whether it is a challenge.
-  private static let greatestChallenge = 64 << 10
-
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
-  private let field: @Sendable (AccessToken) throws -> HTTPField
+  private let fieldName: String
+  private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 
   /// Takes where tokens come from, and how.
@@ -31,26 +30,23 @@ public struct AuthMiddleware: HTTPMiddleware {
   ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
   ///     its life.
   ///   - refreshTimeout: When to give a refresh up.
-  ///   - field: The header field that carries a token; `Authorization: Bearer …` (RFC 6750, section 2.1) unless given. Where
-  ///     there is no token it is asked for the name alone, with `0`.
+  ///   - fieldName: The name of the header field that carries a token.
+  ///   - fieldValue: Its value; `Bearer …` (RFC 6750, section 2.1) unless given. A request fails with `invalidRequest` where
+  ///     no header can have it.
   ///   - scheduler: Times the refresh.
   ///   - now: The calendar's clock, for expiry.
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
-    refreshTimeout: Duration = .seconds(30),
-    field: @escaping @Sendable (AccessToken) throws -> HTTPField = AuthMiddleware.bearer,
+    refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
+    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer \($0.value)" },
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
     keeper = TokenKeeper(
       provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
     self.challenge = challenge
-    self.field = field
+    self.fieldName = fieldName
+    self.fieldValue = fieldValue
     self.scheduler = scheduler
-  }
-
-  /// `Authorization: Bearer …`; throws `invalidRequest` for a token that no header can carry.
-  public static let bearer: @Sendable (AccessToken) throws -> HTTPField = { token in
-    try HTTPField(name: "Authorization", value: "Bearer \(token.value)")
   }
 
   /// Sends the request on with a token.
@@ -58,46 +54,41 @@ public struct AuthMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .deferred {
+      guard !request.headers.contains(fieldName) else { return next(request) }
       let start = scheduler.now
-      let current = keeper.currentToken
-      // Without a token that can be sent, one would be waited for; else a field of the request's own is seen when the
-      // token's is to be added. Only the name counts here, which a token that is none has, too.
-      if current.map(keeper.hasExpired) ?? true, let field = try? field(current ?? AccessToken("0")),
-        request.headers.contains(field.name)
-      {
-        return next(request)
-      }
-      return keeper.ticket(for: current).flatMap { ticket in
-        guard let first = try adding(ticket.token, to: request, after: scheduler.now - start) else {
-          return next(request)
+      return keeper.ticket().flatMap { ticket in
+        var first = try adding(ticket.token, to: request, after: scheduler.now - start)
+        let isRedirected = Locked(false)
+        first.noteRedirect = {
+          isRedirected.withLock { $0 = true }
+          request.noteRedirect?()
         }
         return next(first)
-          .held(upTo: Self.greatestChallenge, where: challenge.isPossible) { response, isWhole in
-            if challenge.isMet(response) { throw RefusedAnswer(response: response, isWhole: isWhole) }
+          .held(upTo: RefusedResponse.bodyLimit, where: challenge.isPossible) { response, isWhole in
+            if challenge.isMet(response) { throw RefusedResponse(response: response, isWhole: isWhole) }
           }
           .catch { error in
-            guard let refused = error as? RefusedAnswer else { throw error }
-            request.sight?.tell(.challenged)
+            guard let refused = error as? RefusedResponse else { throw error }
+            request.observation?.tell(.challenged)
+            // After a redirect the challenge is another request's, and this one may have been carried out.
+            guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
             return keeper.renewed(ticket).flatMap { renewed in
-              guard ticket.token == nil || renewed.token?.account == ticket.token?.account,
-                let second = try adding(renewed.token, to: request, after: scheduler.now - start)
-              else { return refused.stream }
-              return next(second)
+              guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
+                return refused.stream
+              }
+              return next(try adding(token, to: request, after: scheduler.now - start))
             }
           }
       }
     }
   }
 
-  /// The request with the token in it, and what is left of its time; `nil` where it has a field of that name already.
+  /// The request with the token in it, and what is left of its time.
   private func adding(
     _ token: AccessToken?, to request: HTTPRequest, after elapsed: Duration
-  ) throws -> HTTPRequest? {
+  ) throws(RequestError) -> HTTPRequest {
     var request = request
-    if let field = try token.map(field) {
-      guard !request.headers.contains(field.name) else { return nil }
-      request.headers = HTTPHeaders(Array(request.headers) + [field])
-    }
+    if let token { try request.headers.append(fieldName, fieldValue(token)) }
     request.timeouts = request.timeouts.after(elapsed)
     return request
   }

@@ -33,7 +33,20 @@ final class TokenKeeper: Sendable {
     var refresh = Refresh()
     /// The token that a refresh brought last, and when: short-lived ones are not due at once.
     var brought: (token: AccessToken, at: Date)?
-    var isPausedUntil = Date.distantPast
+    var pausedUntil = Date.distantPast
+
+    /// How long before its expiry a token is due.
+    func leadTime(of token: AccessToken, _ expiry: Date, atMost usual: TimeInterval) -> TimeInterval {
+      guard let brought, brought.token.value == token.value else { return usual }
+      return min(usual, expiry.timeIntervalSince(brought.at) / 4)
+    }
+
+    /// Whether this has to be kept, for a holder who may come back.
+    func isOfUse(at now: Date, refreshAhead: TimeInterval) -> Bool {
+      if refresh.flight != nil || now < pausedUntil { return true }
+      guard let token = brought?.token, let expiry = token.expiresAt, now < expiry else { return false }
+      return leadTime(of: token, expiry, atMost: refreshAhead) < refreshAhead
+    }
   }
 
   private let provider: any TokenProvider
@@ -54,49 +67,47 @@ final class TokenKeeper: Sendable {
     self.now = now
   }
 
-  /// The present token, to be asked for first and then made a ticket: one that is replaced in between is known by its
-  /// value.
-  var currentToken: AccessToken? { provider.currentToken }
-
-  /// Whether a token is not to be sent any more.
-  func hasExpired(_ token: AccessToken) -> Bool {
-    token.expiresAt.map { $0 <= now() } ?? false
-  }
+  private var currentToken: AccessToken? { provider.currentToken }
 
   /// The token for a request: the current one, or a new one where that has expired. One that is about to expire is
   /// renewed beside.
-  func ticket(for current: AccessToken?) -> Observable<Ticket> {
-    let ticket = makeTicket(current)
-    guard let token = current, let expiry = token.expiresAt else { return .just(ticket) }
-    if hasExpired(token) { return renewed(ticket) }
-    if isDue(token, expiry, at: now()) { refreshAhead(of: ticket) }
+  func ticket() -> Observable<Ticket> {
+    let ticket = makeTicket(currentToken)
+    guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
+    let now = now()
+    if expiry <= now { return renewed(ticket) }
+    // Read once more, after the ticket: a refresh that ended in between has replaced the token.
+    if isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
     return .just(ticket)
   }
 
-  /// The token for a request whose ticket was turned down. Fails with the refresh's error.
+  /// The token for a request whose ticket was turned down; none after a sign-out. Fails with the refresh's error.
   func renewed(_ ticket: Ticket) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
-    if !isRefreshing, let current = currentToken, current.value != ticket.token?.value {
-      return .just(makeTicket(current))
-    }
-    return token(after: ticket).map { self.makeTicket($0) }
+    let current = currentToken
+    if !isRefreshing, current?.value != ticket.token?.value { return .just(makeTicket(current)) }
+    return refreshed(ticket)
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
     Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
   }
 
-  private func token(after ticket: Ticket) -> Observable<AccessToken> {
+  /// The token that a refresh brings, or has brought since the ticket was made.
+  private func refreshed(_ ticket: Ticket) -> Observable<Ticket> {
     let decision = standings.withLock { standings in
       standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen) { .create(bufferSize: 1) }
     }
     switch decision {
-    case .join(let flight): return flight.asObservable()
-    case .settled(.success(let token)): return .just(token)
+    case .join(let flight): return flight.asObservable().map(makeTicket)
+    case .settled(.success(let token)):
+      // Who had no token then, and has not this one now, has signed out again.
+      let isGone = ticket.token == nil && currentToken?.value != token.value
+      return .just(makeTicket(isGone ? nil : token))
     case .settled(.failure(let error)): return .error(error)
     case .start(let flight):
       start(flight, of: ticket)
-      return flight.asObservable()
+      return flight.asObservable().map(makeTicket)
     }
   }
 
@@ -113,12 +124,12 @@ final class TokenKeeper: Sendable {
     let now = now()
     let old = standings.withLock { standings in
       let old = standings
-      // Accounts come and go. One that comes back may have its token refreshed once more.
-      standings = old.filter { $0.key == holder || $0.value.refresh.flight != nil }
+      // Accounts come and go. One that comes back later may have its token refreshed once more.
+      standings = old.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
       standings[holder]?.refresh.end(outcome)
       switch outcome {
       case .success(let token): standings[Holder(of: token), default: Standing()].brought = (token, now)
-      case .failure: standings[holder]?.isPausedUntil = now + Self.pause
+      case .failure: standings[holder]?.pausedUntil = now + Self.pause
       }
       return old
     }
@@ -133,16 +144,13 @@ final class TokenKeeper: Sendable {
   }
 
   private func refreshAhead(of ticket: Ticket) {
-    _ = token(after: ticket).subscribe(onError: { _ in })
+    _ = refreshed(ticket).subscribe(onError: { _ in })
   }
 
   private func isDue(_ token: AccessToken, _ expiry: Date, at now: Date) -> Bool {
     let standing = standings.withLock { $0[Holder(of: token)] } ?? Standing()
-    var ahead = refreshAhead
-    if let brought = standing.brought, brought.token.value == token.value {
-      ahead = min(ahead, expiry.timeIntervalSince(brought.at) / 4)
-    }
-    return expiry.timeIntervalSince(now) <= ahead && now >= standing.isPausedUntil
+    let leadTime = standing.leadTime(of: token, expiry, atMost: refreshAhead)
+    return expiry.timeIntervalSince(now) <= leadTime && now >= standing.pausedUntil
   }
 
   /// The error for all who wait: the refresh's own, which says that it is about the refresh. Unless that may pass, its

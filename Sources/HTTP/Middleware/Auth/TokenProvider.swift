@@ -4,8 +4,8 @@ public import Streams
 ///
 /// Both may be called from any thread. ``InMemoryTokenProvider`` is one of a closure.
 public protocol TokenProvider: Sendable {
-  /// The token to send, or `nil` to send none. Asked for each request, so it must be quick, and may change at any time:
-  /// at a sign-in, say.
+  /// The token to send, or `nil` to send none, as nobody is signed in. Asked for each request, so it must be quick, and may
+  /// change at any time: at a sign-in, say.
   var currentToken: AccessToken? { get }
 
   /// A cold stream of one new token, which by then is the current one; `old` is the one that it replaces.

@@ -32,7 +32,7 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
         var request = request
         let wait = scheduler.now - start
         request.timeouts = request.timeouts.after(wait)
-        if hasWaited { request.sight?.tell(.dequeued(after: wait)) }
+        if hasWaited { request.observation?.tell(.dequeued(after: wait)) }
         exchange.insert(next(request).subscribe(observer))
       }
       guard let entry else {

@@ -43,8 +43,9 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
-          .held(upTo: 64 << 10, where: { RequestError.transientStatuses.contains($0.status) }) { response, isWhole in
-            if isWhole { throw RefusedAnswer(response: response) }
+          .held(upTo: RefusedResponse.bodyLimit, where: { RequestError.transientStatuses.contains($0.status) }) {
+            response, isWhole in
+            if isWhole { throw RefusedResponse(response: response) }
           }
           .subscribe(
             onNext: { part in
@@ -58,7 +59,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
             },
             onError: { error in
               guard race.withLock({ $0.fail(number) }) else { return }
-              guard let refused = error as? RefusedAnswer else { return observer.onError(error) }
+              guard let refused = error as? RefusedResponse else { return observer.onError(error) }
               for part in refused.response.parts { observer.onNext(part) }
               observer.onCompleted()
             },
@@ -75,7 +76,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
           }
           var request = request
           request.timeouts = request.timeouts.after(wait)
-          request.sight?.tell(.hedging)
+          request.observation?.tell(.hedging)
           send(request, 1)
         }
       }

@@ -18,11 +18,11 @@ public struct ObservingMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard request.sight == nil else { return next(request) }
+    guard request.observation == nil else { return next(request) }
     return .deferred {
       var request = request
-      let sight = RequestSight(observer, &request, scheduler: scheduler)
-      return sight.watch(next(request))
+      let observation = RequestObservation(observer, &request, scheduler: scheduler)
+      return observation.watch(next(request))
     }
   }
 }

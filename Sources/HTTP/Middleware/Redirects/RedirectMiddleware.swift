@@ -7,6 +7,9 @@ public import Streams
 /// be used fail with `redirectRefused`, and nothing is sent there. After 307 and 308 the method and the body are kept;
 /// after 303, and after 301 and 302 where the method is POST, the next request is a GET without a body (RFC 9110, section
 /// 15.4), unless the method is HEAD. Each gets what is left of the first one's total deadline.
+///
+/// Stands above an ``AuthMiddleware``, never below: each request on the way is then an exchange with a token of its own.
+/// A challenge after a redirect would else be taken for one to the first request, which has been carried out by then.
 public struct RedirectMiddleware: HTTPMiddleware {
   private let limit: Int
   private let scheduler: any Scheduler
@@ -30,15 +33,18 @@ public struct RedirectMiddleware: HTTPMiddleware {
     .deferred {
       let start = scheduler.now
       return next(request)
-        .held(upTo: 64 << 10, where: { $0.isRedirect }) { throw RefusedAnswer(response: $0, isWhole: $1) }
+        .held(upTo: RefusedResponse.bodyLimit, where: { $0.isRedirect }) {
+          throw RefusedResponse(response: $0, isWhole: $1)
+        }
         .catch { error in
-          guard let redirect = (error as? RefusedAnswer)?.response.head else { throw error }
+          guard let redirect = (error as? RefusedResponse)?.response.head else { throw error }
           guard left > 0 else {
             throw refusal(of: request, redirect, "there were \(limit) redirects before it")
           }
           var redirected = try redirected(request, by: redirect)
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
-          request.sight?.tell(.redirected(redirect.status))
+          request.noteRedirect?()
+          request.observation?.tell(.redirected(redirect.status))
           return follow(redirected, left: left - 1, next: next)
         }
     }
@@ -74,10 +80,6 @@ public struct RedirectMiddleware: HTTPMiddleware {
       "The redirect of '\(request.url.shownSafely)' (\(head.status)) is not followed: \(reason).",
       operationName: request.operationName, status: head.status)
   }
-}
-
-extension HTTPResponseHead {
-  fileprivate var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 }
 
 extension URL {

@@ -7,7 +7,7 @@ extension HTTPResponseHead {
   /// A date counts from the server's own `Date`, where there is one, so that clocks that differ do no harm; else from `now`.
   public func retryAfter(now: @autoclosure () -> Date) -> Duration? {
     guard let value = headers.values(of: "Retry-After").first, !value.isEmpty else { return nil }
-    if value.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }) {
+    if value.utf8.allSatisfy(\.isDigit) {
       return .seconds(Int(value) ?? .max / 2)
     }
     guard let date = Date(httpDate: value) else { return nil }

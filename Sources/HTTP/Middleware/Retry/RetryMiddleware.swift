@@ -69,13 +69,13 @@ public struct RetryMiddleware: HTTPMiddleware {
       attempt
       .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
         if isWhole, RequestError.transientStatuses.contains(response.head.status) {
-          throw RefusedAnswer(response: response)
+          throw RefusedResponse(response: response)
         }
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
       .retry(when: delays, scheduler: scheduler)
       .catch { error in
-        guard let refused = error as? RefusedAnswer else { throw error }
+        guard let refused = error as? RefusedResponse else { throw error }
         return refused.stream
       }
   }
@@ -84,7 +84,7 @@ public struct RetryMiddleware: HTTPMiddleware {
   private func delay(
     after attempt: Int, _ error: any Error, of request: HTTPRequest, since start: Duration
   ) -> Duration? {
-    let head = (error as? RefusedAnswer)?.response.head
+    let head = (error as? RefusedResponse)?.response.head
     let failure =
       head.map { RequestError(.httpStatus, "The server answered with status \($0.status).", status: $0.status) }
       ?? RequestError(wrapping: error)
@@ -95,7 +95,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     let delay = max(pause, min(asked, .seconds(60)))
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
     guard budget.withdraw(for: request.origin) else { return nil }
-    request.sight?.tell(.retrying(after: delay, reason: failure))
+    request.observation?.tell(.retrying(after: delay, reason: failure))
     return delay
   }
 }

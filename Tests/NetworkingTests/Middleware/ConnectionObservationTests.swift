@@ -20,7 +20,7 @@ private final class Attempts: RequestObserver {
 
 /// Opens one latch after the other, as connections are told of: a server that waits for them answers after that.
 private struct ConnectionLatches: HTTPMiddleware {
-  let latches = [Latch(), Latch()]
+  let latches = [Latch(), Latch(), Latch()]
   private let count = Locked(0)
 
   func intercept(
@@ -38,8 +38,8 @@ private struct ConnectionLatches: HTTPMiddleware {
   }
 }
 
-@Suite("Sight of real connections")
-struct ConnectionSightTests {
+@Suite("What is observed of real connections")
+struct ConnectionObservationTests {
   private static let answer = RawResponse(body: #"{"data":{"getMomentsDetailsByUserID":{"moments":[]}}}"#)
 
   private let attempts = Attempts()
@@ -68,6 +68,16 @@ struct ConnectionSightTests {
       let firstByteTime = try #require(summary.firstByteTime)
       #expect(connectTime > .zero && connectTime <= firstByteTime && firstByteTime <= summary.duration)
     }
+  }
+
+  @Test func `a connection that takes the place of a lost one is the one that is told of`() async throws {
+    let server = try ScriptedServer(
+      [.readRequest, .wait(for: connections.latches[0]), .send(Self.answer), .readRequest, .close],
+      [.readRequest, .wait(for: connections.latches[2]), .send(Self.answer), .waitForClientToClose])
+    let client = try client(server)
+    for _ in 0..<2 { _ = try await Ping().post(on: client).value }
+    #expect(server.log.value.connections.count == 2)
+    #expect(summaries.map(\.isConnectionReused) == [false, false])
   }
 
   @Test func `a fast answer does not come before what is told of its connection`() async throws {

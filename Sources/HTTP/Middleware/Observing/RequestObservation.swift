@@ -2,7 +2,7 @@ import Foundation
 package import Streams
 
 /// What is seen of one request while it is under way: travels with it, and tells its observer.
-package final class RequestSight: Sendable {
+package final class RequestObservation: Sendable {
   private struct State {
     var attemptCount = 0
     var status: Int?
@@ -10,7 +10,7 @@ package final class RequestSight: Sendable {
     var receivedBytes = 0
     var queueTime = Duration.zero
     var sentFields: [HTTPField] = []
-    var running: [Int: AttemptSight] = [:]
+    var running: [Int: AttemptObservation] = [:]
     var summary: RequestSummary?
   }
 
@@ -37,7 +37,7 @@ package final class RequestSight: Sendable {
       if case .next(let event) = event { return listener(event) }
       if let summary = state.withLock({ $0.summary }) { listener(.ended(summary)) }
     }
-    request.sight = self
+    request.observation = self
   }
 
   package func tell(_ event: RequestEvent) {
@@ -74,15 +74,16 @@ package final class RequestSight: Sendable {
         state.attemptCount += 1
         state.sentBytes += sentBytes
         state.sentFields += Array(request.headers)
-        let attempt = AttemptSight(state.attemptCount, sentBytes: sentBytes, start: now)
+        let attempt = AttemptObservation(state.attemptCount, sentBytes: sentBytes, start: now)
         state.running[attempt.number] = attempt
         return attempt
       }
-      let note: @Sendable (Bool) -> Void = { [scheduler] in attempt.noteConnection($0, at: scheduler.now) }
-      request.noteConnection = note
+      request.noteConnection = { [scheduler] isReused in
+        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: true)
+      }
       // A transport of another module calls this one alone.
-      request.onConnected = { [onConnected = request.onConnected] isReused in
-        note(isReused)
+      request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
+        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: false)
         onConnected?(isReused)
       }
       tell(.attemptStarted(attempt.number))
@@ -102,7 +103,7 @@ package final class RequestSight: Sendable {
     }
   }
 
-  private func end(_ attempt: AttemptSight, _ outcome: RequestOutcome) {
+  private func end(_ attempt: AttemptObservation, _ outcome: RequestOutcome) {
     state.withLock { $0.running[attempt.number] = nil }
     if let summary = attempt.end(outcome, at: scheduler.now) { tell(.attemptEnded(summary)) }
   }

@@ -2,7 +2,7 @@ public import Foundation
 public import HTTP
 
 /// What a ``ScriptedTransport`` does with a request: steps, one after the other.
-public struct ScriptedAnswer: Sendable {
+public struct ScriptedResponse: Sendable {
   enum Step: Sendable {
     case wait(Duration)
     case send(HTTPResponsePart)
@@ -15,33 +15,32 @@ public struct ScriptedAnswer: Sendable {
   /// An answer with a body.
   public static func response(
     status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()
-  ) -> ScriptedAnswer {
-    let head = HTTPResponsePart.head(HTTPResponseHead(status: status, headers: headers))
-    return ScriptedAnswer(steps: body.isEmpty ? [.send(head)] : [.send(head), .send(.body(body))])
+  ) -> ScriptedResponse {
+    ScriptedResponse(steps: HTTPResponse(status: status, headers: headers, body: body).parts.map { .send($0) })
   }
 
   /// An answer of JSON text.
-  public static func json(_ text: String, status: Int = 200) -> ScriptedAnswer {
+  public static func json(_ text: String, status: Int = 200) -> ScriptedResponse {
     .response(status: status, headers: ["Content-Type": "application/json"], body: Data(text.utf8))
   }
 
   /// A failure without an answer.
-  public static func failure(_ error: RequestError) -> ScriptedAnswer {
-    ScriptedAnswer(steps: [.fail(error)])
+  public static func failure(_ error: RequestError) -> ScriptedResponse {
+    ScriptedResponse(steps: [.fail(error)])
   }
 
   /// No answer, ever.
-  public static let never = ScriptedAnswer(steps: [.hang])
+  public static let never = ScriptedResponse(steps: [.hang])
 
   /// The same answer, later.
-  public func after(_ delay: Duration) -> ScriptedAnswer {
-    ScriptedAnswer(steps: [.wait(delay)] + steps)
+  public func after(_ delay: Duration) -> ScriptedResponse {
+    ScriptedResponse(steps: [.wait(delay)] + steps)
   }
 
   /// The same answer with its body in pieces of a number of bytes.
-  public func inPieces(of size: Int) -> ScriptedAnswer {
+  public func inPieces(of size: Int) -> ScriptedResponse {
     precondition(size > 0, "A piece holds at least one byte.")
-    return ScriptedAnswer(
+    return ScriptedResponse(
       steps: steps.flatMap { step -> [Step] in
         guard case .send(.body(let body)) = step else { return [step] }
         return stride(from: 0, to: body.count, by: size).map { .send(.body(Data(body.dropFirst($0).prefix(size)))) }
@@ -49,7 +48,7 @@ public struct ScriptedAnswer: Sendable {
   }
 
   /// The same answer, which then fails in the place of its end: a connection that is lost in the body, say.
-  public func thenFailing(_ error: RequestError) -> ScriptedAnswer {
-    ScriptedAnswer(steps: steps + [.fail(error)])
+  public func thenFailing(_ error: RequestError) -> ScriptedResponse {
+    ScriptedResponse(steps: steps + [.fail(error)])
   }
 }

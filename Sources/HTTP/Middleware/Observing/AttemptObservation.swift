@@ -1,9 +1,10 @@
 /// What is seen of one attempt.
-final class AttemptSight: Sendable {
+final class AttemptObservation: Sendable {
   private struct State {
     var status: Int?
     var receivedBytes = 0
     var connection: (isReused: Bool, at: Duration)?
+    var isToldAtOnce = false
     var headAt: Duration?
     var isOver = false
   }
@@ -19,9 +20,13 @@ final class AttemptSight: Sendable {
     self.start = start
   }
 
-  func noteConnection(_ isReused: Bool, at now: Duration) {
+  /// Notes a connection. Where a transport tells at once, what it tells on a queue as well may come late, and is no news.
+  func noteConnection(_ isReused: Bool, at now: Duration, isToldAtOnce: Bool) {
     state.withLock { state in
-      if state.connection == nil { state.connection = (isReused, now) }
+      guard isToldAtOnce || !state.isToldAtOnce else { return }
+      state.isToldAtOnce = isToldAtOnce
+      // One that takes the place of a connection that was lost is the one that answers.
+      if state.headAt == nil { state.connection = (isReused, now) }
     }
   }
 

@@ -1,0 +1,112 @@
+import Foundation
+
+/// What stands where in the text of a URL (RFC 3986, section 3).
+struct URLParts {
+  typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  let isSecure: Bool
+  let host: String
+  /// Whether the host is an address of IPv6.
+  let isIPv6: Bool
+  let port: Int?
+  let path: String
+
+  init(_ text: UnsafeBufferPointer<UInt8>, of url: URL) throws(RequestError) {
+    let start: Int
+    if text.hasPrefix("http://") {
+      (isSecure, start) = (false, 7)
+    } else if text.hasPrefix("https://") {
+      (isSecure, start) = (true, 8)
+    } else {
+      throw url.refused("'\(url.shownSafely)' is no http or https URL with a host.")
+    }
+    let end = text[start...].firstIndex { $0 == .slash || $0 == .questionMark || $0 == .hash } ?? text.endIndex
+    let (authority, path) = (text[start..<end], text[end...])
+    if authority.contains(.at) {
+      throw url.refused("'\(url.shownSafely)' holds a user name or a password: use a header.")
+    }
+    if path.contains(.hash) {
+      throw url.refused("'\(url.shownSafely)' has a fragment, which no server sees: leave '#…' out.")
+    }
+    guard path.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw url.refused("The path of '\(url.shownSafely)' is not percent-encoded.")
+    }
+    let (name, port) = Self.split(authority)
+    guard port.map({ 1...65535 ~= $0 }) ?? true else {
+      throw url.refused("The port of '\(url.shownSafely)' is not one of 1 to 65535.")
+    }
+    guard let host = Self.host(name) else {
+      throw url.refused("'\(url.shownSafely)' names no host, or none that there can be.")
+    }
+    self.host = host
+    isIPv6 = name.first == UInt8(ascii: "[")
+    self.port = port
+    let text = String(decoding: path, as: UTF8.self)
+    self.path = path.first == .slash ? text : "/" + text
+  }
+
+  /// The name, and the port, which is `nil` where there is none, and too large where it is.
+  private static func split(_ authority: Bytes) -> (name: Bytes, port: Int?) {
+    guard let colon = authority.lastIndex(where: { !$0.isDigit }), authority[colon] == .colon else {
+      return (authority, nil)
+    }
+    let digits = authority[(colon + 1)...]
+    let port = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), 1 << 20) }
+    return (authority[..<colon], digits.isEmpty ? nil : port)
+  }
+
+  /// A name or an address as resolvers take it; `nil` where it is neither.
+  private static func host(_ bytes: Bytes) -> String? {
+    guard bytes.first == UInt8(ascii: "[") else {
+      guard !bytes.isEmpty, bytes.allSatisfy(\.isNameByte) else { return nil }
+      let name = String(decoding: bytes, as: UTF8.self)
+      return bytes.contains { $0.isUpperCase } ? name.lowercased() : name
+    }
+    guard bytes.last == UInt8(ascii: "]") else { return nil }
+    let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+    // RFC 6874: a zone follows an encoded percent sign. It names an interface, whose case counts.
+    let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let address = parts.first?.lowercased(), address.isIPv6,
+      parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isNameByte) })
+    else { return nil }
+    return ([address] + parts.dropFirst().map(String.init)).joined(separator: "%")
+  }
+}
+
+extension String {
+  /// Whether this may be an address of IPv6, whose last two groups may be one of IPv4 (RFC 3986, section 3.2.2).
+  fileprivate var isIPv6: Bool {
+    let colons = contains(".") ? 6 : 7
+    return (contains("::") || utf8.count { $0 == .colon } == colons)
+      && utf8.allSatisfy { $0.isLetterOrDigit || $0 == .colon || $0 == UInt8(ascii: ".") }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether this begins with a text in lower case, whatever the case here.
+  fileprivate func hasPrefix(_ prefix: StaticString) -> Bool {
+    count >= prefix.utf8CodeUnitCount
+      && prefix.withUTF8Buffer { prefix in
+        prefix.indices.allSatisfy { self[$0] == prefix[$0] || self[$0].isUpperCase && self[$0] | 0x20 == prefix[$0] }
+      }
+  }
+}
+
+extension UInt8 {
+  fileprivate static var slash: UInt8 { UInt8(ascii: "/") }
+  fileprivate static var questionMark: UInt8 { UInt8(ascii: "?") }
+  fileprivate static var hash: UInt8 { UInt8(ascii: "#") }
+  fileprivate static var at: UInt8 { UInt8(ascii: "@") }
+
+  fileprivate var isLetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
+
+  /// Whether this may stand in the name of a host.
+  fileprivate var isNameByte: Bool {
+    isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
+      || self == UInt8(ascii: "~")
+  }
+}
+
+extension URL {
+  fileprivate func refused(_ message: String) -> RequestError { RequestError(.invalidRequest, message) }
+}

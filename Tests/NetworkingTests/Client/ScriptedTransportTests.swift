@@ -1,0 +1,43 @@
+import Foundation
+import HTTP
+import NetworkingTesting
+import Streams
+import Testing
+
+@Suite struct ScriptedTransportTests {
+  private let transport = ScriptedTransport()
+
+  private func request() throws -> HTTPRequest {
+    try HTTPRequest(method: .get, url: #require(URL(string: "http://h.example/")))
+  }
+
+  private func status() async throws -> Int {
+    try await transport.send(request()).collect(upTo: 9).value.head.status
+  }
+
+  @Test func `a matcher may ask the transport what it has seen`() async throws {
+    let second = RequestMatcher("the second request") { [transport] _ in transport.requests.count == 2 }
+    transport.expect(second, .response(status: 202))
+    transport.always(.any, .response(status: 200))
+    let statuses = try await [status(), status()]
+    #expect(statuses == [200, 202])
+    #expect(transport.failures.isEmpty)
+  }
+
+  @Test func `an expectation that another request takes meanwhile counts once`() async throws {
+    let request = try request()
+    let isFirst = Locked(true)
+    let matcher = RequestMatcher("once") { [transport] _ in
+      let isFirst = isFirst.withLock { isFirst in
+        defer { isFirst = false }
+        return isFirst
+      }
+      if isFirst { _ = transport.send(request).subscribe() }
+      return true
+    }
+    transport.expect(matcher, .response(status: 202))
+    transport.always(.any, .response(status: 200))
+    #expect(try await status() == 200)
+    #expect(transport.requests.count == 2 && transport.failures.isEmpty)
+  }
+}
