@@ -77,34 +77,6 @@ extension Outbox {
     }
   }
 
-  /// Looks at what is on disk, and tells of what other processes have put in or taken out; gives the oldest that waits.
-  func look() throws -> Entry? {
-    // What was put in before the look, and is not seen, is gone.
-    let known = state.withLock { $0.known }
-    let names = try folder.names()
-    let gone = Set(known.keys).subtracting(names)
-    for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
-    var oldest: Entry?
-    var unreadable: [UnreadableOutboxEntry] = []
-    for name in names where known[name]?.refusal == nil {
-      // Another process may have changed what is known: what is sent is what is on disk now.
-      if oldest != nil, known[name] != nil { continue }
-      // Whoever puts it in has not told of it yet, and takes a turn then.
-      if state.withLock({ $0.known[name] == nil && $0.waiters[name.id] != nil }) { continue }
-      switch try folder.content(name) {
-      case .entry(let entry)?:
-        note(entry)
-        if oldest == nil, entry.refusal == nil { oldest = entry }
-      case .unreadable(let entry)?:
-        unreadable.append(entry)
-        if let known = known[name] { forget(known, .withdrawn(known)) }
-      case nil: continue
-      }
-    }
-    state.withLock { [unreadable] in $0.unreadable = unreadable }
-    return oldest
-  }
-
   /// Sends an entry; gives the reason where it has to wait, and with it all others.
   private func attempt(_ entry: Entry, _ report: inout OutboxReport<Mutation>) async throws -> RequestError? {
     var entry = entry
@@ -157,102 +129,14 @@ extension Outbox {
     }
   }
 
-  /// Tells the one who waits for an entry, which goes; where nobody does, it is set aside.
-  private func reject(
-    _ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>
-  ) async throws -> RequestError? {
-    if let waiter = takeWaiter(entry.id) {
-      try await onQueue { try self.withdraw(entry) { waiter.onError(error) } }
-    } else {
-      // A server may say more than a file should hold.
-      let reason = String("\(error)".unicodeScalars.prefix(8_000))
-      let refused = try await change(entry) { $0.refusal = reason }
-      report.refused.append(refused)
-      await onQueue { self.notices.onNext(.change(.refused(refused, error)) {}) }
-    }
-    return nil
-  }
-
-  /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
-  /// process was at it.
-  /// - Parameter hasTurn: Whether nobody else can be sending the entry, so that it may still be taken out.
-  private func conclude(_ submitted: Entry?, _ error: (any Error)?, hasTurn: Bool) async {
-    guard let entry = submitted, let waiter = takeWaiter(entry.id) else { return }
-    await onQueue {
-      do {
-        if self.isClosed.value { throw OutboxError.closed }
-        let left: Entry
-        switch Result(catching: { try self.folder.content(entry.name) }) {
-        case .success(.entry(let entry)?): left = entry
-        case .success(.unreadable(let unreadable)?):
-          return self.forget(entry, .withdrawn(entry)) { waiter.onError(OutboxError.unreadable(unreadable)) }
-        case .success(nil):
-          let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
-          return self.forget(entry, .withdrawn(entry)) { waiter.onError(error) }
-        // It may still be there, and is sent then.
-        case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
-        }
-        if let refusal = left.refusal {
-          return try self.withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
-        }
-        let reason = RequestError(wrapping: error ?? CancellationError())
-        switch OutboxVerdict(reason) {
-        case .blocked where hasTurn, .refused where hasTurn:
-          try self.withdraw(entry) { waiter.onError(error ?? reason) }
-        default: throw OutboxError.queued(because: reason)
-        }
-      } catch {
-        waiter.onError(error)
-      }
-    }
-  }
-
-  /// Takes an entry out, and goes on where that fails: what is told must be told.
-  private func withdraw(_ entry: Entry, then completion: @escaping @Sendable () -> Void) throws {
-    let removal = Result { try folder.remove(entry.name) }
-    forget(entry, .withdrawn(entry), then: completion)
-    try removal.get()
-  }
-
-  private func change(_ entry: Entry, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry {
-    var changed = entry
-    change(&changed)
-    try await onQueue { [changed] in try self.folder.update(changed) }
-    let old = state.withLock { state in
-      state.known[entry.name] == nil ? nil : state.known.updateValue(changed, forKey: entry.name)
-    }
-    _ = old
-    return changed
-  }
-
-  /// Notes an entry as it is on disk, and tells of it where it is new here, or waits no more.
-  func note(_ entry: Entry) {
-    let old = state.withLock { $0.known.updateValue(entry, forKey: entry.name) }
-    let (waited, waits) = (old.map { $0.refusal == nil } ?? false, entry.refusal == nil)
-    if waits, old == nil { notices.onNext(.change(.added(entry)) {}) }
-    if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
-  }
-
-  /// Forgets an entry that is no longer on disk, and tells what has become of it.
-  func forget(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Answer>, then completion: @escaping @Sendable () -> Void = {}
-  ) {
-    let old = state.withLock { $0.known.removeValue(forKey: entry.name) }
-    if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
-  }
-
-  func takeWaiter(_ id: String) -> AnyObserver<Answer>? {
-    state.withLock { $0.waiters.removeValue(forKey: id) }
-  }
-
   /// Does what may wait for a device, or another process, or those who watch, on a thread that may.
-  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
+  func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result { try work() }) }
     }
   }
 
-  private func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
+  func onQueue<Result: Sendable>(_ work: @escaping @Sendable () -> Result) async -> Result {
     await withCheckedContinuation { continuation in queue.async { continuation.resume(returning: work()) } }
   }
 }
