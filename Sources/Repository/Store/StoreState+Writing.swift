@@ -14,11 +14,14 @@ extension StoreState {
   mutating func invalidate(_ key: Key) {
     guard !isClosed else { return }
     entries[key]?.fetch?.wasInvalidated = true
-    if var kept = entries[key]?.kept, !kept.isInvalidated {
-      kept.isInvalidated = true
-      entries[key]?.kept?.isInvalidated = true
-      memory.modify(key) { $0.isInvalidated = true }
-      write(kept, for: key)
+    if var kept = entries[key]?.kept {
+      let wasInvalidated = kept.isInvalidated
+      (kept.isInvalidated, kept.invalidation) = (true, nextNumber())
+      entries[key]?.kept = kept
+      memory.modify(key) { [kept] in
+        ($0.isInvalidated, $0.invalidation) = (kept.isInvalidated, kept.invalidation)
+      }
+      if !wasInvalidated { write(kept, for: key) }
     }
     if !refetch(key) { publish(key) }
   }

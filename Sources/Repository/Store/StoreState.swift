@@ -77,6 +77,9 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if layers.contains(where: { $0.canBeOvertaken(in: key) }) {
       written[key] = max(written[key] ?? 0, request ?? number)
     }
+    var kept = kept
+    kept.number = request ?? number
+    kept.invalidation = (entries[key]?.kept ?? memory.peek(key))?.invalidation ?? 0
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     garbage.append(entries[key]?.errors as Any)
