@@ -101,7 +101,7 @@ extension Store {
     }
     guard isOvertaken else { return }
     let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
-    if !keepChange(id, apply, in: key, isForPartial: false, then: completion) {
+    if !keepChange(id, apply, in: key, isAnswered: true, then: completion) {
       perform { $0.settle(id, kept: kept, for: key, completion: completion) }
     }
     removeLayer(id)
@@ -114,7 +114,7 @@ extension Store {
       do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
     }
     for key in keys where key != exception && mayConcern(key, apply) {
-      _ = keepChange(id, apply, in: key, isForPartial: true) { _ in }
+      _ = keepChange(id, apply, in: key, isAnswered: false) { _ in }
     }
   }
 
@@ -124,9 +124,10 @@ extension Store {
     return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
   }
 
-  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did.
+  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did. A partial value is
+  /// left to the server's answer, where that is for the key.
   private func keepChange(
-    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isForPartial: Bool,
+    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     perform { $0.acquire(key) }
@@ -135,7 +136,10 @@ extension Store {
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
-      guard let current, isForPartial || !current.isPartial, let value = apply(key, current.value) else { return false }
+      guard let current, !isAnswered || !current.isPartial, let value = apply(key, current.value) else {
+        if isAnswered || perform({ $0.outdateFetch(key, version: version) }) { return false }
+        continue
+      }
       let kept = changed(current, to: value)
       let isDone = perform {
         $0.settle(id, changed: kept, for: key, version: version, completion: completion)

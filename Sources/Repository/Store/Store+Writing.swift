@@ -15,16 +15,14 @@ extension Store {
     _ = load(key)
     while true {
       let now = clock.now
-      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version) }
+      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
       guard let current else { return }
       var value = current.value
       try change(&value)
       // The age is the server's: a change on this side makes nothing newer.
       let kept = changed(current, to: value)
       let isDone = perform { state in
-        guard state.entries[key]?.version == version else { return false }
-        state.save(kept, for: key) { _ in }
-        return true
+        state.save(changed: kept, for: key, version: version) { _ in }
       }
       if isDone { return }
     }

@@ -147,7 +147,8 @@ extension StoreState {
       effects.append(.call { answerAll(nil) })
     }
     release(target)
-    if fetch.wasInvalidated { refetch(key) }
+    let isOutOfDate = fetch.isSuperseded && entries[key]?.kept?.isInvalidated ?? false
+    if fetch.wasInvalidated || isOutOfDate { refetch(key) }
   }
 
   /// Takes the failure of a request. `source` says where what may stand in has come from.

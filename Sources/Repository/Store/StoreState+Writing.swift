@@ -10,6 +10,18 @@ extension StoreState {
     write(kept, for: key, completion: completion)
   }
 
+  /// Keeps what was made of the value that was kept, unless that was written meanwhile; says whether it did.
+  mutating func save(
+    changed kept: Kept<Value>, for key: Key, version: UInt64, completion: @escaping @Sendable ((any Error)?) -> Void
+  ) -> Bool {
+    guard let entry = entries[key], entry.version == version else { return false }
+    var kept = kept
+    // It may have been invalidated since it was read.
+    kept.isInvalidated = kept.isInvalidated || entry.kept?.isInvalidated ?? false
+    save(kept, for: key, completion: completion)
+    return true
+  }
+
   /// Marks a value as out of date, and asks anew for those who watch it.
   mutating func invalidate(_ key: Key) {
     guard !isClosed else { return }
@@ -98,8 +110,16 @@ extension StoreState {
     _ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
+    guard entries[key]?.version == version else { return false }
+    markSettled(id, for: key)
+    return save(changed: changed, for: key, version: version, completion: completion)
+  }
+
+  /// Notes that a change which the server has made is not in what is kept for a key, unless that was written meanwhile:
+  /// nor may it be in what is being asked for. Says whether it did.
+  mutating func outdateFetch(_ key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
-    settle(id, kept: changed, for: key, completion: completion)
+    entry.fetch?.wasInvalidated = true
     return true
   }
 
