@@ -26,7 +26,7 @@ extension Store {
           let layer = self.addLayer(key: nil, isInOrder: true) { key, value in
             value.flatMap { change(entry.mutation, key, $0) }
           }
-          layers.add(entry.id, layer)
+          if let layer { layers.add(entry.id, layer) }
         case .sent(let entry, let value):
           if let layer = layers.take(entry.id) { self.settle(layer, value, for: keyOfAnswer(value)) { _ in } }
         case .refused(let entry, _), .withdrawn(let entry):

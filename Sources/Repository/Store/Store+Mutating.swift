@@ -39,7 +39,10 @@ extension Store {
     send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
-      let layer = self.addLayer(key: layerKey, optimistic)
+      guard let layer = self.addLayer(key: layerKey, optimistic) else {
+        observer.onError(StoreError.closed)
+        return Disposables.create()
+      }
       let answer = send().take(1).subscribe(
         onNext: { value in
           self.settle(layer, value, for: keyOfAnswer(value)) { error in
@@ -54,18 +57,20 @@ extension Store {
         },
         onCompleted: {
           // After an answer the layer is gone, and this does nothing.
-          guard self.removeLayer(layer.id) else { return }
-          observer.onError(StoreError.noAnswer)
+          let isClosed = self.perform { $0.isClosed }
+          guard self.removeLayer(layer.id) || isClosed else { return }
+          observer.onError(isClosed ? StoreError.closed : .noAnswer)
         })
       return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
     }
   }
 
-  /// Shows a change over what is kept until the layer is removed.
+  /// Shows a change over what is kept until the layer is removed; `nil` where the store was closed.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
-  ) -> Layer<Key, Value> {
+  ) -> Layer<Key, Value>? {
     perform { state in
+      if state.isClosed { return nil }
       let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
       state.add(layer)
       return layer
@@ -88,8 +93,11 @@ extension Store {
   ) {
     let (id, isForOneKey) = (layer.id, layer.key != nil)
     guard configuration.isCacheable(answer) else {
-      removeLayer(id)
-      return completion(nil)
+      let isClosed = perform { state in
+        state.removeLayer(id)
+        return state.isClosed
+      }
+      return completion(isClosed ? StoreError.closed : nil)
     }
     let kept = makeKept(answer)
     if !isForOneKey { keepChange(id, layer.apply, except: key) }

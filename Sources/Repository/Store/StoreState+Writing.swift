@@ -78,7 +78,6 @@ extension StoreState {
   }
 
   mutating func add(_ layer: Layer<Key, Value>) {
-    guard !isClosed else { return }
     layers.append(layer)
     publishAll(of: layer)
   }
