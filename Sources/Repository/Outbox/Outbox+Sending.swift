@@ -51,7 +51,7 @@ extension Outbox {
     // What comes later has a turn of its own, in the process where somebody may wait for it.
     let last = try await onQueue {
       _ = try self.look()
-      return try self.folder.names().last
+      return try self.names().last
     }
     while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
       if isClosed.value { throw OutboxError.closed }
@@ -84,10 +84,12 @@ extension Outbox {
     if !isIdempotent {
       guard entry.attempts == 0 else {
         let error = RequestError(.cancelled, "An attempt was cut off: the server may have carried it out, or not.")
-        return try await reject(entry, error, &report)
+        try await reject(entry, error, &report)
+        return nil
       }
       // Should the process end before the attempt does, the next one finds that it was made.
-      entry = try await change(entry) { $0.attempts = 1 }
+      guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
+      entry = noted
     }
     let answer: Answer
     do {
@@ -97,36 +99,38 @@ extension Outbox {
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
     }
     report.sent.append(entry)
-    try await onQueue { [entry] in
-      let removal = Result { try self.folder.remove(entry.name) }
+    let failure = await onQueue { [entry] in
       let waiter = self.takeWaiter(entry.id)
-      self.forget(entry, .sent(entry, answer)) {
+      return self.end(entry, .sent(entry, answer)) {
         waiter?.onNext(answer)
         waiter?.onCompleted()
       }
-      // Where it could not be removed it would be sent again and again.
-      try removal.get()
     }
+    report.error = failure ?? report.error
     return nil
   }
 
   private func judge(
-    _ entry: Entry, _ error: RequestError, _ isIdempotent: Bool, _ report: inout OutboxReport<Mutation>
+    _ entry: Entry, _ failure: RequestError, _ isIdempotent: Bool, _ report: inout OutboxReport<Mutation>
   ) async throws -> RequestError? {
-    switch OutboxVerdict(error) {
+    switch OutboxVerdict(failure) {
     case .notSent, .blocked:
-      // What looks as if it had been sent would not be sent again: then nobody may be told that it waits.
-      if !isIdempotent, (try? await change(entry) { $0.attempts = 0 }) == nil {
-        return try await reject(entry, error, &report)
+      if isIdempotent { return failure }
+      do {
+        _ = try await change(entry) { $0.attempts = 0 }
+        return failure
+      } catch {
+        // What looks as if it had been sent would not be sent again: then nobody may be told that it waits.
+        try await reject(entry, failure, &report)
       }
-      return error
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
       // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
       _ = try? await change(entry) { $0.attempts += 1 }
-      return error
+      return failure
     case .mayHaveBeenSent, .refused:
-      return try await reject(entry, error, &report)
+      try await reject(entry, failure, &report)
     }
+    return nil
   }
 
   /// Does what may wait for a device, or another process, or those who watch, on a thread that may.

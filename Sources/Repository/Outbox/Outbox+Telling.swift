@@ -3,19 +3,17 @@ import Streams
 
 extension Outbox {
   /// Tells the one who waits for an entry, which goes; where nobody does, it is set aside.
-  func reject(
-    _ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>
-  ) async throws -> RequestError? {
+  func reject(_ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>) async throws {
     if let waiter = takeWaiter(entry.id) {
-      try await onQueue { try self.withdraw(entry) { waiter.onError(error) } }
+      let failure = await onQueue { self.end(entry, .withdrawn(entry)) { waiter.onError(error) } }
+      report.error = failure ?? report.error
     } else {
       // A server may say more than a file should hold.
       let reason = String("\(error)".unicodeScalars.prefix(8_000))
-      let refused = try await change(entry) { $0.refusal = reason }
+      guard let refused = try await change(entry, { $0.refusal = reason }) else { return }
       report.refused.append(refused)
       await onQueue { self.notices.onNext(.change(.refused(refused, error)) {}) }
     }
-    return nil
   }
 
   /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
@@ -38,12 +36,13 @@ extension Outbox {
         case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
         }
         if let refusal = left.refusal {
-          return try self.withdraw(entry) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
+          self.end(entry, .withdrawn(entry)) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
+          return
         }
         let reason = RequestError(wrapping: error ?? CancellationError())
         switch OutboxVerdict(reason) {
-        case .blocked where hasTurn, .refused where hasTurn:
-          try self.withdraw(entry) { waiter.onError(error ?? reason) }
+        case .blocked where hasTurn && self.takeOut(entry), .refused where hasTurn && self.takeOut(entry):
+          self.forget(entry, .withdrawn(entry)) { waiter.onError(error ?? reason) }
         default: throw OutboxError.queued(because: reason)
         }
       } catch {
@@ -52,11 +51,14 @@ extension Outbox {
     }
   }
 
-  /// Takes an entry out, and goes on where that fails: what is told must be told.
-  private func withdraw(_ entry: Entry, then completion: @escaping @Sendable () -> Void) throws {
-    let removal = Result { try folder.remove(entry.name) }
-    forget(entry, .withdrawn(entry), then: completion)
-    try removal.get()
+  /// Removes an entry that could still be sent; says whether it is gone: only the last step may have failed.
+  private func takeOut(_ entry: Entry) -> Bool {
+    do {
+      try folder.remove(entry.name)
+      return true
+    } catch {
+      return (try? folder.names().contains(entry.name)) == false
+    }
   }
 
   func takeWaiter(_ id: String) -> AnyObserver<Answer>? {

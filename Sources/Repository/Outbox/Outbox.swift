@@ -35,6 +35,10 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     var known: [OutboxFileName: Entry] = [:]
     var waiters: [String: AnyObserver<Answer>] = [:]
     var turn: Task<OutboxReport<Mutation>, Never>?
+    /// The ids of what is being put in: nobody looks at it before those who watch were told.
+    var arriving: Set<String> = []
+    /// What is over and could not be removed: it is not sent any more, and each look tries again.
+    var over: Set<OutboxFileName> = []
     /// How many turns have not begun yet.
     var comingTurns = 0
     var lastNumber: UInt64 = 0
@@ -101,12 +105,12 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   /// All that is on disk and can be read, oldest first: what waits, and what was set aside, which has a refusal.
   public func entries() throws -> [OutboxEntry<Mutation>] {
-    try folder.names().compactMap { try folder.read($0) }
+    try names().compactMap { try folder.read($0) }
   }
 
   /// All that is on disk and cannot be read, oldest first.
   public func unreadableEntries() throws -> [UnreadableOutboxEntry] {
-    try folder.names().compactMap { if case .unreadable(let entry) = try folder.content($0) { entry } else { nil } }
+    try names().compactMap { if case .unreadable(let entry) = try folder.listedContent($0) { entry } else { nil } }
   }
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
@@ -118,13 +122,18 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   public func submit(_ mutation: Mutation) -> Observable<Answer> {
     .create { observer in
       let id = UUID().uuidString
-      self.state.withLock { $0.waiters[id] = observer }
+      self.state.withLock { state in
+        state.waiters[id] = observer
+        state.arriving.insert(id)
+      }
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
         self.takeTurn(for: entry)
+        self.endArrival(of: entry)
       } catch {
         observer.onError(error)
+        self.state.withLock { _ = $0.arriving.remove(id) }
       }
       return Disposables.create { _ = self.takeWaiter(id) }
     }

@@ -57,10 +57,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Puts an entry in the place of what it was; one that is gone meanwhile stays away.
-  func update(_ entry: Entry) throws {
+  /// Puts an entry in the place of what it was; one that is gone meanwhile stays away. Says whether it was there.
+  @discardableResult
+  func update(_ entry: Entry) throws -> Bool {
     try changing { folder in
-      if try names().contains(entry.name) { try write(bytes(of: entry), as: "\(entry.name)", in: folder) }
+      guard try names().contains(entry.name) else { return false }
+      try write(bytes(of: entry), as: "\(entry.name)", in: folder)
+      return true
     }
   }
 
@@ -106,7 +109,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     let limit = entryLimit + Self.growthLimit
     guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else { return nil }
-    let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(id: name.id, addedAt: name.addedAt))
+    let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(name))
     guard let record = try? Record(bytes) else { return unreadable }
     guard record.key.elementsEqual(scope) else { return nil }
     guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
@@ -115,9 +118,18 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return .entry(entry)
   }
 
+  /// The same for a list: a file that cannot be opened or read is unreadable, and keeps no other from being listed.
+  func listedContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
+    do {
+      return try content(name)
+    } catch let error as FileError where error.isOfOneFile {
+      return .unreadable(UnreadableOutboxEntry(name))
+    }
+  }
+
   /// An entry; `nil` where it is gone, or cannot be read.
   func read(_ name: OutboxFileName) throws -> Entry? {
-    if case .entry(let entry) = try content(name) { entry } else { nil }
+    if case .entry(let entry) = try listedContent(name) { entry } else { nil }
   }
 
   /// Begins to send; `nil` where somebody else sends, in this process or another. Calling the result lets others send.

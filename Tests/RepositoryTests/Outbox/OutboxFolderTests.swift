@@ -79,7 +79,7 @@ import Testing
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "queued: cannot connect")
     #expect(try outbox.contents() == ["a"])
-    let unreadable = UnreadableOutboxEntry(id: "id", addedAt: entry.addedAt)
+    let unreadable = UnreadableOutboxEntry(entry.name)
     #expect(try outbox.unreadableEntries() == [unreadable])
     server.set(.answers)
     let report = try await outbox.flushed()
