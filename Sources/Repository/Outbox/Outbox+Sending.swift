@@ -23,10 +23,13 @@ extension Outbox {
     }
   }
 
-  /// Sends what waits, unless nothing does or a turn is still to come. One that has begun will not do: whoever asks may
-  /// have been told in it that his entry waits.
+  /// Sends what waits, unless nothing does, a turn is still to come, or the server has failed shortly before. A turn that
+  /// has begun will not do: whoever asks may have been told in it that his entry waits.
   func flushSoon() {
-    let isDue = state.withLock { $0.comingTurns == 0 && $0.known.values.contains { $0.refusal == nil } }
+    let now = clock.now
+    let isDue = state.withLock { state in
+      state.comingTurns == 0 && state.pause.isOver(now: now) && state.known.values.contains { $0.refusal == nil }
+    }
     if isDue { takeTurn() }
   }
 
@@ -100,6 +103,7 @@ extension Outbox {
     }
     report.sent.append(entry)
     let failure = await onQueue { [entry] in
+      self.state.withLock { $0.pause = OutboxPause() }
       let waiter = self.takeWaiter(entry.id)
       return self.end(entry, .sent(entry, answer)) {
         waiter?.onNext(answer)
@@ -115,6 +119,7 @@ extension Outbox {
   ) async throws -> RequestError? {
     switch OutboxVerdict(failure) {
     case .notSent, .blocked:
+      if failure.status == 429 { pause(attempts: 0) }
       if isIdempotent { return failure }
       do {
         _ = try await change(entry) { $0.attempts = 0 }
@@ -124,6 +129,7 @@ extension Outbox {
         try await reject(entry, failure, &report)
       }
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
+      pause(attempts: entry.attempts + 1)
       // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
       _ = try? await change(entry) { $0.attempts += 1 }
       return failure
@@ -131,6 +137,11 @@ extension Outbox {
       try await reject(entry, failure, &report)
     }
     return nil
+  }
+
+  private func pause(attempts: Int) {
+    let now = clock.now
+    state.withLock { $0.pause.begin(attempts: attempts, now: now) }
   }
 
   /// Does what may wait for a device, or another process, or those who watch, on a thread that may.

@@ -16,10 +16,11 @@ public import Streams
 /// What becomes of an entry depends on how its attempt ends:
 ///
 /// - With an answer: it goes.
-/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
-/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408, 429 or 5xx: it waits where
-///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
-///   out twice.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, status 429, a redirect, or a failure of TLS:
+///   it waits.
+/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where the
+///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
+///   twice.
 /// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
@@ -34,11 +35,12 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     /// What was on disk when it was last looked at, or written.
     var known: [OutboxFileName: Entry] = [:]
     var waiters: [String: AnyObserver<Answer>] = [:]
-    var turn: Task<OutboxReport<Mutation>, Never>?
     /// The ids of what is being put in: nobody looks at it before those who watch were told.
     var arriving: Set<String> = []
     /// What is over and could not be removed: it is not sent any more, and each look tries again.
     var over: Set<OutboxFileName> = []
+    var pause = OutboxPause()
+    var turn: Task<OutboxReport<Mutation>, Never>?
     /// How many turns have not begun yet.
     var comingTurns = 0
     var lastNumber: UInt64 = 0
@@ -54,7 +56,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   let isClosed = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
   let patience: Duration
-  private let clock: StoreClock
+  let clock: StoreClock
 
   /// Opens the outbox of a scope, and makes its folder where it is missing.
   /// - Parameters:
@@ -129,11 +131,11 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
-        self.takeTurn(for: entry)
         self.endArrival(of: entry)
+        self.takeTurn(for: entry)
       } catch {
-        observer.onError(error)
         self.state.withLock { _ = $0.arriving.remove(id) }
+        observer.onError(error)
       }
       return Disposables.create { _ = self.takeWaiter(id) }
     }

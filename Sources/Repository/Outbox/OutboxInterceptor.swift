@@ -5,7 +5,8 @@ public import Streams
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
-/// Nothing waits for that, and nothing is done while a flush is still to begin.
+/// Nothing waits for that, and nothing is done while a flush is still to begin, nor for some time after the server has
+/// failed to take what waits: 2 seconds after the first attempt, twice as long after each further one, and 128 at most.
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 

@@ -122,7 +122,7 @@ import Testing
     (RequestError(.overloaded, ""), "notSent"), (RequestError(.timedOut, ""), "mayHaveBeenSent"),
     (RequestError(.connectionLost, ""), "mayHaveBeenSent"), (RequestError(.badResponse, ""), "mayHaveBeenSent"),
     (RequestError(.httpStatus, "", status: 503), "mayHaveBeenSent"),
-    (RequestError(.httpStatus, "", status: 429), "mayHaveBeenSent"),
+    (RequestError(.httpStatus, "", status: 429), "notSent"),
     (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),

@@ -69,10 +69,10 @@ extension TemporaryFolder {
   /// An outbox in this folder.
   func outbox(
     _ server: OutboxServer, scope: String = "account", isIdempotent: Bool = true,
-    patience: Duration = .seconds(60), fileSystem: some FileSystem = SystemFileSystem()
+    patience: Duration = .seconds(60), clock: StoreClock = .system, fileSystem: some FileSystem = SystemFileSystem()
   ) throws -> Outbox<String, String> {
     try Outbox(
-      folder: url, scope: scope, patience: patience, clock: .system, fileSystem: fileSystem,
+      folder: url, scope: scope, patience: patience, clock: clock, fileSystem: fileSystem,
       isIdempotent: { _ in isIdempotent }, send: { server.send($0, $1) })
   }
 }

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import StreamsTesting
 import Testing
 
 @testable import Repository
@@ -127,6 +128,67 @@ import Testing
     while submission.error.value == nil { await Task.yield() }
     _ = await outbox.state.withLock { $0.turn }?.value
     #expect(server.received == ["a"])
+  }
+
+  @Test func `answers elsewhere use up no attempt before a pause that doubles with each`() async throws {
+    let scheduler = VirtualScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    server.set(.fails(RequestError(.httpStatus, "Oops.", status: 503)))
+    _ = await outbox.outcome("a")
+    for attempts in 1...6 {
+      for (pause, count) in [(Duration.seconds(1 << attempts) - .seconds(1), attempts), (.seconds(1), attempts + 1)] {
+        scheduler.advance(by: pause)
+        for _ in 0..<3 {
+          outbox.flushSoon()
+          _ = await outbox.state.withLock { $0.turn }?.value
+        }
+        #expect(server.received.count == count)
+      }
+    }
+    #expect(try outbox.contents() == ["a"])
+    try await outbox.flushed()
+    #expect(try server.received.count == 8 && outbox.contents() == ["[a]"])
+  }
+
+  @Test func `a server that has too many requests is asked less and less often, and uses up no attempt`() async throws {
+    let scheduler = VirtualScheduler()
+    let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
+    server.set(.fails(RequestError(.httpStatus, "Slow down.", status: 429)))
+    #expect(await outbox.outcome("a") == "queued: HTTP status")
+    for _ in 0..<1_000 {
+      scheduler.advance(by: .seconds(1))
+      outbox.flushSoon()
+      _ = await outbox.state.withLock { $0.turn }?.value
+    }
+    #expect((8...20).contains(server.received.count))
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    // What comes next is new to the server.
+    server.set(.isAway)
+    _ = await outbox.outcome("b")
+    server.set(.answers)
+    outbox.flushSoon()
+    _ = await outbox.state.withLock { $0.turn }?.value
+    #expect(server.received.last == "b")
+  }
+
+  @Test func `R1: what is discarded just before its attempt is not sent, and what is behind it is`() async throws {
+    server.set(.isAway)
+    let earlier = try folder.outbox(server)
+    for mutation in ["a", "b"] { _ = await earlier.outcome(mutation) }
+    server.set(.answers)
+    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let outbox = try Outbox<String, String>(
+      folder: folder.url, scope: "account",
+      isIdempotent: { mutation in
+        if mutation == "a", let name = try? otherProcess.names().first {
+          try? otherProcess.discard(name, now: .now())
+        }
+        return false
+      }, send: { [server] in server.send($0, $1) })
+    let report = try await outbox.flushed()
+    #expect(report.sent.map(\.mutation) == ["b"] && report.error == nil)
+    #expect(server.received == ["b"])
   }
 
   @Test func `whoever waits is told, also while the outbox is closed`() throws {
