@@ -74,7 +74,7 @@ extension Outbox {
   /// more in any case. Gives the reason why it cannot.
   @discardableResult
   func end(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Answer>, then completion: @escaping @Sendable () -> Void
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void
   ) -> (any Error)? {
     let removal = Result { try folder.remove(entry.name) }
     if case .failure = removal { state.withLock { _ = $0.over.insert(entry.name) } }
@@ -84,7 +84,7 @@ extension Outbox {
 
   /// Forgets an entry that is no longer on disk, and tells what has become of it.
   func forget(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Answer>, then completion: @escaping @Sendable () -> Void = {}
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void = {}
   ) {
     let old = state.withLock { $0.known.removeValue(forKey: entry.name) }
     if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }

@@ -9,13 +9,13 @@ extension Outbox {
   /// Sends what waits, after all who have asked for that before.
   /// - Parameter submitted: Whose submitter is told at the end what has become of it, at the latest.
   @discardableResult
-  func takeTurn(patience: Duration? = nil, for submitted: Entry? = nil) -> Task<OutboxReport<Mutation>, Never> {
+  func takeTurn(lockTimeout: Duration? = nil, for submitted: Entry? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { state in
       let previous = state.turn
       let turn = Task {
         _ = await previous?.value
         self.state.withLock { $0.comingTurns -= 1 }
-        return await self.sendAll(patience ?? self.patience, for: submitted)
+        return await self.sendAll(lockTimeout ?? self.lockTimeout, for: submitted)
       }
       state.turn = turn
       state.comingTurns += 1
@@ -33,11 +33,11 @@ extension Outbox {
     if isDue { takeTurn() }
   }
 
-  private func sendAll(_ patience: Duration, for submitted: Entry?) async -> OutboxReport<Mutation> {
+  private func sendAll(_ lockTimeout: Duration, for submitted: Entry?) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
       if try await onQueue({ try self.look() }) != nil {
-        let letOthersSend = try await waitToSend(patience)
+        let letOthersSend = try await waitToSend(lockTimeout)
         defer { letOthersSend() }
         do { try await sendAll(&report) } catch { report.error = error }
         await conclude(submitted, report.error, hasTurn: true)
@@ -66,8 +66,8 @@ extension Outbox {
   }
 
   /// Waits until nobody else sends. It asks again and again: who waits for a lock itself cannot be told to stop.
-  private func waitToSend(_ patience: Duration) async throws -> @Sendable () -> Void {
-    let deadline = ContinuousClock.now + patience
+  private func waitToSend(_ lockTimeout: Duration) async throws -> @Sendable () -> Void {
+    let deadline = ContinuousClock.now + lockTimeout
     while true {
       if let letOthersSend = try await onQueue({ try self.folder.trySend() }) { return letOthersSend }
       if isClosed.value { throw OutboxError.closed }
@@ -94,7 +94,7 @@ extension Outbox {
       guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
       entry = noted
     }
-    let answer: Answer
+    let answer: Response
     do {
       answer = try await send(entry.mutation, entry.id).take(until: isClosed.asObservable().filter { $0 }).value
     } catch {

@@ -30,7 +30,7 @@ extension Outbox {
         case .success(.unreadable(let unreadable)?):
           return self.forget(entry, .withdrawn(entry)) { waiter.onError(OutboxError.unreadable(unreadable)) }
         case .success(nil):
-          let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.withdrawn : .sentElsewhere
+          let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.discarded : .sentElsewhere
           return self.forget(entry, .withdrawn(entry)) { waiter.onError(error) }
         // It may still be there, and is sent then.
         case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
@@ -61,7 +61,7 @@ extension Outbox {
     }
   }
 
-  func takeWaiter(_ id: String) -> AnyObserver<Answer>? {
+  func takeWaiter(_ id: String) -> AnyObserver<Response>? {
     state.withLock { $0.waiters.removeValue(forKey: id) }
   }
 }

@@ -11,7 +11,7 @@ public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 
   /// Flushes an outbox, which it does not keep alive.
-  public init<Mutation, Answer>(_ outbox: Outbox<Mutation, Answer>) {
+  public init<Mutation, Response>(_ outbox: Outbox<Mutation, Response>) {
     flush = { [weak outbox] in outbox?.flushSoon() }
   }
 

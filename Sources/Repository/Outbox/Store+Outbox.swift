@@ -4,18 +4,18 @@ extension Store {
   /// Shows what waits in an outbox over what is kept, whatever is read: from now on, until each entry is sent, refused or
   /// withdrawn, or the outbox is closed. What has been put in by an earlier process is shown, too.
   ///
-  /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyOfAnswer:)``, and
-  /// of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.
+  /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``,
+  /// and of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.
   /// The outbox does not hold the store: one that goes away ends the showing, and keeps no answer.
   /// - Parameters:
   ///   - outbox: What waits.
   ///   - change: What a mutation makes of the value of a key; `nil` where it does not concern it.
-  ///   - keyOfAnswer: The key of the value that the server answers with.
+  ///   - keyForResponse: The key of the value that the server answers with.
   /// - Returns: Ends the showing when it is disposed. Dropping it does not.
   @discardableResult
   public func show<Mutation>(
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    keyOfAnswer: @escaping @Sendable (Value) -> Key
+    keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
     let layers = OutboxLayers<Key, Value> { [weak self] in self?.removeLayer($0.id) }
     let watching = outbox.changes.subscribe(
@@ -28,7 +28,7 @@ extension Store {
           }
           if let layer { layers.add(entry.id, layer) }
         case .sent(let entry, let value):
-          if let layer = layers.take(entry.id) { self.settle(layer, value, for: keyOfAnswer(value)) { _ in } }
+          if let layer = layers.take(entry.id) { self.settle(layer, value, for: keyForResponse(value)) { _ in } }
         case .refused(let entry, _), .withdrawn(let entry):
           if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
         }

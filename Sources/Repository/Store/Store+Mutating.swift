@@ -17,26 +17,26 @@ extension Store {
     _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>
   ) -> Observable<Value> {
-    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyOfAnswer: { _ in key })
+    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyForResponse: { _ in key })
   }
 
   /// The same for a change that may concern any value that is kept.
   /// - Parameters:
   ///   - optimistic: What the value of a key becomes; `nil` where the change does not concern it.
   ///   - send: Asks the server; the stream's first element is the new value of one key.
-  ///   - keyOfAnswer: The key of that value. In all others the change itself is kept once the server has agreed.
+  ///   - keyForResponse: The key of that value. In all others the change itself is kept once the server has agreed.
   public func mutateAll(
     optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Value>,
-    keyOfAnswer: @escaping @Sendable (Value) -> Key
+    keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     mutate(
       layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send,
-      keyOfAnswer: keyOfAnswer)
+      keyForResponse: keyForResponse)
   }
 
   private func mutate(
     layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
-    send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
+    send: @escaping @Sendable () -> Observable<Value>, keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
       guard let layer = self.addLayer(key: layerKey, optimistic) else {
@@ -45,7 +45,7 @@ extension Store {
       }
       let answer = send().take(1).subscribe(
         onNext: { value in
-          self.settle(layer, value, for: keyOfAnswer(value)) { error in
+          self.settle(layer, value, for: keyForResponse(value)) { error in
             if let error { return observer.onError(error) }
             observer.onNext(value)
             observer.onCompleted()
@@ -59,7 +59,7 @@ extension Store {
           // After an answer the layer is gone, and this does nothing.
           let isClosed = self.perform { $0.isClosed }
           guard self.removeLayer(layer.id) || isClosed else { return }
-          observer.onError(isClosed ? StoreError.closed : .noAnswer)
+          observer.onError(isClosed ? StoreError.closed : .noResponse)
         })
       return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
     }

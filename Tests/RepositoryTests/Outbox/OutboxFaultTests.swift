@@ -158,9 +158,8 @@ import Testing
   }
 
   @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
-    let outbox = try Outbox<OneWay, String>(folder: folder.url, scope: "account", isIdempotent: { _ in true }) { _, _ in
-      .just("did")
-    }
+    let outbox = try Outbox<OneWay, String>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }, send: { _, _ in .just("did") })
     let changes = Recorder(outbox.changes)
     let submission = Recorder(outbox.submit(OneWay()))
     let report = try await outbox.flush().value

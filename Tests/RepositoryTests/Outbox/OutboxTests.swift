@@ -82,16 +82,16 @@ import Testing
     #expect(Recorder(outbox.changes).take().isEmpty)
   }
 
-  @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
+  @Test func `S1: partitions are apart, and signing out removes one of them alone`() async throws {
     server.set(.isAway)
-    let (mine, yours) = (try folder.outbox(server, scope: "me"), try folder.outbox(server, scope: "you"))
+    let (mine, yours) = (try folder.outbox(server, partition: "me"), try folder.outbox(server, partition: "you"))
     _ = await mine.outcome("a")
     _ = await yours.outcome("b")
     #expect(try mine.contents() == ["a"] && yours.contents() == ["b"])
     try mine.close()
     #expect(await mine.outcome("c") == "The outbox is closed.")
     server.set(.answers)
-    #expect(try await folder.outbox(server, scope: "me").flushed().sent.isEmpty)
+    #expect(try await folder.outbox(server, partition: "me").flushed().sent.isEmpty)
     #expect(try await yours.flushed().sent.map(\.mutation) == ["b"])
     #expect(server.received == ["b"])
   }

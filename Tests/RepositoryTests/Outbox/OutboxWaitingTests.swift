@@ -15,7 +15,7 @@ import Testing
 
   @Test func `disposing says that nobody waits: the mutation is sent all the same, or set aside`() async throws {
     let outbox = try folder.outbox(server)
-    let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
       server.set(mood)
       let letOthersSend = try #require(try files.trySend())
@@ -32,7 +32,7 @@ import Testing
 
   @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     for (refusal, outcome) in [
       (nil, "Another process has sent the change."),
       ("No.", "Another process has sent the change, and it was refused: No."),
@@ -50,13 +50,14 @@ import Testing
     #expect(server.received == [])
   }
 
-  @Test func `another process that sends, and never ends, is waited for no longer than the patience`() async throws {
-    let outbox = try folder.outbox(server, patience: .milliseconds(50))
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+  @Test func `another process that sends, and never ends, is waited for no longer than the lock timeout`() async throws
+  {
+    let outbox = try folder.outbox(server, lockTimeout: .milliseconds(50))
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     #expect(try await outbox.flushed().error == nil, "Nothing waits")
     #expect(await outbox.outcome("a") == "queued: timed out")
-    let error = try await outbox.flush(patience: .zero).value.error as? RequestError
+    let error = try await outbox.flush(lockTimeout: .zero).value.error as? RequestError
     #expect(error?.kind == .timedOut && error?.cause as? OutboxError != nil)
     #expect(server.received == [])
     #expect(try outbox.contents() == ["a"])
@@ -66,7 +67,7 @@ import Testing
 
   @Test func `S1: signing out ends the wait for another process that sends`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let flush = Recorder(outbox.flush())
@@ -79,7 +80,7 @@ import Testing
   @Test(arguments: [true, false])
   func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let other = try folder.outbox(server)
@@ -92,7 +93,7 @@ import Testing
 
   @Test func `where the folder is gone, the files' own error is told`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let elsewhere = TemporaryFolder()
@@ -104,7 +105,7 @@ import Testing
 
   @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let isFree = Mutable<Bool?>(nil)
     server.set(.fails(RequestError(.insecure, "Not the server.")))
     let submission = outbox.submit("a").do(onError: { _ in
@@ -177,9 +178,9 @@ import Testing
     let earlier = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await earlier.outcome(mutation) }
     server.set(.answers)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let outbox = try Outbox<String, String>(
-      folder: folder.url, scope: "account",
+      folder: folder.url, partition: "account",
       isIdempotent: { mutation in
         if mutation == "a", let name = try? otherProcess.names().first {
           try? otherProcess.discard(name, now: .now())

@@ -10,7 +10,7 @@ struct AliasTests {
 
   init() {
     store = Store(
-      partialFetch: server.fetch, sourceOfTruth: truth, keyOfAnswer: { _, value in String(value.prefix(1)) })
+      partialFetch: server.fetch, sourceOfTruth: truth, keyForResponse: { _, value in String(value.prefix(1)) })
   }
 
   @Test func `an answer does not take the place of what was saved since it was asked for`() {

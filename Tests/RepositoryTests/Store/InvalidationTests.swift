@@ -46,7 +46,7 @@ import Testing
         optimistic: { [store] key, value in
           if key == "x", isDue.update({ exchange(&$0, with: false) }) { store.invalidate("x") }
           return value + ["b"]
-        }, send: { [server] in server.fetch("k").map(\.value) }, keyOfAnswer: { _ in "k" }))
+        }, send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" }))
     isDue.update { $0 = true }
     server[0].answer(["a", "b"])
     #expect(change.isCompleted.value && !isDue.value)

@@ -17,7 +17,7 @@ import Testing
   private func addingToAll(_ item: String) -> Observable<[String]> {
     store.mutateAll(
       optimistic: { $1.contains("start") ? $1 + [item] : nil },
-      send: { [server] in server.fetch("k").map(\.value) }, keyOfAnswer: { _ in "k" })
+      send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" })
   }
 
   @Test(arguments: [nil, ["other"]])
