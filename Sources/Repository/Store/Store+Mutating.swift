@@ -99,7 +99,7 @@ extension Store {
       }
       return completion(isClosed ? StoreError.closed : nil)
     }
-    let kept = makeKept(answer)
+    let kept = makeCachedValue(answer)
     if !isForOneKey { keepChange(id, layer.apply, except: key) }
     let isOvertaken = perform { state in
       if state.isOvertaken(layer, for: key) { return true }

@@ -3,7 +3,7 @@ extension Store {
   /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` is told why, maybe
   /// a moment later, by another thread that was writing.
   public func save(_ value: Value, for key: Key) {
-    let kept = makeKept(value)
+    let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
   }
 
@@ -28,7 +28,7 @@ extension Store {
     }
   }
 
-  func changed(_ kept: Kept<Value>, to value: Value) -> Kept<Value> {
+  func changed(_ kept: CachedValue<Value>, to value: Value) -> CachedValue<Value> {
     var changed = kept
     changed.value = value
     changed.cost = configuration.cost(value)

@@ -90,8 +90,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return result
   }
 
-  func makeKept(_ value: Value) -> Kept<Value> {
-    Kept(value, writtenAt: clock.now, cost: configuration.cost(value))
+  func makeCachedValue(_ value: Value) -> CachedValue<Value> {
+    CachedValue(value, writtenAt: clock.now, cost: configuration.cost(value))
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
@@ -103,7 +103,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func succeed(_ key: Key, _ fetchID: UInt64, _ answer: Fetched<Value>) {
-    var kept = makeKept(answer.value)
+    var kept = makeCachedValue(answer.value)
     kept.errors = answer.errors
     let isCacheable = configuration.isCacheable(answer.value)
     let target = keyForResponse(key, answer.value)
@@ -130,7 +130,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
     }
     guard let version = unloaded else { return .memory }
-    let kept = storage.current(key).map { Kept($0, cost: configuration.cost($0.value)) }
+    let kept = storage.current(key).map { CachedValue($0, cost: configuration.cost($0.value)) }
     let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
     return isInstalled ? .disk : .memory
   }

@@ -74,7 +74,7 @@ extension StoreState {
   }
 
   @inlinable
-  func needsNetwork(_ policy: FetchPolicy, kept: Kept<Value>?, now: StoreTime) -> Bool {
+  func needsNetwork(_ policy: FetchPolicy, kept: CachedValue<Value>?, now: StoreTime) -> Bool {
     if isClosed { return false }
     return switch policy.networkFetch {
     case .never: false
@@ -111,7 +111,7 @@ extension StoreState {
   }
 
   /// Takes the answer of a request; one that was cancelled, or whose store was closed, is dropped.
-  mutating func succeed(_ key: Key, fetchID: UInt64, answer: Kept<Value>, isCacheable: Bool, target: Key) {
+  mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
     acquire(target)

@@ -2,7 +2,7 @@ import Streams
 
 extension StoreState {
   /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
-  mutating func save(_ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
+  mutating func save(_ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
     if isClosed { return effects.append(.call { completion(StoreError.closed) }) }
     entries[key]?.fetch?.isSuperseded = true
     keep(kept, for: key)
@@ -12,7 +12,8 @@ extension StoreState {
 
   /// Keeps what was made of the value that was kept, unless that was written meanwhile; says whether it did.
   mutating func save(
-    changed kept: Kept<Value>, for key: Key, version: UInt64, completion: @escaping @Sendable ((any Error)?) -> Void
+    changed kept: CachedValue<Value>, for key: Key, version: UInt64,
+    completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
     var kept = kept
@@ -98,7 +99,7 @@ extension StoreState {
 
   /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
   mutating func settle(
-    _ id: UInt64, kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+    _ id: UInt64, kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     markSettled(id, for: key)
     save(kept, for: key, completion: completion)
@@ -106,7 +107,7 @@ extension StoreState {
 
   /// The same for another key whose kept value the change was made in, unless that was written meanwhile.
   mutating func settle(
-    _ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64,
+    _ id: UInt64, changed: CachedValue<Value>, for key: Key, version: UInt64,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard entries[key]?.version == version else { return false }

@@ -1,6 +1,6 @@
 /// A value with what has to be known of it.
 @usableFromInline
-struct Kept<Value: Sendable>: Sendable {
+struct CachedValue<Value: Sendable>: Sendable {
   @usableFromInline var value: Value
   @usableFromInline var writtenAt: StoreTime
   @usableFromInline var readAt: StoreTime
