@@ -27,7 +27,7 @@ let package = Package(
     .target(name: "Models", dependencies: ["JSON"]),
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "JSON", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
-    .target(name: "StoreConformance", dependencies: ["Repository"]),
+    .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 

@@ -1,15 +1,13 @@
-import Foundation
+import Streams
 
 /// Lines that several threads write.
-final class Findings: @unchecked Sendable {
-  // Touched under the lock alone.
-  private let lock = NSLock()
-  private var found: [String] = []
+final class Findings: Sendable {
+  private let found = Guarded<[String]>([])
 
   /// At most a few are kept: one says enough.
   func add(_ line: String) {
-    lock.withLock { if found.count < 5 { found.append(line) } }
+    found.withLock { if $0.count < 5 { $0.append(line) } }
   }
 
-  var lines: [String] { lock.withLock { found } }
+  var lines: [String] { found.withLock { $0 } }
 }

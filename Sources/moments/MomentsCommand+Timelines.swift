@@ -46,7 +46,7 @@ extension MomentsCommand {
       throw error
     } catch OutboxError.sentElsewhere {
       say("moments: '\(words)' was sent by another run of the command.")
-    } catch OutboxError.withdrawn {
+    } catch OutboxError.discarded {
       say("moments: '\(words)' was dropped by another run of the command, and not sent.")
     }
   }

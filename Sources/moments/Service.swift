@@ -33,7 +33,8 @@ struct Service {
     let cache = try DiskCache<MomentsKey, MomentsDetails>(
       folder: folder.appendingPathComponent("timelines"), partition: account)
     let outbox = try Outbox(
-      folder: folder.appendingPathComponent("outbox"), scope: account, patience: arguments.timeout ?? .seconds(60),
+      folder: folder.appendingPathComponent("outbox"), partition: account,
+      lockTimeout: arguments.timeout ?? .seconds(60),
       session: sessions)
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.writing = .behind
@@ -87,7 +88,7 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
   }
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
-    outbox.flush(patience: .zero).flatMap { report in
+    outbox.flush(lockTimeout: .zero).flatMap { report in
       // Where nobody can be reached, or answers in time, one attempt is enough to know.
       if let error = report.error as? RequestError, isEnough(error) { throw error }
       return answer()

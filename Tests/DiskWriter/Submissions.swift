@@ -8,7 +8,7 @@ import Streams
 /// said to be queued.
 func submitNumbers(in folder: String, from first: Int) throws -> Never {
   let outbox = try Outbox<Int, Int>(
-    folder: URL(fileURLWithPath: folder), scope: "", isIdempotent: { _ in true },
+    folder: URL(fileURLWithPath: folder), partition: "", isIdempotent: { _ in true },
     send: { _, _ in .error(RequestError(.cannotConnect, "There is no server.")) })
   var number = first
   while true {

@@ -209,7 +209,7 @@ enum Samples {
   static func offlineRepo(endpoint: URL, folder: URL, account: String) throws -> (MomentsRepo, outbox: Likes) {
     let client = try APIClient(baseURL: endpoint)
     let likes = UpdateMomentLikeSession(client: client)
-    let outbox = try Outbox(folder: folder.appending(path: "outbox"), scope: account, session: likes)
+    let outbox = try Outbox(folder: folder.appending(path: "outbox"), partition: account, session: likes)
     var flushing = client
     flushing.interceptors.append(OutboxInterceptor(outbox))  // sends what waits when another request succeeds
     let repo = MomentsRepo(

@@ -47,7 +47,8 @@ final class RecordFolder: Sendable {
     return DiskStatistics(count: statistics.count, bytes: statistics.cost)
   }
 
-  /// The keys of all records. Each is read once, and without its value: whether that is damaged is not known.
+  /// The keys of all records that can be read. Each is read once, and without its value: whether that is damaged is not
+  /// known.
   func keys() throws -> [[UInt8]] {
     let names = state.withLock { Array($0.index.keys) }
     return try names.compactMap { name in
@@ -60,11 +61,15 @@ final class RecordFolder: Sendable {
   }
 
   private func readKey(_ name: RecordName) throws -> [UInt8]? {
-    guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
-    let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
-    if let key, RecordName(hashing: key) == name { return Array(key) }
-    // Damaged, or longer than most.
-    return try read(name).map { Array($0.key) }
+    do {
+      guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
+      let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
+      if let key, RecordName(hashing: key) == name { return Array(key) }
+      // Damaged, or longer than most.
+      return try read(name).map { Array($0.key) }
+    } catch let error as FileError where error.isOfOneFile {
+      return nil
+    }
   }
 
   func read(_ name: RecordName) throws -> Record? {

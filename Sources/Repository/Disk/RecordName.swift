@@ -1,6 +1,6 @@
 /// The name of a record's file: 128 bits of its key, as 32 hexadecimal digits, and the format's version. Whatever
 /// stands in a key, its file is in the folder; the key itself is in the record.
-struct RecordName: Hashable, Comparable, CustomStringConvertible {
+struct RecordName: Hashable, CustomStringConvertible {
   private static let suffix = ".r\(Record.version)"
 
   private let hash: UInt128
@@ -36,6 +36,4 @@ struct RecordName: Hashable, Comparable, CustomStringConvertible {
   }
 
   var description: String { hexadecimal + Self.suffix }
-
-  static func < (left: RecordName, right: RecordName) -> Bool { left.hash < right.hash }
 }

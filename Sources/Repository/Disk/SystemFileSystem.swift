@@ -125,4 +125,7 @@ extension FileError {
 
   /// Whether there is no such file.
   package var isNotFound: Bool { code == ENOENT }
+
+  /// Whether one file is the reason, so that others may well be read.
+  package var isOfOneFile: Bool { [EACCES, EPERM, EIO, EISDIR, ELOOP].contains(code) }
 }

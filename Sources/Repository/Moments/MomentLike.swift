@@ -21,19 +21,21 @@ public struct MomentLike: Codable, Hashable, Sendable {
   }
 }
 
-extension Outbox where Mutation == MomentLike, Answer == MomentsDetails {
+extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
   /// Opens an account's outbox of likes. A like is idempotent: one that is set twice is set.
   /// - Parameters:
-  ///   - folder: Where the scopes are; nothing else should be.
-  ///   - scope: What tells accounts apart, such as a user's id together with an endpoint.
-  ///   - patience: How long to wait for another process that is sending; a minute unless given.
+  ///   - folder: Where the partitions are; nothing else should be.
+  ///   - partition: What tells accounts apart, such as a user's id together with an endpoint.
+  ///   - lockTimeout: How long to wait for another process that is sending; a minute unless given.
   ///   - session: Sends the likes.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
   public convenience init(
-    folder: URL, scope: String, patience: Duration = .seconds(60), session: some UpdateMomentLikeSessionType
+    folder: URL, partition: String, lockTimeout: Duration = .seconds(60), session: some UpdateMomentLikeSessionType
   ) throws {
-    try self.init(folder: folder, scope: scope, patience: patience, isIdempotent: { _ in true }) { like, key in
-      session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
-    }
+    try self.init(
+      folder: folder, partition: partition, lockTimeout: lockTimeout, isIdempotent: { _ in true },
+      send: { like, key in
+        session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
+      })
   }
 }

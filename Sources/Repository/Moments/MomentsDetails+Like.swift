@@ -1,24 +1,19 @@
 import Models
 
 extension MomentsDetails {
-  /// The timeline with a like set or taken back; `nil` where that changes nothing.
-  func applying(_ like: MomentLike) -> MomentsDetails? {
-    settingLike(like.isLiked, momentID: like.momentID, userID: like.userID)
-  }
-
   /// The timeline as the server will have it when a user likes one of its moments, or no longer does; `nil` where that
   /// changes nothing: the moment is not on it, its likes were not asked for, or they are so already.
-  func settingLike(_ isLiked: Bool, momentID: String, userID: String) -> MomentsDetails? {
-    guard let index = moments.firstIndex(where: { $0.id == momentID }) else { return nil }
+  func applying(_ like: MomentLike) -> MomentsDetails? {
+    guard let index = moments.firstIndex(where: { $0.id == like.momentID }) else { return nil }
     let moment = moments[index]
-    guard let likes = moment.likes, likes.contains(where: { $0.id == userID }) != isLiked else { return nil }
-    let liker = Moment.Liker(id: userID, avatar: avatar(of: userID))
+    guard let likes = moment.likes, likes.contains(where: { $0.id == like.userID }) != like.isLiked else { return nil }
+    let liker = Moment.Liker(id: like.userID, avatar: avatar(of: like.userID))
     var moments = moments
     moments[index] = Moment(
       id: moment.id, userDetails: moment.userDetails, type: moment.type, title: moment.title, url: moment.url,
       photos: moment.photos, createdDate: moment.createdDate,
-      isLiked: userID == userDetails.id ? isLiked : moment.isLiked,
-      likes: isLiked ? likes + [liker] : likes.filter { $0.id != userID })
+      isLiked: like.userID == userDetails.id ? like.isLiked : moment.isLiked,
+      likes: like.isLiked ? likes + [liker] : likes.filter { $0.id != like.userID })
     return MomentsDetails(userDetails: userDetails, moments: moments)
   }
 

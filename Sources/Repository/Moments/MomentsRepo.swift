@@ -31,7 +31,7 @@ public struct MomentsRepo: MomentsRepoType {
         getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
       },
       configuration: configuration, sourceOfTruth: sourceOfTruth,
-      keyOfAnswer: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
+      keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.updateMomentLikeSession = updateMomentLikeSession
     self.outbox = outbox
     self.withLikes = withLikes
@@ -39,7 +39,7 @@ public struct MomentsRepo: MomentsRepoType {
     guard let outbox else { return }
     store.show(
       outbox, change: { like, _, details in details.applying(like) },
-      keyOfAnswer: { MomentsKey(of: $0, withLikes: withLikes()) })
+      keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
   /// What the cache in memory has done so far.
@@ -73,7 +73,7 @@ public struct MomentsRepo: MomentsRepoType {
     return store.mutateAll(
       optimistic: { _, details in details.applying(like) },
       send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
-      keyOfAnswer: { MomentsKey(of: $0, withLikes: withLikes()) })
+      keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
   /// Returns when what was kept before is in the source of truth, or has failed to get there.

@@ -3,7 +3,9 @@ public import Streams
 
 /// Mutations that are sent as soon as there is a server: kept on disk in their order, and sent once.
 ///
-///     let outbox = try Outbox<Rename, User>(folder: folder, scope: account, isIdempotent: { _ in true }) { rename, key in
+///     let outbox = try Outbox<Rename, User>(
+///       folder: folder, partition: account, isIdempotent: { _ in true }
+///     ) { rename, key in
 ///       RenameUser(rename, idempotencyKey: key).put(on: client)
 ///     }
 ///     outbox.submit(rename)     // one answer; or `OutboxError.queued`, and it is sent later
@@ -16,24 +18,30 @@ public import Streams
 /// What becomes of an entry depends on how its attempt ends:
 ///
 /// - With an answer: it goes.
-/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
-/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408, 429 or 5xx: it waits where
-///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
-///   out twice.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, status 429, a redirect, or a failure of TLS:
+///   it waits.
+/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where the
+///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
+///   twice.
 /// - With anything else, such as GraphQL errors: it is set aside.
 ///
 /// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
 /// still subscribes is told the error instead, and the entry goes; only what is to be sent later stays.
 ///
-/// A scope is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread may
-/// call; answers and changes come on threads of the outbox's own, or of those who call.
-public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
+/// A partition is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread
+/// may call; answers and changes come on threads of the outbox's own, or of those who call.
+public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
   struct State {
     /// What was on disk when it was last looked at, or written.
     var known: [OutboxFileName: Entry] = [:]
-    var waiters: [String: AnyObserver<Answer>] = [:]
+    var waiters: [String: AnyObserver<Response>] = [:]
+    /// The ids of what is being put in: nobody looks at it before those who watch were told.
+    var arriving: Set<String> = []
+    /// What is over and could not be removed: it is not sent any more, and each look tries again.
+    var over: Set<OutboxFileName> = []
+    var pause = OutboxPause()
     var turn: Task<OutboxReport<Mutation>, Never>?
     /// How many turns have not begun yet.
     var comingTurns = 0
@@ -44,43 +52,43 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   let folder: OutboxFolder<Mutation>
   let isIdempotent: @Sendable (Mutation) -> Bool
-  let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+  let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   let state = Guarded(State())
-  let notices: AnyObserver<OutboxNotice<Mutation, Answer>>
+  let notices: AnyObserver<OutboxNotice<Mutation, Response>>
   let isClosed = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
-  let patience: Duration
-  private let clock: StoreClock
+  let lockTimeout: Duration
+  let clock: StoreClock
 
-  /// Opens the outbox of a scope, and makes its folder where it is missing.
+  /// Opens the outbox of a partition, and makes its folder where it is missing.
   /// - Parameters:
-  ///   - folder: Where the scopes are; nothing else should be.
-  ///   - scope: What tells accounts apart.
-  ///   - patience: How long to wait for another process that is sending; a minute unless given.
+  ///   - folder: Where the partitions are; nothing else should be.
+  ///   - partition: What tells accounts apart.
+  ///   - lockTimeout: How long to wait for another process that is sending; a minute unless given.
   ///   - isIdempotent: Whether it does no harm to carry a mutation out twice, or the server knows idempotency keys.
   ///   - send: Sends a mutation under its key; the stream's first element is the answer.
   /// - Throws: ``FileError`` where the folder cannot be made or read.
   public convenience init(
-    folder: URL, scope: String, patience: Duration = .seconds(60),
+    folder: URL, partition: String, lockTimeout: Duration = .seconds(60),
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
-    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
     try self.init(
-      folder: folder, scope: scope, patience: patience, clock: .system, fileSystem: SystemFileSystem(),
+      folder: folder, partition: partition, lockTimeout: lockTimeout, clock: .system, fileSystem: SystemFileSystem(),
       isIdempotent: isIdempotent, send: send)
   }
 
   package init(
-    folder: URL, scope: String, patience: Duration, clock: StoreClock, fileSystem: some FileSystem,
+    folder: URL, partition: String, lockTimeout: Duration, clock: StoreClock, fileSystem: some FileSystem,
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
-    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Answer>
+    send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
-    self.folder = try OutboxFolder(folder, scope: scope, fileSystem: fileSystem)
-    self.patience = patience
+    self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem)
+    self.lockTimeout = lockTimeout
     self.clock = clock
     self.isIdempotent = isIdempotent
     self.send = send
-    let board = OutboxBoard<Mutation, Answer>()
+    let board = OutboxBoard<Mutation, Response>()
     notices = AnyObserver { if case .next(let notice) = $0 { board.handle(notice) } }
     _ = try look()
   }
@@ -88,7 +96,7 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   deinit { notices.onNext(.end) }
 
   /// What waits, oldest first, and then each change. It completes when the outbox is closed, or goes away.
-  public var changes: Observable<OutboxChange<Mutation, Answer>> {
+  public var changes: Observable<OutboxChange<Mutation, Response>> {
     .create { [state, notices] observer in
       let id = state.withLock { state in
         state.lastNumber += 1
@@ -101,12 +109,12 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
 
   /// All that is on disk and can be read, oldest first: what waits, and what was set aside, which has a refusal.
   public func entries() throws -> [OutboxEntry<Mutation>] {
-    try folder.names().compactMap { try folder.read($0) }
+    try names().compactMap { try folder.read($0) }
   }
 
   /// All that is on disk and cannot be read, oldest first.
   public func unreadableEntries() throws -> [UnreadableOutboxEntry] {
-    try folder.names().compactMap { if case .unreadable(let entry) = try folder.content($0) { entry } else { nil } }
+    try names().compactMap { if case .unreadable(let entry) = try folder.listedContent($0) { entry } else { nil } }
   }
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
@@ -115,15 +123,20 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   /// where it is not. Nor is it sent where it cannot be written, which is a ``FileError`` or
   /// ``OutboxError/tooLarge(size:limit:)``, or cannot be read back, which is ``OutboxError/unreadable(_:)``. Disposing
   /// takes nothing back: it says that nobody waits for the answer.
-  public func submit(_ mutation: Mutation) -> Observable<Answer> {
+  public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString
-      self.state.withLock { $0.waiters[id] = observer }
+      self.state.withLock { state in
+        state.waiters[id] = observer
+        state.arriving.insert(id)
+      }
       do {
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
+        self.endArrival(of: entry)
         self.takeTurn(for: entry)
       } catch {
+        self.state.withLock { _ = $0.arriving.remove(id) }
         observer.onError(error)
       }
       return Disposables.create { _ = self.takeWaiter(id) }
@@ -133,13 +146,13 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
   ///
   /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
-  /// patience, the report's error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
-  /// - Parameter patience: How long to wait for another process; as the outbox was opened with unless given.
-  public func flush(patience: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
-    .async { await self.takeTurn(patience: patience).value }
+  /// lock timeout, the report's error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// - Parameter lockTimeout: How long to wait for another process; as the outbox was opened with unless given.
+  public func flush(lockTimeout: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
+    .async { await self.takeTurn(lockTimeout: lockTimeout).value }
   }
 
-  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/withdrawn``. One that is being
+  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/discarded``. One that is being
   /// sent may be carried out nonetheless.
   public func discard(_ entry: OutboxEntry<Mutation>) throws { try discard(id: entry.id) }
 
@@ -150,14 +163,14 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
     try folder.discard(name, now: clock.now)
     let waiter = takeWaiter(id)
     guard let entry = state.withLock({ $0.known[name] }) else {
-      waiter?.onError(OutboxError.withdrawn)
+      waiter?.onError(OutboxError.discarded)
       return true
     }
-    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.withdrawn) }
+    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.discarded) }
     return true
   }
 
-  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the scope removed. Throws
+  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the partition removed. Throws
   /// ``FileError`` where one could not be; the others are gone then, and another call tries again.
   public func close() throws {
     let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }

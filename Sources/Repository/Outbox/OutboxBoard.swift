@@ -3,12 +3,12 @@ import Streams
 /// Knows what waits, and who watches. It takes notices for ever, so that nothing that is to be done after one is lost.
 ///
 /// `@unchecked Sendable`: its variables are touched by notices alone, which come one at a time.
-final class OutboxBoard<Mutation: Codable & Sendable, Answer: Sendable>: @unchecked Sendable {
+final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: @unchecked Sendable {
   private var waiting: [OutboxEntry<Mutation>] = []
-  private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Answer>>)] = []
+  private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Response>>)] = []
   private var isOver = false
 
-  func handle(_ notice: OutboxNotice<Mutation, Answer>) {
+  func handle(_ notice: OutboxNotice<Mutation, Response>) {
     switch notice {
     case .change(let change, let completion):
       waiting.removeAll { $0.id == change.entry.id }

@@ -1,10 +1,10 @@
 /// What becomes of an entry of an ``Outbox``, as those who watch are told.
-public enum OutboxChange<Mutation: Codable & Sendable, Answer: Sendable>: Sendable {
+public enum OutboxChange<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   /// It waits to be sent.
   case added(OutboxEntry<Mutation>)
 
   /// The server has answered.
-  case sent(OutboxEntry<Mutation>, Answer)
+  case sent(OutboxEntry<Mutation>, Response)
 
   /// It was set aside, and is not sent any more: the server has said no, or it may not be sent again.
   case refused(OutboxEntry<Mutation>, any Error)

@@ -6,7 +6,7 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// What is to be sent.
   public let mutation: Mutation
 
-  /// When it was put in. No two entries of one scope have the same time, and a later one has a later time.
+  /// When it was put in. No two entries of one partition have the same time, and a later one has a later time.
   public let addedAt: StoreTime
 
   /// How many attempts may have reached the server.

@@ -12,7 +12,7 @@ public enum OutboxError: Error, Sendable {
   case refusedElsewhere(String)
 
   /// The mutation was discarded while it waited, here or in another process; see ``Outbox/discard(_:)``.
-  case withdrawn
+  case discarded
 
   /// The mutation cannot be read back from disk, as where its decoder refuses what its encoder has written, and is not
   /// sent; ``Outbox/discard(id:)`` takes it out.
@@ -35,7 +35,7 @@ extension OutboxError: CustomStringConvertible {
     case .queued(let error): "The change is kept, and will be sent later: \(error)"
     case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
-    case .withdrawn: "The change was discarded."
+    case .discarded: "The change was discarded."
     case .unreadable(let entry): "The change cannot be read back, and is not sent: discard \(entry.id)."
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits."

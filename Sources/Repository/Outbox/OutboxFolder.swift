@@ -1,8 +1,8 @@
 import Foundation
 import Streams
 
-/// The files of one scope's outbox: a ``Record`` for each entry, with the scope as its key and the entry's JSON as its
-/// value.
+/// The files of one partition's outbox: a ``Record`` for each entry, with the partition as its key and the entry's JSON as
+/// its value.
 ///
 /// Files change under the lock of the file `lock`; who sends has that of the file `sending` meanwhile. Both locks are the
 /// system's: the end of a process, however it comes, gives them back.
@@ -16,15 +16,15 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private static var memory: Duration { .seconds(3_600) }
 
   private let path: String
-  private let scope: [UInt8]
+  private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int
   private let isClosed = Guarded(false)
 
   /// - Parameter entryLimit: The greatest file, in bytes, that is put in.
-  init(_ folder: URL, scope: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
-    self.scope = Array(scope.utf8)
-    path = folder.appendingPathComponent(RecordName(hashing: self.scope).hexadecimal).path
+  init(_ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
+    self.partition = Array(partition.utf8)
+    path = folder.appendingPathComponent(RecordName(hashing: self.partition).hexadecimal).path
     self.fileSystem = fileSystem
     self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
@@ -57,10 +57,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Puts an entry in the place of what it was; one that is gone meanwhile stays away.
-  func update(_ entry: Entry) throws {
+  /// Puts an entry in the place of what it was; one that is gone meanwhile stays away. Says whether it was there.
+  @discardableResult
+  func update(_ entry: Entry) throws -> Bool {
     try changing { folder in
-      if try names().contains(entry.name) { try write(bytes(of: entry), as: "\(entry.name)", in: folder) }
+      guard try names().contains(entry.name) else { return false }
+      try write(bytes(of: entry), as: "\(entry.name)", in: folder)
+      return true
     }
   }
 
@@ -102,22 +105,31 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.names(in: path).compactMap { OutboxFileName($0) }.sorted()
   }
 
-  /// What a file holds; `nil` where it is gone, or another scope's.
+  /// What a file holds; `nil` where it is gone, or another partition's.
   func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     let limit = entryLimit + Self.growthLimit
     guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else { return nil }
-    let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(id: name.id, addedAt: name.addedAt))
+    let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(name))
     guard let record = try? Record(bytes) else { return unreadable }
-    guard record.key.elementsEqual(scope) else { return nil }
+    guard record.key.elementsEqual(partition) else { return nil }
     guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
       return unreadable
     }
     return .entry(entry)
   }
 
+  /// The same for a list: a file that cannot be opened or read is unreadable, and keeps no other from being listed.
+  func listedContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
+    do {
+      return try content(name)
+    } catch let error as FileError where error.isOfOneFile {
+      return .unreadable(UnreadableOutboxEntry(name))
+    }
+  }
+
   /// An entry; `nil` where it is gone, or cannot be read.
   func read(_ name: OutboxFileName) throws -> Entry? {
-    if case .entry(let entry) = try content(name) { entry } else { nil }
+    if case .entry(let entry) = try listedContent(name) { entry } else { nil }
   }
 
   /// Begins to send; `nil` where somebody else sends, in this process or another. Calling the result lets others send.
@@ -138,7 +150,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
 
   private func bytes(of entry: Entry) throws -> [UInt8] {
     let value = Array(try JSONEncoder.sorted.encode(entry))
-    return Record(key: scope, value: value, writtenAt: entry.addedAt, isInvalidated: false).bytes
+    return Record(key: partition, value: value, writtenAt: entry.addedAt, isInvalidated: false).bytes
   }
 
   private func write(_ bytes: [UInt8], as name: String, in folder: Int32) throws {

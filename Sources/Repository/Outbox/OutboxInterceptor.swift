@@ -5,12 +5,13 @@ public import Streams
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
-/// Nothing waits for that, and nothing is done while a flush is still to begin.
+/// Nothing waits for that, and nothing is done while a flush is still to begin, nor for some time after the server has
+/// failed to take what waits: 2 seconds after the first attempt, twice as long after each further one, and 128 at most.
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 
   /// Flushes an outbox, which it does not keep alive.
-  public init<Mutation, Answer>(_ outbox: Outbox<Mutation, Answer>) {
+  public init<Mutation, Response>(_ outbox: Outbox<Mutation, Response>) {
     flush = { [weak outbox] in outbox?.flushSoon() }
   }
 

@@ -3,7 +3,7 @@ import Networking
 
 /// What a failed attempt means for what was to be sent.
 enum OutboxVerdict {
-  /// It did not reach the server, for certain.
+  /// It did not reach the server, for certain, or was turned down unseen.
   case notSent
 
   /// It may have reached the server, which may have carried it out.
@@ -25,6 +25,8 @@ enum OutboxVerdict {
       // A page of a proxy, say, with status 200: the server itself may have been asked, or not.
       case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
+      // The server turns down what is too much for it, and carries none of it out (RFC 6585, section 4).
+      case .httpStatus where error.status == 429: .notSent
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
       case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated): .blocked
       default: .refused

@@ -6,4 +6,9 @@ public struct UnreadableOutboxEntry: Hashable, Encodable, Sendable, Identifiable
 
   /// When it was put in.
   public let addedAt: StoreTime
+
+  init(_ name: OutboxFileName) {
+    id = name.id
+    addedAt = name.addedAt
+  }
 }

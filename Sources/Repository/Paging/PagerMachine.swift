@@ -13,6 +13,8 @@ where Item.ID: Sendable {
   private var items: [Item] = []
   private var places: [Item.ID: Int] = [:]
   private var next: Cursor?
+  /// What the pages that are there were asked for with.
+  private var asked: [Cursor] = []
   private var hasFirstPage = false
   private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
   private var lastNumber: UInt64 = 0
@@ -67,10 +69,11 @@ where Item.ID: Sendable {
     self.request = nil
     switch result {
     case .success(let page):
-      if request.isRefresh { (items, places, hasFirstPage) = ([], [:], true) }
+      if request.isRefresh { (items, places, asked, hasFirstPage) = ([], [:], [], true) }
       page.items.forEach(put)
-      // A server that gives the cursor it was asked by has no more to give.
-      next = page.next == request.cursor ? nil : page.next
+      if let cursor = request.cursor { asked.append(cursor) }
+      // A server that gives a cursor it was asked by before has no more to give.
+      next = page.next.flatMap { asked.contains($0) ? nil : $0 }
       show(next == nil ? .noMore : .idle)
     case .failure(let error): show(.failed(error))
     }

@@ -148,6 +148,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return nil
       }
     }
+    // Released here, outside the lock.
     _ = released
   }
 }

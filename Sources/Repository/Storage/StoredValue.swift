@@ -19,7 +19,7 @@ public struct StoredValue<Value: Sendable>: Sendable {
 
 extension StoredValue: Equatable where Value: Equatable {}
 
-extension Kept {
+extension CachedValue {
   init(_ stored: StoredValue<Value>, cost: Int) {
     self.init(stored.value, writtenAt: stored.writtenAt, cost: cost)
     isInvalidated = stored.isInvalidated

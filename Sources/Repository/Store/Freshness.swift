@@ -27,18 +27,18 @@ public struct Freshness: Hashable, Sendable {
 
 extension Freshness {
   /// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale.
-  @inlinable func isStale<Value>(_ kept: Kept<Value>, now: StoreTime) -> Bool {
+  @inlinable func isStale<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     if kept.isInvalidated || kept.writtenAt > now { return true }
     return staleTime.map { now - kept.writtenAt >= $0 } ?? false
   }
 
-  @inlinable func isExpired<Value>(_ kept: Kept<Value>, now: StoreTime) -> Bool {
+  @inlinable func isExpired<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     if let limit = expireAfterWrite, now - kept.writtenAt >= limit { return true }
     if let limit = expireAfterAccess, now - kept.readAt >= limit { return true }
     return false
   }
 
-  func mayStandIn<Value>(_ kept: Kept<Value>, now: StoreTime) -> Bool {
+  func mayStandIn<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     staleIfError.map { now - kept.writtenAt <= $0 } ?? true
   }
 }

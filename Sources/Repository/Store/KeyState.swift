@@ -2,9 +2,9 @@
 @usableFromInline
 struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let key: Key
-  @usableFromInline var kept: Kept<Value>?
+  @usableFromInline var kept: CachedValue<Value>?
   /// An answer that may not take the place of what is kept, for those who are shown nothing else.
-  @usableFromInline var passing: Kept<Value>?
+  @usableFromInline var passing: CachedValue<Value>?
   @usableFromInline var layers: [Layer<Key, Value>]
   @usableFromInline var source: SnapshotSource
   @usableFromInline var errors: [any Error]
@@ -17,8 +17,8 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var hasFailed: Bool
 
   @inlinable init(
-    key: Key, kept: Kept<Value>?, passing: Kept<Value>?, layers: [Layer<Key, Value>], source: SnapshotSource,
-    entry: StoreEntry<Key, Value>?
+    key: Key, kept: CachedValue<Value>?, passing: CachedValue<Value>?, layers: [Layer<Key, Value>],
+    source: SnapshotSource, entry: StoreEntry<Key, Value>?
   ) {
     self.key = key
     self.kept = kept

@@ -17,32 +17,35 @@ extension Store {
     _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>
   ) -> Observable<Value> {
-    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyOfAnswer: { _ in key })
+    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyForResponse: { _ in key })
   }
 
   /// The same for a change that may concern any value that is kept.
   /// - Parameters:
   ///   - optimistic: What the value of a key becomes; `nil` where the change does not concern it.
   ///   - send: Asks the server; the stream's first element is the new value of one key.
-  ///   - keyOfAnswer: The key of that value. In all others the change itself is kept once the server has agreed.
+  ///   - keyForResponse: The key of that value. In all others the change itself is kept once the server has agreed.
   public func mutateAll(
     optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Value>,
-    keyOfAnswer: @escaping @Sendable (Value) -> Key
+    keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     mutate(
       layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send,
-      keyOfAnswer: keyOfAnswer)
+      keyForResponse: keyForResponse)
   }
 
   private func mutate(
     layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
-    send: @escaping @Sendable () -> Observable<Value>, keyOfAnswer: @escaping @Sendable (Value) -> Key
+    send: @escaping @Sendable () -> Observable<Value>, keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
-      let layer = self.addLayer(key: layerKey, optimistic)
+      guard let layer = self.addLayer(key: layerKey, optimistic) else {
+        observer.onError(StoreError.closed)
+        return Disposables.create()
+      }
       let answer = send().take(1).subscribe(
         onNext: { value in
-          self.settle(layer, value, for: keyOfAnswer(value)) { error in
+          self.settle(layer, value, for: keyForResponse(value)) { error in
             if let error { return observer.onError(error) }
             observer.onNext(value)
             observer.onCompleted()
@@ -54,18 +57,20 @@ extension Store {
         },
         onCompleted: {
           // After an answer the layer is gone, and this does nothing.
-          guard self.removeLayer(layer.id) else { return }
-          observer.onError(StoreError.noAnswer)
+          let isClosed = self.perform { $0.isClosed }
+          guard self.removeLayer(layer.id) || isClosed else { return }
+          observer.onError(isClosed ? StoreError.closed : .noResponse)
         })
       return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
     }
   }
 
-  /// Shows a change over what is kept until the layer is removed.
+  /// Shows a change over what is kept until the layer is removed; `nil` where the store was closed.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
-  ) -> Layer<Key, Value> {
+  ) -> Layer<Key, Value>? {
     perform { state in
+      if state.isClosed { return nil }
       let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
       state.add(layer)
       return layer
@@ -88,10 +93,13 @@ extension Store {
   ) {
     let (id, isForOneKey) = (layer.id, layer.key != nil)
     guard configuration.isCacheable(answer) else {
-      removeLayer(id)
-      return completion(nil)
+      let isClosed = perform { state in
+        state.removeLayer(id)
+        return state.isClosed
+      }
+      return completion(isClosed ? StoreError.closed : nil)
     }
-    let kept = makeKept(answer)
+    let kept = makeCachedValue(answer)
     if !isForOneKey { keepChange(id, layer.apply, except: key) }
     let isOvertaken = perform { state in
       if state.isOvertaken(layer, for: key) { return true }
@@ -101,7 +109,7 @@ extension Store {
     }
     guard isOvertaken else { return }
     let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
-    if !keepChange(id, apply, in: key, isForPartial: false, then: completion) {
+    if !keepChange(id, apply, in: key, isAnswered: true, then: completion) {
       perform { $0.settle(id, kept: kept, for: key, completion: completion) }
     }
     removeLayer(id)
@@ -114,7 +122,7 @@ extension Store {
       do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
     }
     for key in keys where key != exception && mayConcern(key, apply) {
-      _ = keepChange(id, apply, in: key, isForPartial: true) { _ in }
+      _ = keepChange(id, apply, in: key, isAnswered: false) { _ in }
     }
   }
 
@@ -124,9 +132,10 @@ extension Store {
     return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
   }
 
-  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did.
+  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did. A partial value is
+  /// left to the server's answer, where that is for the key.
   private func keepChange(
-    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isForPartial: Bool,
+    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     perform { $0.acquire(key) }
@@ -135,7 +144,10 @@ extension Store {
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
-      guard let current, isForPartial || !current.isPartial, let value = apply(key, current.value) else { return false }
+      guard let current, !isAnswered || !current.isPartial, let value = apply(key, current.value) else {
+        if isAnswered || perform({ $0.outdateFetch(key, version: version) }) { return false }
+        continue
+      }
       let kept = changed(current, to: value)
       let isDone = perform {
         $0.settle(id, changed: kept, for: key, version: version, completion: completion)

@@ -3,7 +3,7 @@ extension Store {
   /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` is told why, maybe
   /// a moment later, by another thread that was writing.
   public func save(_ value: Value, for key: Key) {
-    let kept = makeKept(value)
+    let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
   }
 
@@ -15,22 +15,20 @@ extension Store {
     _ = load(key)
     while true {
       let now = clock.now
-      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version) }
+      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
       guard let current else { return }
       var value = current.value
       try change(&value)
       // The age is the server's: a change on this side makes nothing newer.
       let kept = changed(current, to: value)
       let isDone = perform { state in
-        guard state.entries[key]?.version == version else { return false }
-        state.save(kept, for: key) { _ in }
-        return true
+        state.save(changed: kept, for: key, version: version) { _ in }
       }
       if isDone { return }
     }
   }
 
-  func changed(_ kept: Kept<Value>, to value: Value) -> Kept<Value> {
+  func changed(_ kept: CachedValue<Value>, to value: Value) -> CachedValue<Value> {
     var changed = kept
     changed.value = value
     changed.cost = configuration.cost(value)

@@ -24,7 +24,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
   private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
-  private let keyOfAnswer: @Sendable (Key, Value) -> Key
+  private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Guarded<StoreState<Key, Value>>
   /// Ends with the store: what watches outboxes for it.
   let showings = DisposeBag()
@@ -33,18 +33,18 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - configuration: How values are kept.
   ///   - sourceOfTruth: What keeps them beyond the life of the process; nothing unless given.
-  ///   - keyOfAnswer: The key an answer is kept under, where that is not the one that was asked for. Who has asked
+  ///   - keyForResponse: The key an answer is kept under, where that is not the one that was asked for. Who has asked
   ///     gets the answer, and who watches the answer's own key.
   ///   - fetch: Asks the server; the stream's first element is the answer. Called under no lock.
   public convenience init(
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
-    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
     fetch: @escaping @Sendable (Key) -> Observable<Value>
   ) {
     self.init(
       partialFetch: { fetch($0).map { Fetched($0) } }, configuration: configuration, sourceOfTruth: sourceOfTruth,
-      keyOfAnswer: keyOfAnswer)
+      keyForResponse: keyForResponse)
   }
 
   /// Makes a store whose server may give a part of what was asked, with errors that tell what is missing.
@@ -52,7 +52,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
-    keyOfAnswer: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
   ) {
     self.configuration = configuration
     clock = configuration.clock
@@ -61,7 +61,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
     }
     fetch = partialFetch
-    self.keyOfAnswer = keyOfAnswer
+    self.keyForResponse = keyForResponse
     state = Guarded(StoreState(configuration, storage: storage))
   }
 
@@ -90,23 +90,23 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return result
   }
 
-  func makeKept(_ value: Value) -> Kept<Value> {
-    Kept(value, writtenAt: clock.now, cost: configuration.cost(value))
+  func makeCachedValue(_ value: Value) -> CachedValue<Value> {
+    CachedValue(value, writtenAt: clock.now, cost: configuration.cost(value))
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
     let subscription = self.fetch(key).take(1).subscribe(
       onNext: { self.succeed(key, fetch.id, $0) },
       onError: { self.fail(key, fetch.id, $0) },
-      onCompleted: { self.fail(key, fetch.id, StoreError.noAnswer) })
+      onCompleted: { self.fail(key, fetch.id, StoreError.noResponse) })
     fetch.subscription.insert(subscription)
   }
 
   private func succeed(_ key: Key, _ fetchID: UInt64, _ answer: Fetched<Value>) {
-    var kept = makeKept(answer.value)
+    var kept = makeCachedValue(answer.value)
     kept.errors = answer.errors
     let isCacheable = configuration.isCacheable(answer.value)
-    let target = keyOfAnswer(key, answer.value)
+    let target = keyForResponse(key, answer.value)
     // A complete value on disk has precedence over a partial one.
     if kept.isPartial {
       perform { $0.acquire(target) }
@@ -130,7 +130,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
     }
     guard let version = unloaded else { return .memory }
-    let kept = storage.current(key).map { Kept($0, cost: configuration.cost($0.value)) }
+    let kept = storage.current(key).map { CachedValue($0, cost: configuration.cost($0.value)) }
     let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
     return isInstalled ? .disk : .memory
   }

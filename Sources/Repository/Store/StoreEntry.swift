@@ -2,7 +2,7 @@
 @usableFromInline
 final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   let channel = Channel<Key, Value>()
-  @usableFromInline var kept: Kept<Value>?
+  @usableFromInline var kept: CachedValue<Value>?
   /// Whether the source of truth was asked, or need not be.
   var isLoaded: Bool
   /// The number of the latest write.
@@ -16,7 +16,7 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   var watchers: [UInt64: FetchPolicy] = [:]
   var uses = 0
 
-  init(kept: Kept<Value>?, isLoaded: Bool, version: UInt64) {
+  init(kept: CachedValue<Value>?, isLoaded: Bool, version: UInt64) {
     self.kept = kept
     self.isLoaded = isLoaded
     self.version = version

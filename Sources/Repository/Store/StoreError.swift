@@ -4,7 +4,7 @@ public enum StoreError: Error, Hashable, Sendable {
   case notCached
 
   /// The request ended without an answer.
-  case noAnswer
+  case noResponse
 
   /// The store was closed, as at a sign-out; it keeps and gives nothing any more.
   case closed
@@ -15,7 +15,7 @@ extension StoreError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .notCached: "Nothing is kept for this key."
-    case .noAnswer: "The request ended without an answer."
+    case .noResponse: "The request ended without an answer."
     case .closed: "The store is closed."
     }
   }

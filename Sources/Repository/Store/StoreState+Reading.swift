@@ -74,7 +74,7 @@ extension StoreState {
   }
 
   @inlinable
-  func needsNetwork(_ policy: FetchPolicy, kept: Kept<Value>?, now: StoreTime) -> Bool {
+  func needsNetwork(_ policy: FetchPolicy, kept: CachedValue<Value>?, now: StoreTime) -> Bool {
     if isClosed { return false }
     return switch policy.networkFetch {
     case .never: false
@@ -111,11 +111,13 @@ extension StoreState {
   }
 
   /// Takes the answer of a request; one that was cancelled, or whose store was closed, is dropped.
-  mutating func succeed(_ key: Key, fetchID: UInt64, answer: Kept<Value>, isCacheable: Bool, target: Key) {
+  mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
+    acquire(target)
+    let old = entries[target]?.kept
     var answer = answer
-    answer.isInvalidated = fetch.wasInvalidated
+    answer.isInvalidated = fetch.wasInvalidated || old.map { $0.invalidation > fetchID } ?? false
 
     var state = keyState(key, source: .network)
     state.kept = answer
@@ -126,9 +128,9 @@ extension StoreState {
     }
 
     // Who watches is told before the answer is given.
-    acquire(target)
-    let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
-    let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && mayStand
+    let mayStand = !answer.isPartial || old?.isPartial ?? true
+    let isOvertaken = old.map { $0.number > fetchID } ?? false
+    let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && !isOvertaken && mayStand
     if isKept {
       keep(answer, for: target, askedAt: fetchID)
       publish(target, source: .network)
@@ -137,7 +139,7 @@ extension StoreState {
       setErrors(answer.errors, for: key)
       entries[key]?.hasFailed = false
       // What was overtaken by a write is old news, also where that was removed since.
-      publish(key, passing: fetch.isSuperseded ? nil : answer)
+      publish(key, passing: fetch.isSuperseded || isOvertaken && target == key ? nil : answer)
     }
     if isKept {
       write(answer, for: target, completion: answerAll)
@@ -145,7 +147,8 @@ extension StoreState {
       effects.append(.call { answerAll(nil) })
     }
     release(target)
-    if fetch.wasInvalidated { refetch(key) }
+    let isOutOfDate = fetch.isSuperseded && entries[key]?.kept?.isInvalidated ?? false
+    if fetch.wasInvalidated || isOutOfDate { refetch(key) }
   }
 
   /// Takes the failure of a request. `source` says where what may stand in has come from.

@@ -2,7 +2,7 @@ import Streams
 
 extension StoreState {
   /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
-  mutating func save(_ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
+  mutating func save(_ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
     if isClosed { return effects.append(.call { completion(StoreError.closed) }) }
     entries[key]?.fetch?.isSuperseded = true
     keep(kept, for: key)
@@ -10,15 +10,31 @@ extension StoreState {
     write(kept, for: key, completion: completion)
   }
 
+  /// Keeps what was made of the value that was kept, unless that was written meanwhile; says whether it did.
+  mutating func save(
+    changed kept: CachedValue<Value>, for key: Key, version: UInt64,
+    completion: @escaping @Sendable ((any Error)?) -> Void
+  ) -> Bool {
+    guard let entry = entries[key], entry.version == version else { return false }
+    var kept = kept
+    // It may have been invalidated since it was read.
+    kept.isInvalidated = kept.isInvalidated || entry.kept?.isInvalidated ?? false
+    save(kept, for: key, completion: completion)
+    return true
+  }
+
   /// Marks a value as out of date, and asks anew for those who watch it.
   mutating func invalidate(_ key: Key) {
     guard !isClosed else { return }
     entries[key]?.fetch?.wasInvalidated = true
-    if var kept = entries[key]?.kept, !kept.isInvalidated {
-      kept.isInvalidated = true
-      entries[key]?.kept?.isInvalidated = true
-      memory.modify(key) { $0.isInvalidated = true }
-      write(kept, for: key)
+    if var kept = entries[key]?.kept {
+      let wasInvalidated = kept.isInvalidated
+      (kept.isInvalidated, kept.invalidation) = (true, nextNumber())
+      entries[key]?.kept = kept
+      memory.modify(key) { [kept] in
+        ($0.isInvalidated, $0.invalidation) = (kept.isInvalidated, kept.invalidation)
+      }
+      if !wasInvalidated { write(kept, for: key) }
     }
     if !refetch(key) { publish(key) }
   }
@@ -63,7 +79,6 @@ extension StoreState {
   }
 
   mutating func add(_ layer: Layer<Key, Value>) {
-    guard !isClosed else { return }
     layers.append(layer)
     publishAll(of: layer)
   }
@@ -84,7 +99,7 @@ extension StoreState {
 
   /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
   mutating func settle(
-    _ id: UInt64, kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+    _ id: UInt64, kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     markSettled(id, for: key)
     save(kept, for: key, completion: completion)
@@ -92,11 +107,19 @@ extension StoreState {
 
   /// The same for another key whose kept value the change was made in, unless that was written meanwhile.
   mutating func settle(
-    _ id: UInt64, changed: Kept<Value>, for key: Key, version: UInt64,
+    _ id: UInt64, changed: CachedValue<Value>, for key: Key, version: UInt64,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
+    guard entries[key]?.version == version else { return false }
+    markSettled(id, for: key)
+    return save(changed: changed, for: key, version: version, completion: completion)
+  }
+
+  /// Notes that a change which the server has made is not in what is kept for a key, unless that was written meanwhile:
+  /// nor may it be in what is being asked for. Says whether it did.
+  mutating func outdateFetch(_ key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
-    settle(id, kept: changed, for: key, completion: completion)
+    entry.fetch?.wasInvalidated = true
     return true
   }
 

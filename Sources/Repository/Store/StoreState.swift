@@ -15,7 +15,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
-  @usableFromInline var memory: LRUCache<Key, Kept<Value>>
+  @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
   @usableFromInline var layers: [Layer<Key, Value>] = []
   /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers
   /// that it may overtake.
@@ -26,7 +26,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   var garbage: [Any] = []
   private var lastNumber: UInt64 = 0
 
-  init<V>(_ configuration: StoreConfiguration<V>, storage: StorageQueue<Key, Value>?) {
+  init(_ configuration: StoreConfiguration<Value>, storage: StorageQueue<Key, Value>?) {
     freshness = configuration.freshness
     memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
     self.storage = storage
@@ -54,7 +54,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// What is kept for a key that was acquired, now counted as read; what has expired goes.
-  mutating func current(_ key: Key, now: StoreTime) -> Kept<Value>? {
+  mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
     guard let kept = entries[key]?.kept else { return nil }
     if freshness.isExpired(kept, now: now) {
       forget(key)
@@ -72,11 +72,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Puts a value in the place of the one before; an answer comes with the number of its request.
-  mutating func keep(_ kept: Kept<Value>, for key: Key, askedAt request: UInt64? = nil) {
+  mutating func keep(_ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil) {
     let number = nextNumber()
     if layers.contains(where: { $0.canBeOvertaken(in: key) }) {
       written[key] = max(written[key] ?? 0, request ?? number)
     }
+    var kept = kept
+    kept.number = request ?? number
+    kept.invalidation = (entries[key]?.kept ?? memory.peek(key))?.invalidation ?? 0
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     garbage.append(entries[key]?.errors as Any)
@@ -86,14 +89,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Puts in what the source of truth has, unless something was written since it was asked.
-  mutating func install(loaded kept: Kept<Value>?, for key: Key, version: UInt64) -> Bool {
+  mutating func install(loaded kept: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isClosed else { return false }
     entries[key]?.isLoaded = true
     if let kept { install(kept, for: key) }
     return kept != nil
   }
 
-  private mutating func install(_ kept: Kept<Value>, for key: Key) {
+  private mutating func install(_ kept: CachedValue<Value>, for key: Key) {
     garbage.append(entries[key]?.kept as Any)
     garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
     entries[key]?.kept = kept
@@ -133,14 +136,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Puts a value in for the source of truth, unless it is partial.
   mutating func write(
-    _ kept: Kept<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    _ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     if kept.isPartial { return effects.append(.call { completion(nil) }) }
     store(.write(kept.stored, key), completion: completion)
   }
 
   func keyState(
-    _ key: Key, source: SnapshotSource, passing: Kept<Value>? = nil
+    _ key: Key, source: SnapshotSource, passing: CachedValue<Value>? = nil
   ) -> KeyState<Key, Value> {
     let entry = entries[key]
     return KeyState(
@@ -152,7 +155,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   func layers(of key: Key) -> [Layer<Key, Value>] { layers.isEmpty ? [] : layers.filter { $0.concerns(key) } }
 
   /// Tells all who watch a key.
-  mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: Kept<Value>? = nil) {
+  mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: CachedValue<Value>? = nil) {
     guard let entry = entries[key], !entry.watchers.isEmpty else { return }
     entry.channel.enqueue(.state(keyState(key, source: source, passing: passing)))
     effects.append(.deliver(entry.channel))

@@ -10,11 +10,11 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   /// What was written up to this number is not shown: the policy asks for the network's answer.
   private var hiddenThrough: UInt64?
   /// An answer that was not kept, shown until something is written.
-  private var passing: (answer: Kept<Value>, version: UInt64)?
-  private var last: Sign?
+  private var passing: (answer: CachedValue<Value>, version: UInt64)?
+  private var last: Fingerprint?
 
   /// What makes one snapshot differ from the next.
-  private struct Sign: Equatable {
+  private struct Fingerprint: Equatable {
     let stamp: SnapshotStamp
     let isFetching: Bool
     let failure: UInt64
@@ -59,11 +59,11 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
       snapshot.age = max(.zero, now - passing.answer.writtenAt)
       passingLayers = layers
     }
-    let sign = Sign(
+    let fingerprint = Fingerprint(
       stamp: snapshot.stamp, isFetching: snapshot.isFetching, failure: state.failure, isStale: snapshot.isStale,
       passingLayers: passingLayers)
-    guard sign != last else { return }
-    last = sign
+    guard fingerprint != last else { return }
+    last = fingerprint
     observer.onNext(snapshot)
   }
 

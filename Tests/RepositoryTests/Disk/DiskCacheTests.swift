@@ -228,6 +228,14 @@ struct DiskCacheTests {
     #expect(files.bytesRead == 0)
   }
 
+  @Test func `a record that cannot be opened keeps no other key from being listed`() throws {
+    for key in ["a", "b"] { try cache().write(stored("v"), for: key) }
+    let path = folder.path(try #require(folder.records.first))
+    try FileManager.default.removeItem(atPath: path)
+    try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    #expect(try cache().keys().count == 1)
+  }
+
   @Test func `a miss costs no system call`() throws {
     let files = FaultyFileSystem()
     let cache = try cache("", files)

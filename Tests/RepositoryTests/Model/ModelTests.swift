@@ -109,7 +109,7 @@ private struct ModelRun {
       let send = { @Sendable [mutations] in mutations.fetch(key).map(\.value) }
       let change =
         isForAll
-        ? store.mutateAll(optimistic: { $1 + added }, send: send, keyOfAnswer: { _ in key })
+        ? store.mutateAll(optimistic: { $1 + added }, send: send, keyForResponse: { _ in key })
         : store.mutate(key, optimistic: { $0.map { $0 + added } }, send: send)
       changes.append((id, key, Recorder(change), request))
       model.change(id, isForAll ? nil : key, adding: added)

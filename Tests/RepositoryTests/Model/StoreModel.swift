@@ -120,7 +120,8 @@ struct StoreModel {
     } else if !request.isSuperseded {
       for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
     }
-    if request.wasInvalidated { refetch(key) }
+    let isOutOfDate = request.isSuperseded && kept[key]?.isInvalidated ?? false
+    if request.wasInvalidated || isOutOfDate { refetch(key) }
   }
 
   mutating func fail(_ key: String) {
@@ -166,6 +167,8 @@ struct StoreModel {
     let layer = layers.first { $0.id == id }
     if let layer, layer.key == nil {
       for other in Array(kept.keys) where other != key { update(other, adding: layer.added) }
+      // What is asked for may be older than the change.
+      for other in requests.keys where other != key && kept[other] == nil { requests[other]?.wasInvalidated = true }
     }
     if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
       update(key, adding: layer.added)

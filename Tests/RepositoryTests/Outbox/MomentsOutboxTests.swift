@@ -20,7 +20,7 @@ private struct World {
     let client = try APIClient(baseURL: server.graphqlURL)
     let away = RequestError(.cannotConnect, "Refused.")
     let update = UpdateMomentLikeSession { $0.post(on: isAway.value ? Self.nowhere(client) : client) }
-    outbox = try Outbox(folder: folder.url.appendingPathComponent("outbox"), scope: account, session: update)
+    outbox = try Outbox(folder: folder.url.appendingPathComponent("outbox"), partition: account, session: update)
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.onStorageError = { error in errors.update { $0.append(error) } }
     repo = MomentsRepo(

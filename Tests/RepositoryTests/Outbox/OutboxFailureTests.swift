@@ -49,7 +49,7 @@ import Testing
   @Test func `R1: an attempt that the end of a process cut off is not repeated unless idempotent`() async throws {
     for isIdempotent in [true, false] {
       let folder = TemporaryFolder()
-      let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+      let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
       var entry = try files.append("a", id: "key", now: .now())
       entry.attempts = 1
       try files.update(entry)
@@ -122,7 +122,7 @@ import Testing
     (RequestError(.overloaded, ""), "notSent"), (RequestError(.timedOut, ""), "mayHaveBeenSent"),
     (RequestError(.connectionLost, ""), "mayHaveBeenSent"), (RequestError(.badResponse, ""), "mayHaveBeenSent"),
     (RequestError(.httpStatus, "", status: 503), "mayHaveBeenSent"),
-    (RequestError(.httpStatus, "", status: 429), "mayHaveBeenSent"),
+    (RequestError(.httpStatus, "", status: 429), "notSent"),
     (RequestError(.httpStatus, "", status: 400), "refused"), (RequestError(.httpStatus, "", status: 403), "refused"),
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
@@ -142,7 +142,7 @@ import Testing
     #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
     #expect(Set(server.keys).count == 1)
     server.set(page)
-    #expect(await (try folder.outbox(server, scope: "other", isIdempotent: false)).outcome("b") == "not decodable")
+    #expect(await (try folder.outbox(server, partition: "other", isIdempotent: false)).outcome("b") == "not decodable")
     #expect(server.received == ["a", "a", "b"])
   }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Networking
 import Streams
 import Testing
 
@@ -76,10 +77,89 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
-  @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
-    let outbox = try Outbox<OneWay, String>(folder: folder.url, scope: "account", isIdempotent: { _ in true }) { _, _ in
-      .just("did")
+  @Test(arguments: [false, true])
+  func `a file that cannot be opened or read is listed and reported, and holds up nothing`(isFolder: Bool) async throws
+  {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
+    let first = try #require(try outbox.entries().first)
+    let path = folder.path(try #require(folder.files.first { $0.hasSuffix("\(first.name)") }))
+    try FileManager.default.removeItem(atPath: path)
+    if isFolder {
+      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    } else {
+      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
     }
+    for outbox in [outbox, try folder.outbox(server)] {
+      #expect(try outbox.contents() == ["b"])
+      #expect(try outbox.unreadableEntries().map(\.id) == [first.id])
+    }
+    server.set(.answers)
+    let report = try await outbox.flushed()
+    #expect(report.sent.map(\.mutation) == ["b"] && report.unreadable.map(\.id) == [first.id])
+    #expect(report.error == nil)
+    #expect(await outbox.outcome("c") == "did c")
+    if isFolder { return }
+    #expect(try outbox.discard(id: first.id) && outbox.unreadableEntries() == [])
+  }
+
+  @Test func `what keeps any file from being read is no fault of an entry`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    _ = await outbox.outcome("a")
+    files.fail(call: nil)
+    #expect(try outbox.unreadableEntries() == [])
+    let open = try #require(files.names.lastIndex(of: "open"))
+    files.fail(call: open, .noSpace)
+    #expect(throws: FileError.self) { try outbox.unreadableEntries() }
+    files.fail(call: open, .noAccess)
+    #expect(try outbox.unreadableEntries().count == 1)
+  }
+
+  @Test func `what was answered, and cannot be removed, is not sent again and holds up nothing`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.isAway)
+    for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
+    server.set(.answers)
+    files.keepFiles(endingWith: ".e1")
+    let report = try await outbox.flushed()
+    #expect(report.sent.map(\.mutation) == ["a", "b"] && report.error is FileError)
+    #expect(await outbox.outcome("c") == "did c")
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(try outbox.contents() == [])
+    files.keepFiles(endingWith: nil)
+    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(server.received == ["a", "b", "c"])
+    #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
+  }
+
+  @Test func `R1: what is told to be refused, and cannot be removed, is not sent again`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.fails(RequestError(.graphQL, "No.")))
+    files.keepFiles(endingWith: ".e1")
+    #expect(await outbox.outcome("a") == "GraphQL")
+    server.set(.answers)
+    #expect(await outbox.outcome("b") == "did b")
+    #expect(server.received == ["a", "b"])
+  }
+
+  @Test func `R1: what cannot be taken out is told to wait, and is sent later`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, fileSystem: files)
+    server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
+    files.keepFiles(endingWith: ".e1")
+    #expect(await outbox.outcome("a") == "queued: HTTP status")
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+  }
+
+  @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
+    let outbox = try Outbox<OneWay, String>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }, send: { _, _ in .just("did") })
     let changes = Recorder(outbox.changes)
     let submission = Recorder(outbox.submit(OneWay()))
     let report = try await outbox.flush().value

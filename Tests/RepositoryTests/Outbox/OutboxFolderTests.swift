@@ -18,7 +18,7 @@ import Testing
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)
     files.fail(call: nil)
-    let entries = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: files)
+    let entries = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: files)
     files.fail(call: nil)
     _ = try entries.append("a", id: "id", now: .now())
     let calls = files.names.filter { ["write", "sync", "rename"].contains($0) }
@@ -35,7 +35,9 @@ import Testing
     _ = try await outbox.flushed()
     let steps: [() throws -> Void] = [
       { try outbox.discard(try #require(try outbox.entries().first)) },
-      { try OutboxFolder<String>(folder.url, scope: "account", fileSystem: files).remove(outbox.entries()[0].name) },
+      {
+        try OutboxFolder<String>(folder.url, partition: "account", fileSystem: files).remove(outbox.entries()[0].name)
+      },
       { try outbox.close() },
     ]
     for step in steps {
@@ -47,7 +49,7 @@ import Testing
 
   @Test func `what is larger than can be read is not put in, and what is put in can be read for ever`() throws {
     let files = try OutboxFolder<String>(
-      folder.url, scope: "", fileSystem: SystemFileSystem(), entryLimit: 1_000)
+      folder.url, partition: "", fileSystem: SystemFileSystem(), entryLimit: 1_000)
     var kept: OutboxEntry<String>?
     for length in 0..<1_000 {
       do {
@@ -74,12 +76,12 @@ import Testing
   @Test func `what cannot be read any more is listed and reported, and holds up nothing until it is discarded`()
     async throws
   {
-    let older = try OutboxFolder<[Int]>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let older = try OutboxFolder<[Int]>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let entry = try older.append([1], id: "id", now: .now())
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "queued: cannot connect")
     #expect(try outbox.contents() == ["a"])
-    let unreadable = UnreadableOutboxEntry(id: "id", addedAt: entry.addedAt)
+    let unreadable = UnreadableOutboxEntry(entry.name)
     #expect(try outbox.unreadableEntries() == [unreadable])
     server.set(.answers)
     let report = try await outbox.flushed()
@@ -103,7 +105,7 @@ import Testing
   }
 
   @Test func `that an entry was discarded is remembered for an hour`() throws {
-    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     let now = StoreTime.now()
     let times = [now + .seconds(-3_700), now + .seconds(-3_500), now]
     let names = try times.map { try files.append(1, id: UUID().uuidString, now: $0).name }
@@ -111,7 +113,7 @@ import Testing
     #expect(try names.map(files.wasDiscarded) == [false, true, true])
     try files.discard(names[0], now: times[0])
     #expect(try files.wasDiscarded(names[0]))
-    let later = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let later = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     #expect(try names.map(later.wasDiscarded) == [false, true, true])
   }
 
@@ -166,22 +168,22 @@ import Testing
     #expect(try await folder.outbox(server).flushed().sent.map(\.mutation) == ["b"])
   }
 
-  @Test func `entries of another scope or another version are let be`() async throws {
-    let mine = try folder.outbox(server, scope: "me")
+  @Test func `entries of another partition or another version are let be`() async throws {
+    let mine = try folder.outbox(server, partition: "me")
     _ = await mine.outcome("a")
     let file = try #require(entryFiles.first)
-    let yours = try folder.outbox(server, scope: "you")
+    let yours = try folder.outbox(server, partition: "you")
     let other = RecordName(hashing: "you".utf8).hexadecimal
     let name = try #require(file.split(separator: "/").last)
     try FileManager.default.copyItem(atPath: folder.path(file), toPath: folder.path("\(other)/\(name)"))
     #expect(try yours.contents() == [])
     let newer = folder.path(file).replacing(".e1", with: ".e2")
     try FileManager.default.moveItem(atPath: folder.path(file), toPath: newer)
-    #expect(try folder.outbox(server, scope: "me").contents() == [])
+    #expect(try folder.outbox(server, partition: "me").contents() == [])
     #expect(FileManager.default.fileExists(atPath: newer))
   }
 
-  @Test func `S1: signing out leaves nothing of the scope, whatever its files are called`() async throws {
+  @Test func `S1: signing out leaves nothing of the partition, whatever its files are called`() async throws {
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
     let file = folder.path(try #require(entryFiles.first))
@@ -190,11 +192,11 @@ import Testing
     #expect(folder.files.map { $0.split(separator: "/").last } == ["lock", "sending"])
   }
 
-  @Test func `D5: files and folders are the owner's alone, whatever the scope is called`() async throws {
+  @Test func `D5: files and folders are the owner's alone, whatever the partition is called`() async throws {
     let old = umask(0)
     defer { umask(old) }
-    for scope in ["../../etc", "a\0b", String(repeating: "x", count: 300), "", "/"] {
-      let outbox = try folder.outbox(server, scope: scope)
+    for partition in ["../../etc", "a\0b", String(repeating: "x", count: 300), "", "/"] {
+      let outbox = try folder.outbox(server, partition: partition)
       _ = await outbox.outcome("a")
       #expect(try outbox.contents() == ["a"])
     }
@@ -208,7 +210,7 @@ import Testing
   }
 
   @Test func `entries keep their order when the clock goes back`() throws {
-    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     for (place, time) in [5, 5, 3, 9, 1 as Int64].enumerated() {
       _ = try files.append(place, id: "\(9 - place)", now: StoreTime(microseconds: time))
     }
@@ -218,10 +220,12 @@ import Testing
   @Test func `D7: entries from many threads and objects are all kept, each once`() throws {
     let folder = folder
     race(8) { thread in
-      guard let files = try? OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem()) else { return }
+      guard let files = try? OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem()) else {
+        return
+      }
       for number in 0..<20 { _ = try? files.append(thread * 100 + number, id: UUID().uuidString, now: .now()) }
     }
-    let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     let mutations = try files.names().compactMap { try files.read($0)?.mutation }
     #expect(mutations.count == 160 && Set(mutations).count == 160)
     for thread in 0..<8 {

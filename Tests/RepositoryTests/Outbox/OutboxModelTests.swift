@@ -23,7 +23,7 @@ import Testing
     let (folder, server) = (TemporaryFolder(), OutboxServer())
     let open: () throws -> Outbox<String, String> = {
       try Outbox(
-        folder: folder.url, scope: "account", isIdempotent: { OutboxModel.isIdempotent($0) },
+        folder: folder.url, partition: "account", isIdempotent: { OutboxModel.isIdempotent($0) },
         send: { server.send($0, $1) })
     }
     var random = SplitMix(seed: seed)

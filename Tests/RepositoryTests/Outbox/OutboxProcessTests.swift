@@ -25,7 +25,7 @@ struct OutboxProcessTests {
       let lines = state.outputText.split(separator: "\n", omittingEmptySubsequences: false).dropLast()
       let told = lines.compactMap { Int($0) }
 
-      let files = try OutboxFolder<Int>(folder.url, scope: "", fileSystem: SystemFileSystem())
+      let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
       let names = try files.names()
       let kept = try names.compactMap { try files.read($0)?.mutation }
       #expect(kept.count == names.count, "a damaged entry in round \(round) of seed \(seed)")

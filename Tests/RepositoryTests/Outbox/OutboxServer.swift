@@ -68,11 +68,11 @@ final class OutboxServer: Sendable {
 extension TemporaryFolder {
   /// An outbox in this folder.
   func outbox(
-    _ server: OutboxServer, scope: String = "account", isIdempotent: Bool = true,
-    patience: Duration = .seconds(60), fileSystem: some FileSystem = SystemFileSystem()
+    _ server: OutboxServer, partition: String = "account", isIdempotent: Bool = true,
+    lockTimeout: Duration = .seconds(60), clock: StoreClock = .system, fileSystem: some FileSystem = SystemFileSystem()
   ) throws -> Outbox<String, String> {
     try Outbox(
-      folder: url, scope: scope, patience: patience, clock: .system, fileSystem: fileSystem,
+      folder: url, partition: partition, lockTimeout: lockTimeout, clock: clock, fileSystem: fileSystem,
       isIdempotent: { _ in isIdempotent }, send: { server.send($0, $1) })
   }
 }

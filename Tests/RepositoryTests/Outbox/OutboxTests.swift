@@ -52,31 +52,46 @@ import Testing
     #expect(server.received == ["a", "b"])
   }
 
-  @Test func `what is sent while it is being put in is not shown afterwards`() async throws {
+  @Test(arguments: [false, true])
+  func `what is being put in is not sent before those who watch are told of it`(isKnown: Bool) async throws {
     let outbox = try folder.outbox(server)
     let changes = Recorder(outbox.changes)
+    // A submission between its steps: on disk, maybe known, and not told of. Nobody need wait for its answer any more.
     let id = UUID().uuidString
-    // A submission between its two steps: on disk, and not told of.
-    outbox.state.withLock { $0.waiters[id] = AnyObserver { _ in } }
+    outbox.state.withLock { _ = $0.arriving.insert(id) }
     let entry = try outbox.folder.append("a", id: id, now: .now())
+    if isKnown { outbox.state.withLock { $0.known[entry.name] = entry } }
     try await outbox.flushed()
     #expect(server.received == [] && changes.take().isEmpty)
-    outbox.note(entry)
+    if isKnown { outbox.notices.onNext(.change(.added(entry)) {}) } else { outbox.note(entry) }
+    outbox.endArrival(of: entry)
     _ = await outbox.takeTurn(for: entry).value
     #expect(server.received == ["a"])
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 
-  @Test func `S1: scopes are apart, and signing out removes one of them alone`() async throws {
+  @Test func `what is discarded while it is being put in does not wait for ever`() throws {
+    let outbox = try folder.outbox(server)
+    let id = UUID().uuidString
+    outbox.state.withLock { _ = $0.arriving.insert(id) }
+    let entry = try outbox.folder.append("a", id: id, now: .now())
+    outbox.state.withLock { $0.known[entry.name] = entry }
+    try outbox.discard(entry)
+    outbox.notices.onNext(.change(.added(entry)) {})
+    outbox.endArrival(of: entry)
+    #expect(Recorder(outbox.changes).take().isEmpty)
+  }
+
+  @Test func `S1: partitions are apart, and signing out removes one of them alone`() async throws {
     server.set(.isAway)
-    let (mine, yours) = (try folder.outbox(server, scope: "me"), try folder.outbox(server, scope: "you"))
+    let (mine, yours) = (try folder.outbox(server, partition: "me"), try folder.outbox(server, partition: "you"))
     _ = await mine.outcome("a")
     _ = await yours.outcome("b")
     #expect(try mine.contents() == ["a"] && yours.contents() == ["b"])
     try mine.close()
     #expect(await mine.outcome("c") == "The outbox is closed.")
     server.set(.answers)
-    #expect(try await folder.outbox(server, scope: "me").flushed().sent.isEmpty)
+    #expect(try await folder.outbox(server, partition: "me").flushed().sent.isEmpty)
     #expect(try await yours.flushed().sent.map(\.mutation) == ["b"])
     #expect(server.received == ["b"])
   }

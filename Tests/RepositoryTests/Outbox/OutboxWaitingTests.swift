@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import StreamsTesting
 import Testing
 
 @testable import Repository
@@ -14,7 +15,7 @@ import Testing
 
   @Test func `disposing says that nobody waits: the mutation is sent all the same, or set aside`() async throws {
     let outbox = try folder.outbox(server)
-    let files = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
       server.set(mood)
       let letOthersSend = try #require(try files.trySend())
@@ -31,7 +32,7 @@ import Testing
 
   @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     for (refusal, outcome) in [
       (nil, "Another process has sent the change."),
       ("No.", "Another process has sent the change, and it was refused: No."),
@@ -49,13 +50,14 @@ import Testing
     #expect(server.received == [])
   }
 
-  @Test func `another process that sends, and never ends, is waited for no longer than the patience`() async throws {
-    let outbox = try folder.outbox(server, patience: .milliseconds(50))
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+  @Test func `another process that sends, and never ends, is waited for no longer than the lock timeout`() async throws
+  {
+    let outbox = try folder.outbox(server, lockTimeout: .milliseconds(50))
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     #expect(try await outbox.flushed().error == nil, "Nothing waits")
     #expect(await outbox.outcome("a") == "queued: timed out")
-    let error = try await outbox.flush(patience: .zero).value.error as? RequestError
+    let error = try await outbox.flush(lockTimeout: .zero).value.error as? RequestError
     #expect(error?.kind == .timedOut && error?.cause as? OutboxError != nil)
     #expect(server.received == [])
     #expect(try outbox.contents() == ["a"])
@@ -65,7 +67,7 @@ import Testing
 
   @Test func `S1: signing out ends the wait for another process that sends`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let flush = Recorder(outbox.flush())
@@ -78,7 +80,7 @@ import Testing
   @Test(arguments: [true, false])
   func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let other = try folder.outbox(server)
@@ -91,7 +93,7 @@ import Testing
 
   @Test func `where the folder is gone, the files' own error is told`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let elsewhere = TemporaryFolder()
@@ -103,7 +105,7 @@ import Testing
 
   @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, scope: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let isFree = Mutable<Bool?>(nil)
     server.set(.fails(RequestError(.insecure, "Not the server.")))
     let submission = outbox.submit("a").do(onError: { _ in
@@ -127,6 +129,67 @@ import Testing
     while submission.error.value == nil { await Task.yield() }
     _ = await outbox.state.withLock { $0.turn }?.value
     #expect(server.received == ["a"])
+  }
+
+  @Test func `answers elsewhere use up no attempt before a pause that doubles with each`() async throws {
+    let scheduler = VirtualScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    server.set(.fails(RequestError(.httpStatus, "Oops.", status: 503)))
+    _ = await outbox.outcome("a")
+    for attempts in 1...6 {
+      for (pause, count) in [(Duration.seconds(1 << attempts) - .seconds(1), attempts), (.seconds(1), attempts + 1)] {
+        scheduler.advance(by: pause)
+        for _ in 0..<3 {
+          outbox.flushSoon()
+          _ = await outbox.state.withLock { $0.turn }?.value
+        }
+        #expect(server.received.count == count)
+      }
+    }
+    #expect(try outbox.contents() == ["a"])
+    try await outbox.flushed()
+    #expect(try server.received.count == 8 && outbox.contents() == ["[a]"])
+  }
+
+  @Test func `a server that has too many requests is asked less and less often, and uses up no attempt`() async throws {
+    let scheduler = VirtualScheduler()
+    let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
+    server.set(.fails(RequestError(.httpStatus, "Slow down.", status: 429)))
+    #expect(await outbox.outcome("a") == "queued: HTTP status")
+    for _ in 0..<1_000 {
+      scheduler.advance(by: .seconds(1))
+      outbox.flushSoon()
+      _ = await outbox.state.withLock { $0.turn }?.value
+    }
+    #expect((8...20).contains(server.received.count))
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    // What comes next is new to the server.
+    server.set(.isAway)
+    _ = await outbox.outcome("b")
+    server.set(.answers)
+    outbox.flushSoon()
+    _ = await outbox.state.withLock { $0.turn }?.value
+    #expect(server.received.last == "b")
+  }
+
+  @Test func `R1: what is discarded just before its attempt is not sent, and what is behind it is`() async throws {
+    server.set(.isAway)
+    let earlier = try folder.outbox(server)
+    for mutation in ["a", "b"] { _ = await earlier.outcome(mutation) }
+    server.set(.answers)
+    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let outbox = try Outbox<String, String>(
+      folder: folder.url, partition: "account",
+      isIdempotent: { mutation in
+        if mutation == "a", let name = try? otherProcess.names().first {
+          try? otherProcess.discard(name, now: .now())
+        }
+        return false
+      }, send: { [server] in server.send($0, $1) })
+    let report = try await outbox.flushed()
+    #expect(report.sent.map(\.mutation) == ["b"] && report.error == nil)
+    #expect(server.received == ["b"])
   }
 
   @Test func `whoever waits is told, also while the outbox is closed`() throws {

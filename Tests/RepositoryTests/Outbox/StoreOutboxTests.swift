@@ -21,7 +21,7 @@ private struct World {
     store = Store(partialFetch: { fetches.fetch($0) }, sourceOfTruth: truth)
     store.show(
       outbox, change: { mutation, key, value in mutation.hasPrefix(key) ? "\(value)+\(mutation)" : nil },
-      keyOfAnswer: { String($0.dropFirst(4).prefix(1)) })
+      keyForResponse: { String($0.dropFirst(4).prefix(1)) })
   }
 }
 
@@ -113,7 +113,7 @@ private struct World {
   @Test func `disposing ends the showing`() async throws {
     let store = Store<String, String>(partialFetch: { _ in .never() })
     let outbox = try folder.outbox(server)
-    let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyOfAnswer: { _ in "" })
+    let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyForResponse: { _ in "" })
     store.save("A", for: "a")
     server.set(.isAway)
     _ = await outbox.outcome("1")
@@ -134,7 +134,7 @@ private struct World {
       change: { mutation, _, value in
         showing.value?.dispose()
         return value + mutation
-      }, keyOfAnswer: { _ in "" })
+      }, keyForResponse: { _ in "" })
     showing.update { $0 = disposable }
     server.set(.isAway)
     _ = await outbox.outcome("1")
@@ -186,7 +186,7 @@ private struct World {
         change: { mutation, _, value in
           count.update { $0 += 1 }
           return value + mutation
-        }, keyOfAnswer: { $0 })
+        }, keyForResponse: { $0 })
       #expect(dropped.peek("a")?.value == "Aa1" && count.value > 0)
     }
     #expect(store == nil)

@@ -157,6 +157,22 @@ private struct World {
     #expect(Page<Row, String>([], hasNextPage: false, endCursor: "end").next == nil)
   }
 
+  @Test func `a server whose cursors go round has no more to give, until a refresh`() {
+    let next = ["": "a", "a": "b", "b": "c", "c": "a"]
+    let pager = Pager<Row, String> { cursor in
+      let page = cursor ?? ""
+      return .just(Page([Row(id: next.keys.sorted().firstIndex(of: page) ?? -1)], next: next[page]))
+    }
+    for _ in 0..<2 {
+      pager.refresh()
+      for _ in 0..<3 {
+        #expect(pager.state.brief.hasSuffix("idle"))
+        pager.loadMore()
+      }
+      #expect(pager.state.brief == "0,1,2,3 noMore")
+    }
+  }
+
   @Test func `the commands of a watcher are carried out after what it is being told`() {
     let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 4)) }
     let seen = Mutable<[String]>([])

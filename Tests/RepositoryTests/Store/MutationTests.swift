@@ -73,7 +73,7 @@ struct MutationTests {
           isForAll
             ? store.mutateAll(
               optimistic: { $1.contains(item) ? nil : $1.union([item]) },
-              send: { server.fetch(item).map(\.value) }, keyOfAnswer: { _ in "k" })
+              send: { server.fetch(item).map(\.value) }, keyForResponse: { _ in "k" })
             : store.mutate(
               "k", optimistic: { $0?.union([item]) }, send: { server.fetch(item).map(\.value) }))
       }
@@ -131,7 +131,7 @@ struct MutationTests {
     let change = Recorder(
       store.mutateAll(
         optimistic: { _, value in value.contains("b") ? value.filter { $0 != "b" } : nil },
-        send: { [server] in server.fetch("x").map(\.value) }, keyOfAnswer: { _ in "x" }))
+        send: { [server] in server.fetch("x").map(\.value) }, keyForResponse: { _ in "x" }))
     #expect(watches.map { $0.brief() } == [[], [#"["a"] optimistic"#], [#"["a"] optimistic"#]])
     server[0].answer(["answer"])
     #expect(watches.map { $0.brief() } == [[], [#"["answer"] memory"#], [#"["a"] memory"#]])
@@ -213,7 +213,7 @@ struct MutationTests {
     }
     let store = Store<String, Int>(
       configuration: configuration,
-      keyOfAnswer: { key, _ in
+      keyForResponse: { key, _ in
         box.value?.save(7, for: "other")
         return key
       },

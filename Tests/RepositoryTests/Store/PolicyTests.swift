@@ -84,7 +84,7 @@ struct PolicyTests {
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
     _ = stream.take()
-    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyOfAnswer: { _ in "a" }))
+    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyForResponse: { _ in "a" }))
     #expect(stream.brief() == ["11 optimistic"])
     let get = Recorder(store.get("a", .noCache))
     server[1].answer(2)
@@ -96,7 +96,7 @@ struct PolicyTests {
 
   @Test func `a part of a value is one under a change, too`() {
     let store = store()
-    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyOfAnswer: { _ in "a" }))
+    let change = Recorder(store.mutateAll(optimistic: { $1 + 10 }, send: { .never() }, keyForResponse: { _ in "a" }))
     for policy in [FetchPolicy.networkOnly, .noCache] {
       let get = Recorder(store.get("a", policy))
       server.requests.value.last?.answer(1, errors: [Failure()])
@@ -147,7 +147,7 @@ struct PolicyTests {
     let store = store()
     let get = Recorder(store.get("a", .networkOnly))
     server[0].observer.onCompleted()
-    #expect(get.error.value as? StoreError == .noAnswer)
+    #expect(get.error.value as? StoreError == .noResponse)
   }
 
   @Test func `the short forms give values`() {
@@ -197,7 +197,7 @@ struct PolicyTests {
   }
 
   @Test func `an answer is kept under its own key`() {
-    let store = Store<String, Int>(partialFetch: server.fetch, keyOfAnswer: { _, value in "\(value)" })
+    let store = Store<String, Int>(partialFetch: server.fetch, keyForResponse: { _, value in "\(value)" })
     let own = Recorder(store.stream("7", .cacheOnly))
     let asked = Recorder(store.get("x", .networkOnly))
     server[0].answer(7)

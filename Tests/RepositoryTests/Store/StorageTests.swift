@@ -73,7 +73,7 @@ struct StorageTests {
     let change = Recorder(
       store.mutateAll(
         optimistic: { key, value in key < "15" ? value + " changed" : nil }, send: { .just("answer") },
-        keyOfAnswer: { _ in "49" }))
+        keyForResponse: { _ in "49" }))
     #expect(change.isCompleted.value)
     for index in 10..<15 { #expect(store.peek("\(index)")?.value == "\(index) changed") }
     // Five had to go for them, and no others.

@@ -20,7 +20,7 @@ struct StorageWritingTests {
     for key in ["a", "b", "c"] { store.save(key, for: key) }
     store.remove("b")
     let change = Recorder(
-      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyOfAnswer: { _ in "c" }))
+      store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyForResponse: { _ in "c" }))
     truth.gate.signal()
     await store.flush()
     #expect(change.isCompleted.value)

@@ -11,6 +11,7 @@ final class FaultyFileSystem: FileSystem {
     var failing: (first: Int, fault: Fault, isLasting: Bool)?
     var names: [String] = []
     var bytesRead = 0
+    var keptSuffix: String?
   }
 
   private let real = SystemFileSystem()
@@ -33,6 +34,9 @@ final class FaultyFileSystem: FileSystem {
       $0.failing = number.map { ($0, fault, isLasting) }
     }
   }
+
+  /// Lets no file be removed whose name ends like this; any, where there is none.
+  func keepFiles(endingWith suffix: String?) { state.update { $0.keptSuffix = suffix } }
 
   /// Whether a write is to be cut short.
   @discardableResult
@@ -115,6 +119,7 @@ final class FaultyFileSystem: FileSystem {
 
   func remove(_ path: String) throws {
     try check("remove")
+    if let suffix = state.value.keptSuffix, path.hasSuffix(suffix) { throw FileError(code: EIO, call: "remove") }
     try real.remove(path)
   }
 

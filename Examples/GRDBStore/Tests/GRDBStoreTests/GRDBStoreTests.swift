@@ -35,7 +35,7 @@ import Testing
     defer { remove() }
     let first = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .just([1, 2, 3]) }
     _ = try await first.fresh("numbers").value
-    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(StoreError.noAnswer) }
+    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(StoreError.noResponse) }
     let snapshot = try await second.get("numbers", .networkFirst).value
     #expect(snapshot.value == [1, 2, 3] && snapshot.source == .disk && snapshot.errors.count == 1)
   }

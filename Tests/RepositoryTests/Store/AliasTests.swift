@@ -1,0 +1,56 @@
+import Repository
+import Streams
+import Testing
+
+@Suite("answers that are kept under another key than was asked for")
+struct AliasTests {
+  let server = FakeServer<String, String>()
+  let truth = MemoryTruth<String, String>()
+  let store: Store<String, String>
+
+  init() {
+    store = Store(
+      partialFetch: server.fetch, sourceOfTruth: truth, keyForResponse: { _, value in String(value.prefix(1)) })
+  }
+
+  @Test func `an answer does not take the place of what was saved since it was asked for`() {
+    let watch = Recorder(store.stream("me", .networkOnly))
+    let get = Recorder(store.get("me", .networkOnly))
+    store.save("7 new", for: "7")
+    server[0].answer("7 old")
+    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
+    #expect(get.brief() == ["7 old network"] && watch.brief() == ["- …", "7 old network"])
+  }
+
+  @Test func `an answer does not take the place of a change that was made since it was asked for`() {
+    let get = Recorder(store.get("me", .networkOnly))
+    let change = Recorder(store.mutate("7", optimistic: { $0 }, send: { .just("7 new") }))
+    server[0].answer("7 old")
+    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
+    #expect(get.isCompleted.value && change.isCompleted.value)
+  }
+
+  @Test(arguments: [["me", "7"], ["7", "me"]])
+  func `of two answers, the one that was asked for last is kept`(keys: [String]) {
+    let gets = keys.map { Recorder(store.get($0, .networkOnly)) }
+    server[1].answer("7 new")
+    server[0].answer("7 old")
+    #expect(store.peek("7")?.value == "7 new" && truth.read("7")?.value == "7 new")
+    #expect(gets.allSatisfy { $0.isCompleted.value })
+  }
+
+  @Test func `an answer is as stale as what was invalidated since it was asked for`() {
+    store.save("7 first", for: "7")
+    let gets = ["me", "you"].map { Recorder(store.get($0, .networkOnly)) }
+    store.invalidate("7")
+    for index in gets.indices {
+      server[index].answer("7 old")
+      #expect(store.peek("7")?.value == "7 old" && store.peek("7")?.isStale == true)
+      #expect(truth.read("7")?.isInvalidated == true)
+    }
+    let later = Recorder(store.get("me", .networkOnly))
+    server[2].answer("7 new")
+    #expect(store.peek("7")?.value == "7 new" && store.peek("7")?.isStale == false)
+    #expect(later.isCompleted.value)
+  }
+}

@@ -1,0 +1,55 @@
+import Repository
+import Streams
+import Testing
+
+/// What comes of values that are invalidated while they are changed.
+@Suite struct InvalidationTests {
+  private let server = FakeServer<String, [String]>()
+  private let store: Store<String, [String]>
+
+  init() {
+    store = Store(partialFetch: server.fetch)
+    store.save(["a"], for: "k")
+  }
+
+  @Test func `an invalidation during an update is not lost`() throws {
+    let watch = Recorder(store.stream("k"))
+    store.update("k") { value in
+      store.invalidate("k")
+      value.append("b")
+    }
+    #expect(store.peek("k")?.value == ["a", "b"] && store.peek("k")?.isStale == true)
+    // What was asked for before the update may be older than it.
+    server[0].answer(["a"])
+    #expect(store.peek("k")?.value == ["a", "b"] && store.peek("k")?.isStale == true)
+    try #require(server.count == 2)
+    server[1].answer(["new"])
+    #expect(store.peek("k")?.value == ["new"] && store.peek("k")?.isStale == false)
+    #expect(watch.take().last?.value == ["new"])
+  }
+
+  @Test func `what is updated after an invalidation is asked for anew, too`() throws {
+    let watch = Recorder(store.stream("k"))
+    store.invalidate("k")
+    store.update("k") { $0.append("b") }
+    server[0].answer(["a"])
+    try #require(server.count == 2 && store.peek("k")?.value == ["a", "b"])
+    server[1].answer(["new"])
+    #expect(watch.take().last?.isStale == false)
+  }
+
+  @Test func `an invalidation while a change is kept is not lost`() {
+    store.save(["a"], for: "x")
+    let isDue = Mutable(false)
+    let change = Recorder(
+      store.mutateAll(
+        optimistic: { [store] key, value in
+          if key == "x", isDue.update({ exchange(&$0, with: false) }) { store.invalidate("x") }
+          return value + ["b"]
+        }, send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" }))
+    isDue.update { $0 = true }
+    server[0].answer(["a", "b"])
+    #expect(change.isCompleted.value && !isDue.value)
+    #expect(store.peek("x")?.value == ["a", "b"] && store.peek("x")?.isStale == true)
+  }
+}
