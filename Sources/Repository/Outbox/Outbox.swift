@@ -16,13 +16,14 @@ public import Streams
 /// What becomes of an entry depends on how its attempt ends:
 ///
 /// - With an answer: it goes.
-/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, or a failure of TLS: it waits.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, a redirect, a failure of TLS, or settings
+///   that let nothing be sent (`invalidRequest`): it waits.
 /// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408, 429 or 5xx: it waits where
 ///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
 ///   out twice.
-/// - With anything else, such as GraphQL errors: it is set aside.
+/// - With anything else, such as GraphQL errors, or parameters that cannot be encoded: it is set aside.
 ///
-/// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
+/// Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless ``retry(id:)`` asks for it. Whoever has submitted a mutation and
 /// still subscribes is told the error instead, and the entry goes; only what is to be sent later stays.
 ///
 /// A scope is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread may
@@ -137,6 +138,20 @@ public final class Outbox<Mutation: Codable & Sendable, Answer: Sendable>: Senda
   /// - Parameter patience: How long to wait for another process; as the outbox was opened with unless given.
   public func flush(patience: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
     .async { await self.takeTurn(patience: patience).value }
+  }
+
+  /// Lets an entry wait again that was set aside, as when the server takes such mutations now; false where there is none
+  /// with this id. It keeps its key and its place; the next flush sends it, here or where the folder is opened later.
+  @discardableResult
+  public func retry(id: String) throws -> Bool {
+    guard let name = try folder.names().first(where: { $0.id == id }), var entry = try folder.read(name) else {
+      return false
+    }
+    guard entry.refusal != nil else { return false }
+    (entry.refusal, entry.attempts) = (nil, 0)
+    try folder.update(entry)
+    note(entry)
+    return true
   }
 
   /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/withdrawn``. One that is being
