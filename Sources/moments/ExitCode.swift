@@ -29,6 +29,7 @@ enum ExitCode: Int32, Sendable {
   init(_ error: any Error) {
     self =
       switch error {
+      case let error as ToldError: ExitCode(error.cause)
       case is UsageError: .usage
       case is OutputError, is FileError: .outputFailed
       case is CancellationError: .cancelled

@@ -6,17 +6,28 @@ import Streams
 extension MomentsCommand {
   func showTimeline() async throws {
     let service = try service()
-    let timeline = service.repo.getMoments(userID: arguments.userID, policy: arguments.policy)
-    let snapshot = try await answer(timeline, from: service)
-    // A part of a timeline is no timeline.
-    if snapshot.isPartial, let error = snapshot.errors.first { throw error }
+    var snapshot = try await answer(timeline(arguments.policy, from: service), from: service)
+    let error = snapshot.errors.first
+    if snapshot.isPartial, let error {
+      // A part of a timeline is no timeline.
+      guard arguments.policy == .networkFirst,
+        let kept = try? await answer(timeline(.cacheOnly, from: service), from: service), !kept.isPartial
+      else { throw error }
+      snapshot = kept
+    }
     let details = try snapshot.requireValue()
-    if let error = snapshot.errors.first {
+    if let error {
       say("\(ErrorLine(error)) This is the timeline as it was kept \(Age.words(snapshot.age)).")
     } else if arguments.isVerbose {
       say("timeline: \(Self.origin(of: snapshot))")
     }
     try show(details) { $0.timeline(details) }
+    // Without a network, what is kept is what was asked for.
+    if let error, ExitCode(error) != .unreachable { throw ToldError(cause: error) }
+  }
+
+  private func timeline(_ policy: FetchPolicy, from service: Service) -> Observable<Snapshot<MomentsDetails>> {
+    service.repo.getMoments(userID: arguments.userID, policy: policy)
   }
 
   /// Where a timeline comes from, and how old it is.
@@ -46,8 +57,10 @@ extension MomentsCommand {
       throw error
     } catch OutboxError.sentElsewhere {
       say("moments: '\(words)' was sent by another run of the command.")
-    } catch OutboxError.withdrawn {
+    } catch let error as OutboxError {
+      guard case .withdrawn = error else { throw error }
       say("moments: '\(words)' was dropped by another run of the command, and not sent.")
+      throw ToldError(cause: error)
     }
   }
 }

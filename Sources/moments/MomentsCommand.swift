@@ -20,8 +20,7 @@ struct MomentsCommand {
       let arguments = try Arguments(commandLine(), environment: environment)
       try await MomentsCommand(arguments: arguments, environment: environment, interrupt: interrupt).run()
     } catch {
-      // Where standard error is gone, the exit code still tells.
-      try? Output.standardError.write("\(ErrorLine(error))\n")
+      if !(error is ToldError) { Output.standardError.say("\(ErrorLine(error))") }
       exit(ExitCode(error).rawValue)
     }
   }
@@ -48,6 +47,7 @@ struct MomentsCommand {
     case .listOutbox: try listOutbox()
     case .flushOutbox: try await flushOutbox()
     case .drop(let id): try drop(id)
+    case .retry(let id): try retry(id)
     }
   }
 

@@ -2,6 +2,16 @@ import HTTP
 import Networking
 
 extension Arguments {
+  /// Throws where a header of the command line is the transport's to set.
+  func checkHeaders() throws(UsageError) {
+    guard let endpoint else { return }
+    do throws(RequestError) {
+      try HTTPRequest(method: .post, url: endpoint.url, headers: HTTPHeaders(headers)).checkFraming()
+    } catch {
+      throw UsageError("--header: \(error.message)")
+    }
+  }
+
   /// A client that sends to an endpoint as the arguments say.
   func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
     var client = try APIClient(

@@ -15,11 +15,12 @@ struct Arguments: Equatable, Sendable {
     case listOutbox
     case flushOutbox
     case drop(id: String)
+    case retry(id: String)
 
     /// Whether the command is about what is kept on disk.
     var needsCache: Bool {
       switch self {
-      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop: true
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop, .retry: true
       case .help, .version, .timeline, .updateLike: false
       }
     }
@@ -78,13 +79,9 @@ extension Arguments {
     while let token = try scanner.next() {
       switch token {
       case .positional(let text): positionals.append(text)
-      case .option(.help, _):
-        action = .help
-        return
-      case .option(.version, _):
-        action = .version
-        return
-      case .option(let option, let value): try set(option, to: value)
+      case .option(let option, let value):
+        try set(option, to: value)
+        if [.help, .version].contains(action) { return }
       }
     }
     action = try Self.action(positionals)
@@ -95,6 +92,7 @@ extension Arguments {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
     if !allowsCleartext { try endpoint?.checkCleartext() }
+    try checkHeaders()
     try transport.check()
     if let text = environment[BearerToken.variable], !text.isEmpty {
       token = try BearerToken(text)
@@ -163,23 +161,33 @@ extension Arguments {
       }
       return .updateLike(command == "like", momentID: momentID)
     case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
-    case "outbox" where operands.first == "drop":
-      guard operands.count == 2, let id = operands.last, !id.isEmpty else {
-        throw UsageError("'outbox drop' needs one id; 'moments outbox list' shows the ids")
+    case "outbox":
+      switch operands.first {
+      case "drop": return .drop(id: try id(operands))
+      case "retry": return .retry(id: try id(operands))
+      default:
+        let actions: KeyValuePairs = ["list": Action.listOutbox, "flush": .flushOutbox]
+        return try action(of: command, operands, actions, or: "drop", "retry")
       }
-      return .drop(id: id)
-    case "outbox": return try action(of: command, operands, ["list": .listOutbox, "flush": .flushOutbox], or: "drop")
     default:
       throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
     }
   }
 
+  /// The id that stands after a word such as `drop`.
+  private static func id(_ operands: ArraySlice<String>) throws(UsageError) -> String {
+    guard operands.count == 2, let id = operands.last, !id.isEmpty else {
+      throw UsageError("'outbox \(operands.first ?? "")' needs one id; 'moments outbox list' shows the ids")
+    }
+    return id
+  }
+
   private static func action(
     of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>,
-    or other: String? = nil
+    or others: String...
   ) throws(UsageError) -> Action {
     guard operands.count == 1, let action = actions.first(where: { $0.key == operands.first })?.value else {
-      let words = actions.map(\.key) + [other].compactMap { $0 }
+      let words = actions.map(\.key) + others
       throw UsageError("'\(command)' needs one word: \(words.joined(separator: " or "))")
     }
     return action

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -75,6 +76,27 @@ struct CacheCommandTests {
     #expect(cleared.outputText == "")
     #expect(try await account.run("cache", "stats").outputText == "0 timelines, 0 bytes\n")
     try await account.run("--policy", "cacheOnly", "--user", "1").expectSuccess()
+  }
+
+  @Test func `a failure that is none of the network shows the cached timeline, and keeps its exit code`() async throws {
+    let partial = #"{"data":{"getMomentsDetailsByUserID":\#(TimelineJSON.details)},"errors":[{"message":"m"}]}"#
+    let answers = [
+      RawResponse(body: TimelineJSON.plain), RawResponse(401), RawResponse(403), RawResponse(body: "<html>"),
+      RawResponse(body: partial), RawResponse(503),
+    ]
+    let server = try ScriptedServer { number in [.readRequest, .send(answers[number]), .close] }
+    let account = try await Account.offline()
+    let options = ["--retries", "0", "--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let online = try await Moments.run(options)
+    online.expectSuccess()
+    for (code, kind) in [
+      (77, "HTTP status"), (77, "HTTP status"), (65, "not decodable"), (65, "GraphQL"), (0, "HTTP status"),
+    ] {
+      let result = try await Moments.run(options)
+      #expect(result.ending == .exited(Int32(code)) && result.output == online.output)
+      #expect(result.errorText.hasPrefix("moments: \(kind): ") && result.errorText.filter { $0 == "\n" }.count == 1)
+      #expect(result.errorText.hasSuffix("This is the timeline as it was kept just now.\n"))
+    }
   }
 
   @Test func `what the server refuses, and answers in part, is not cached`() async throws {

@@ -50,16 +50,31 @@ extension MomentsCommand {
     }
   }
 
-  /// Sends what is queued; fails with the reason where something still is.
+  /// Queues anew what was set aside.
+  func retry(_ id: String) throws {
+    if try service().outbox?.retry(id: id) != true {
+      throw UsageError("nothing is set aside under the id '\(id)'; 'moments outbox list' shows the ids")
+    }
+  }
+
+  /// Sends what is queued; fails with the reason where something still is, or was refused.
   func flushOutbox() async throws {
     let service = try service()
     guard let outbox = service.outbox else { return }
+    let refusal = Locked<(any Error)?>(nil)
+    let watching = outbox.changes.subscribe(onNext: { change in
+      if case .refused(_, let error) = change { refusal.withLock { $0 = $0 ?? error } }
+    })
+    defer { watching.dispose() }
     let report = try await answer(outbox.flush(), from: service)
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
     try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
     for entry in report.unreadable { say("moments: not sent: \(Self.line(for: entry))") }
     if let error = report.error { throw error }
+    if let error = refusal.withLock({ $0 }) ?? report.unreadable.first.map({ OutboxError.unreadable($0) }) {
+      throw ToldError(cause: error)
+    }
   }
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
