@@ -17,7 +17,7 @@ extension Arguments {
     var client = try APIClient(
       baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .platform(name: "moments"),
       allowsCleartext: allowsCleartext)
-    let given = GivenHeadersMiddleware(fields: headers)
+    var outermost: [any HTTPMiddleware] = [GivenHeadersMiddleware(fields: headers)]
     var logging: [any HTTPMiddleware] = []
     if isVerbose {
       let log: @Sendable (String) -> Void = { Output.standardError.say($0.harmless()) }
@@ -27,15 +27,16 @@ extension Arguments {
     if let timeout {
       // The other deadlines must not come before the one that was asked for.
       client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
+      outermost.append(RunDeadline(after: timeout))
     }
     var tokens: RefreshedTokens?
     if let refreshToken {
-      client.middlewares = [given] + logging
+      client.middlewares = outermost + logging
       tokens = RefreshedTokens(token, refreshToken: refreshToken, client: client)
     } else if let token {
       try client.defaultHeaders.set("Authorization", to: token.authorization)
     }
-    client.middlewares = [given] + .standard(tokens: tokens, retries: retries) + logging
+    client.middlewares = outermost + .standard(tokens: tokens, retries: retries) + logging
     return client
   }
 }
