@@ -40,7 +40,8 @@ struct Arguments: Equatable, Sendable {
   /// How the server is reached.
   var transport = TransportOptions()
 
-  /// The longest time a request may take, all its attempts together; `nil` for the client's own limit.
+  /// The longest time that all requests of the run, and its waits, may take together; `nil` for the client's own limit for
+  /// each request.
   var timeout: Duration?
 
   /// How often a timeline is asked for again where that failed in passing.
@@ -80,7 +81,7 @@ extension Arguments {
       switch token {
       case .positional(let text): positionals.append(text)
       case .option(let option, let value):
-        try set(option, to: value)
+        try set(option, to: value, environment)
         if [.help, .version].contains(action) { return }
       }
     }
@@ -102,7 +103,9 @@ extension Arguments {
     }
   }
 
-  private mutating func set(_ option: Option, to value: String) throws(UsageError) {
+  private mutating func set(
+    _ option: Option, to value: String, _ environment: [String: String]
+  ) throws(UsageError) {
     switch option {
     case .user:
       guard !value.isEmpty else { throw UsageError("--user is empty; give a user's id, such as --user 0") }
@@ -115,21 +118,32 @@ extension Arguments {
         throw UsageError("--transport is '\(value)'; it is socket or urlsession")
       }
       transport.kind = kind
-    case .ca: transport.authority = value
-    case .cert: transport.certificate = value
-    case .key: transport.key = value
+    case .ca: transport.authority = try Self.path(value, environment)
+    case .cert: transport.certificate = try Self.path(value, environment)
+    case .key: transport.key = try Self.path(value, environment)
     case .allowCleartext: allowsCleartext = true
     case .header: headers.append(try HTTPField(argument: value))
     case .policy: givenPolicy = try Self.policy(value)
     case .cacheDir:
       guard !value.isEmpty else { throw UsageError("--cache-dir is empty; name a folder, such as ~/.cache/moments") }
-      cacheFolder = URL(fileURLWithPath: value, isDirectory: true)
+      cacheFolder = URL(fileURLWithPath: try Self.path(value, environment), isDirectory: true)
     case .json: showsJSON = true
     case .noLikes: showsLikes = false
     case .verbose: isVerbose = true
     case .help: action = .help
     case .version: action = .version
     }
+  }
+
+  /// A path whose `~` stands for the home folder, as a shell has it, though not behind `=`. Any other name that begins with
+  /// one is taken as it is, which Foundation would look up.
+  private static func path(_ text: String, _ environment: [String: String]) throws(UsageError) -> String {
+    guard text.hasPrefix("~") else { return text }
+    guard text == "~" || text.hasPrefix("~/") else { return "./\(text)" }
+    guard let home = environment["HOME"], !home.isEmpty else {
+      throw UsageError("'\(text)' needs HOME, which is not set; write the whole path")
+    }
+    return home + text.dropFirst()
   }
 
   private static func policy(_ text: String) throws(UsageError) -> FetchPolicy {

@@ -123,6 +123,20 @@ struct ArgumentsTests {
     #expect(error.message.hasPrefix("--header: ") && error.message.contains("the transport's to set"))
   }
 
+  @Test func `a home folder that the shell has left alone is the environment's, and another name is a name`() throws {
+    let environment = ["HOME": "/elsewhere"]
+    let here = FileManager.default.currentDirectoryPath
+    for (value, path) in [
+      ("~/x", "/elsewhere/x"), ("~", "/elsewhere"), ("~root/x", "\(here)/~root/x"), ("/a/~", "/a/~"),
+      ("x", "\(here)/x"),
+    ] {
+      #expect(try Arguments(["--cache-dir=\(value)"], environment: environment).cacheFolder?.path == path)
+    }
+    #expect(throws: UsageError.self) { try Arguments(["--cache-dir=~/x"]) }
+    let error = #expect(throws: UsageError.self) { try Arguments(["--ca=~/no.pem"], environment: environment) }
+    #expect(error?.message.contains("'/elsewhere/no.pem'") == true)
+  }
+
   @Test func `flags may be repeated`() throws {
     #expect(try Arguments(["--json", "--json"]).showsJSON)
   }
