@@ -31,7 +31,7 @@ enum ExitCode: Int32, Sendable {
       switch error {
       case let error as ToldError: ExitCode(error.cause)
       case is UsageError: .usage
-      case is OutputError, is FileError: .outputFailed
+      case is OutputError, is CacheFolderError, is FileError: .outputFailed
       case is CancellationError: .cancelled
       case let error as RequestError: ExitCode(error)
       default: .unusableAnswer

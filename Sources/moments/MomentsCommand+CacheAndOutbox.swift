@@ -31,7 +31,10 @@ extension MomentsCommand {
   }
 
   func clearCache() throws {
-    try service().cache?.removeAll()
+    let cache = try service().cache
+    let statistics = cache?.statistics
+    try cache?.removeAll()
+    try showJSON("cleared", statistics.map { CacheReport(timelines: $0.count, bytes: $0.bytes) })
   }
 
   func listOutbox() throws {
@@ -48,6 +51,7 @@ extension MomentsCommand {
     if try service().outbox?.discard(id: id) != true {
       throw UsageError("nothing is queued under the id '\(id)'; 'moments outbox list' shows the ids")
     }
+    try showJSON("dropped", ["id": id])
   }
 
   /// Queues anew what was set aside.
@@ -55,6 +59,7 @@ extension MomentsCommand {
     if try service().outbox?.retry(id: id) != true {
       throw UsageError("nothing is set aside under the id '\(id)'; 'moments outbox list' shows the ids")
     }
+    try showJSON("queued", ["id": id])
   }
 
   /// Sends what is queued; fails with the reason where something still is, or was refused.
@@ -79,7 +84,7 @@ extension MomentsCommand {
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
     let age = Age.words(StoreTime.now() - entry.addedAt)
-    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age) (\(entry.id))"
+    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.id)  \(entry.mutation.words), \(age)"
     return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
   }
 

@@ -19,7 +19,7 @@ extension MomentsCommand {
     if let error {
       say("\(ErrorLine(error)) This is the timeline as it was kept \(Age.words(snapshot.age)).")
     } else if arguments.isVerbose {
-      say("timeline: \(Self.origin(of: snapshot))")
+      say("timeline: \(origin(of: snapshot))")
     }
     try show(details) { $0.timeline(details) }
     // Without a network, what is kept is what was asked for.
@@ -31,10 +31,10 @@ extension MomentsCommand {
   }
 
   /// Where a timeline comes from, and how old it is.
-  private static func origin(of snapshot: Snapshot<MomentsDetails>) -> String {
+  private func origin(of snapshot: Snapshot<MomentsDetails>) -> String {
     let age = Age.words(snapshot.age)
     return switch snapshot.source {
-    case .network: "from the server, \(age)"
+    case .network: "from the \(arguments.endpoint == nil ? "sample data" : "server"), \(age)"
     case .optimistic: "\(age), and over it what is queued"
     case .memory, .disk, nil: "from the cache, \(age)"
     }
@@ -42,7 +42,9 @@ extension MomentsCommand {
 
   func updateLike(_ isLiked: Bool, _ momentID: String) async throws {
     let service = try service()
-    let words = MomentLike(isLiked: isLiked, momentID: momentID, userID: arguments.userID).words
+    let (like, start) = (MomentLike(isLiked: isLiked, momentID: momentID, userID: arguments.userID), StoreTime.now())
+    let words = like.words
+    let queued = { try service.outbox?.entries().last { $0.mutation == like && $0.addedAt >= start } }
     do {
       let update = service.repo.updateLike(isLiked: isLiked, momentID: momentID, fromUserID: arguments.userID)
       let details = try await answer(update, from: service)
@@ -51,9 +53,10 @@ extension MomentsCommand {
       }
       try show(details) { $0.moment(moment) }
     } catch OutboxError.queued(let error) {
-      say("\(ErrorLine(error)) '\(words)' is queued, and will be sent when there is a server.")
-    } catch let error as CancellationError where service.outbox != nil {
-      say("'\(words)' is queued, since it may have been sent.")
+      say("\(ErrorLine(error)) '\(words)' is queued, and will be sent by the next run \(account).")
+      try showJSON("queued", queued())
+    } catch let error as CancellationError {
+      if (try? queued()) != nil { say("'\(words)' is queued, since it may have been sent.") }
       throw error
     } catch OutboxError.sentElsewhere {
       say("moments: '\(words)' was sent by another run of the command.")
@@ -62,5 +65,10 @@ extension MomentsCommand {
       say("moments: '\(words)' was dropped by another run of the command, and not sent.")
       throw ToldError(cause: error)
     }
+  }
+
+  /// Whose likes are kept together, in words.
+  private var account: String {
+    "with --user \(arguments.userID)\(arguments.endpoint == nil ? "" : " at this endpoint")"
   }
 }

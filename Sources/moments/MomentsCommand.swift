@@ -65,6 +65,11 @@ struct MomentsCommand {
     try Output.standardOutput.write(draw(TimelineRenderer(columns: terminal.columns, style: terminal.style, now: now)))
   }
 
+  /// Tells programs what was done; people see that nothing is said against it.
+  func showJSON<Value: Encodable>(_ name: String, _ value: @autoclosure () throws -> Value) throws {
+    if arguments.showsJSON { try Output.standardOutput.write(JSONOutput.text([name: value()])) }
+  }
+
   /// Opens what the command talks to, and tells what becomes of what is queued.
   func service() throws -> Service {
     let start = StoreTime.now()

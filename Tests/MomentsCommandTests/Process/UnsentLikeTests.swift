@@ -1,4 +1,5 @@
 import Foundation
+import JSON
 import TestSupport
 import Testing
 
@@ -9,7 +10,7 @@ struct UnsentLikeTests {
   /// The ids of what is in the outbox.
   private func ids(_ options: [String]) async throws -> [String] {
     let list = try await Moments.run(["outbox", "list"] + options).outputText
-    return list.split { "() \n".contains($0) }.map(String.init).filter { UUID(uuidString: $0) != nil }
+    return list.split { " \n".contains($0) }.map(String.init).filter { UUID(uuidString: $0) != nil }
   }
 
   @Test func `a wrong setting of one run sets nothing aside`() async throws {
@@ -64,5 +65,27 @@ struct UnsentLikeTests {
     #expect(result.ending == .exited(65) && result.outputText == "")
     #expect(result.errorText.contains("'like m1 --user 0' was dropped by another run of the command, and not sent.\n"))
     #expect(server.requests.count == 1)
+  }
+
+  @Test func `--timeout is for all likes of a flush together, and for the timeline behind them`() async throws {
+    for arguments in [["outbox", "flush"], ["--policy", "networkOnly"]] {
+      let account = try await Account.offline()
+      for number in 0..<4 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
+      try await account.online { server in
+        let options = account.options + ["--timeout", "1", "--header", "X-Latency-Ms: 400"]
+        let result = try await Moments.run(arguments + options)
+        #expect(result.exitCode == 69 && result.errorText.contains("moments: timed out: "))
+        #expect(try await server.stats().operations["updateMomentLike"] ?? 0 <= 3)
+      }
+    }
+  }
+
+  @Test func `what is queued, dropped and queued again is told in JSON, too`() async throws {
+    let account = try await Account.offline()
+    let queued = try JSONValue(try await account.run("like", "m0-1", "--json").output)["queued"]
+    #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))
+    guard case .string(let id)? = queued?["id"] else { return #expect(queued?["id"] != nil) }
+    let dropped = try await account.run("outbox", "drop", id, "--json")
+    #expect(dropped.exitCode == 0 && dropped.outputText == #"{"dropped":{"id":"\#(id)"}}"# + "\n")
   }
 }
