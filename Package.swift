@@ -66,7 +66,9 @@ let package = Package(
       ]),
     .testTarget(
       name: "MomentsCommandTests",
-      dependencies: ["moments", "HTTP", "JSON", "Models", "Networking", "Repository", "Streams", "TestSupport"]),
+      dependencies: [
+        "moments", "HTTP", "JSON", "Models", "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+      ]),
   ]
 )
 

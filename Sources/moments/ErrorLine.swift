@@ -18,6 +18,8 @@ struct ErrorLine: CustomStringConvertible {
     case StoreError.notCached:
       return ("not cached", "the cache has no such timeline; ask the server with another --policy, or none")
     case let error as OutboxError: return ("outbox", error.description)
+    case let error as CacheFolderError:
+      return ("cannot write", "the cache folder '\(error.path)' cannot be used: \(error.cause)")
     case let error as FileError: return ("cannot write", "the cache folder cannot be used: \(error)")
     case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
     case let error as RequestError:

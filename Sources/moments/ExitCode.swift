@@ -29,8 +29,9 @@ enum ExitCode: Int32, Sendable {
   init(_ error: any Error) {
     self =
       switch error {
+      case let error as ToldError: ExitCode(error.cause)
       case is UsageError: .usage
-      case is OutputError, is FileError: .outputFailed
+      case is OutputError, is CacheFolderError, is FileError: .outputFailed
       case is CancellationError: .cancelled
       case let error as RequestError: ExitCode(error)
       default: .unusableAnswer

@@ -14,7 +14,7 @@ enum Help {
       moments unlike MOMENT_ID [options]
       moments cache stats|clear --cache-dir DIR [options]
       moments outbox list|flush --cache-dir DIR [options]
-      moments outbox drop ID --cache-dir DIR [options]
+      moments outbox drop|retry ID --cache-dir DIR [options]
       moments --help | --version
 
     Options:
@@ -30,12 +30,14 @@ enum Help {
       --policy NAME           what is asked; answers are kept, but with noCache:
                                 networkOnly, cacheAndNetwork, noCache: the server
                                 networkFirst: the server, and the cache where that
-                                fails (so with --cache-dir, else networkOnly)
+                                fails (so with --cache-dir, else networkOnly); it
+                                ends as the failure does, unless that is 69
                                 cacheFirst: the server, where nothing is cached
                                 cacheOnly: nobody
-      --json                  print the answer as one JSON object
+      --json                  print the answer, or what was done, as one JSON object
       --no-likes              leave the likes out
-      --timeout SECONDS       give up after that time, 0.001 to 86400 (else 60)
+      --timeout SECONDS       give up after that time, 0.001 to 86400, in which all
+                              is sent (else 60 for each request)
       --retries N             ask again for a timeline up to N times, 0 to 10, where
                               that failed in passing (else 2); likes, too, with
                               --cache-dir, else they are sent once
@@ -49,26 +51,35 @@ enum Help {
     'cache' and 'outbox' act on what is kept for one account: the user of --user at
     that endpoint.
 
-    With --cache-dir, a like without a server is queued: it is shown in timelines,
-    and sent, once, before the next timeline or by 'moments outbox flush'. One that
-    the server refuses, or that cannot be read any more, is set aside: 'moments
-    outbox list' shows it with its id, and 'moments outbox drop' takes it out.
+    With --cache-dir, a like without a server is queued: runs of the same --user at
+    the same endpoint show it in timelines, and send it, once, before the next
+    timeline or like, or by 'moments outbox flush'. One that the server refuses, or
+    that cannot be read any more, is set aside: 'moments outbox list' shows it with
+    its id, 'moments outbox drop' takes it out, and 'moments outbox retry' queues
+    one that was refused anew.
 
     Environment:
       MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
-                        sample data that come with the command answer
+                        sample data answer that come with the command, which
+                        forget likes at the end of the run
       MOMENTS_TOKEN     a bearer token for the endpoint
       MOMENTS_REFRESH_TOKEN
                         gets another one when the server takes that no more, by
                         the mutation refreshToken; for this run alone
+      http_proxy, https_proxy or HTTPS_PROXY
+                        the proxies for other machines, by --transport socket
+      no_proxy or NO_PROXY
+                        hosts that are reached without, as for curl
       NO_COLOR          no colours, where it is not empty
       COLUMNS           the width, where the output is no terminal
 
     Exit codes:
-      0    done; or a like is queued, or a cached timeline shown
+      0    done; or a like is queued, or a cached timeline shown, since the
+           server was not reached
       64   the command line or the environment is not right
       65   the answer cannot be used: GraphQL errors, not decodable, too large,
-           or a status not named below; or nothing is cached
+           or a status not named below; nothing is cached; or a like was dropped
+           before it was sent, or cannot be read any more
       69   the server was not reached: refused, cut off, timed out, redirected,
            status 429 or 5xx
       74   the output could not be written, or the cache folder not be used

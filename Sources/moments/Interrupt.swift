@@ -6,10 +6,11 @@ import HTTP
 final class Interrupt: Sendable {
   private let cancel = Locked<(@Sendable () -> Void)?>(nil)
 
-  /// Watches from now on, for as long as the process lives.
+  /// Watches from now on, for as long as the process lives; unless whoever started it wants Ctrl-C to be ignored.
   init() {
-    // A signal that is not ignored would end the process before its source hears of it.
-    signal(SIGINT, SIG_IGN)
+    // A signal that is not ignored would end the process before its source hears of it. What a process begins with is the
+    // default, which is no handler, or being ignored.
+    guard signal(SIGINT, SIG_IGN) == nil else { return }
     let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "moments.Interrupt"))
     source.setEventHandler { [cancel] in
       if let cancel = cancel.withLock({ exchange(&$0, with: nil) }) {

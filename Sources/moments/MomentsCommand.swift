@@ -20,8 +20,7 @@ struct MomentsCommand {
       let arguments = try Arguments(commandLine(), environment: environment)
       try await MomentsCommand(arguments: arguments, environment: environment, interrupt: interrupt).run()
     } catch {
-      // Where standard error is gone, the exit code still tells.
-      try? Output.standardError.write("\(ErrorLine(error))\n")
+      if !(error is ToldError) { Output.standardError.say("\(ErrorLine(error))") }
       exit(ExitCode(error).rawValue)
     }
   }
@@ -48,6 +47,7 @@ struct MomentsCommand {
     case .listOutbox: try listOutbox()
     case .flushOutbox: try await flushOutbox()
     case .drop(let id): try drop(id)
+    case .retry(let id): try retry(id)
     }
   }
 
@@ -63,6 +63,11 @@ struct MomentsCommand {
     guard !arguments.showsJSON else { return try Output.standardOutput.write(JSONOutput.text(result)) }
     let terminal = Terminal(descriptor: Output.standardOutput.descriptor, environment: environment)
     try Output.standardOutput.write(draw(TimelineRenderer(columns: terminal.columns, style: terminal.style, now: now)))
+  }
+
+  /// Tells programs what was done; people see that nothing is said against it.
+  func showJSON<Value: Encodable>(_ name: String, _ value: @autoclosure () throws -> Value) throws {
+    if arguments.showsJSON { try Output.standardOutput.write(JSONOutput.text([name: value()])) }
   }
 
   /// Opens what the command talks to, and tells what becomes of what is queued.

@@ -30,12 +30,19 @@ struct Service {
         getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
       return
     }
-    let cache = try DiskCache<MomentsKey, MomentsDetails>(
-      folder: folder.appendingPathComponent("timelines"), partition: account)
-    let outbox = try Outbox(
-      folder: folder.appendingPathComponent("outbox"), partition: account,
-      lockTimeout: arguments.timeout ?? .seconds(60),
-      session: sessions)
+    let (timelines, likes) = (folder.appendingPathComponent("timelines"), folder.appendingPathComponent("outbox"))
+    guard !arguments.action.needsCache || FileManager.default.fileExists(atPath: timelines.path) else {
+      throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
+    }
+    let cache: DiskCache<MomentsKey, MomentsDetails>
+    let outbox: Outbox<MomentLike, MomentsDetails>
+    do {
+      cache = try DiskCache(folder: timelines, partition: account)
+      outbox = try Outbox(
+        folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), session: sessions)
+    } catch let error as FileError {
+      throw CacheFolderError(path: folder.path, cause: error)
+    }
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.writing = .behind
     configuration.onStorageError = { say("\(ErrorLine($0))") }

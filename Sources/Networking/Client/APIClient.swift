@@ -126,14 +126,19 @@ extension APIClient {
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
+    var request: HTTPRequest
     do {
-      var request = try session.makeRequest(method, for: self)
+      request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
-      if request.target !== target { try checkCleartext(request.target) }
-      return request
     } catch let error as EncodingError {
-      throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
+      throw RequestError(
+        .invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))", cause: UnsendableSession())
+    } catch var error as RequestError where error.kind == .invalidRequest {
+      error.cause = error.cause ?? UnsendableSession()
+      throw error
     }
+    if request.target !== target { try checkCleartext(request.target) }
+    return request
   }
 
   /// Where a path below the base URL is.

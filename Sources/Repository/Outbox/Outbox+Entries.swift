@@ -56,7 +56,7 @@ extension Outbox {
   func note(_ entry: Entry) {
     let old = state.withLock { $0.known.updateValue(entry, forKey: entry.name) }
     let (waited, waits) = (old.map { $0.refusal == nil } ?? false, entry.refusal == nil)
-    if waits, old == nil { notices.onNext(.change(.added(entry)) {}) }
+    if waits, !waited { notices.onNext(.change(.added(entry)) {}) }
     if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 

@@ -18,15 +18,16 @@ public import Streams
 /// What becomes of an entry depends on how its attempt ends:
 ///
 /// - With an answer: it goes.
-/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, status 429, a redirect, or a failure of TLS:
-///   it waits.
+/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, status 429, a redirect, a failure of TLS, or
+///   settings that let nothing be sent (`invalidRequest`): it waits.
 /// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where the
 ///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
 ///   twice.
-/// - With anything else, such as GraphQL errors: it is set aside.
+/// - With anything else, such as GraphQL errors, or parameters that cannot be encoded: it is set aside.
 ///
-/// Set aside is what nobody waits for: it stays on disk, and is not sent any more. Whoever has submitted a mutation and
-/// still subscribes is told the error instead, and the entry goes; only what is to be sent later stays.
+/// Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless ``retry(id:)`` asks for it.
+/// Whoever has submitted a mutation and still subscribes is told the error instead, and the entry goes; only what is to be
+/// sent later stays.
 ///
 /// A partition is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread
 /// may call; answers and changes come on threads of the outbox's own, or of those who call.
@@ -150,6 +151,20 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// - Parameter lockTimeout: How long to wait for another process; as the outbox was opened with unless given.
   public func flush(lockTimeout: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
     .async { await self.takeTurn(lockTimeout: lockTimeout).value }
+  }
+
+  /// Lets an entry wait again that was set aside, as when the server takes such mutations now; false where there is none
+  /// with this id. It keeps its key and its place; the next flush sends it, here or where the folder is opened later.
+  @discardableResult
+  public func retry(id: String) throws -> Bool {
+    guard let name = try names().first(where: { $0.id == id }), var entry = try folder.read(name) else {
+      return false
+    }
+    guard entry.refusal != nil else { return false }
+    (entry.refusal, entry.attempts) = (nil, 0)
+    guard try folder.update(entry) else { return false }
+    note(entry)
+    return true
   }
 
   /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/discarded``. One that is being

@@ -9,7 +9,7 @@ enum OutboxVerdict {
   /// It may have reached the server, which may have carried it out.
   case mayHaveBeenSent
 
-  /// The server wants something else first, such as a new token, or is not who it should be.
+  /// Something else is needed first, such as a new token or other settings, or the server is not who it should be.
   case blocked
 
   /// The server has said no, or nobody knows what went wrong: another attempt would end the same.
@@ -25,6 +25,7 @@ enum OutboxVerdict {
       // A page of a proxy, say, with status 200: the server itself may have been asked, or not.
       case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
+      case .invalidRequest: error.cause is UnsendableSession ? .refused : .blocked
       // The server turns down what is too much for it, and carries none of it out (RFC 6585, section 4).
       case .httpStatus where error.status == 429: .notSent
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent

@@ -15,11 +15,12 @@ struct Arguments: Equatable, Sendable {
     case listOutbox
     case flushOutbox
     case drop(id: String)
+    case retry(id: String)
 
     /// Whether the command is about what is kept on disk.
     var needsCache: Bool {
       switch self {
-      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop: true
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop, .retry: true
       case .help, .version, .timeline, .updateLike: false
       }
     }
@@ -39,7 +40,8 @@ struct Arguments: Equatable, Sendable {
   /// How the server is reached.
   var transport = TransportOptions()
 
-  /// The longest time a request may take, all its attempts together; `nil` for the client's own limit.
+  /// The longest time that all requests of the run, and its waits, may take together; `nil` for the client's own limit for
+  /// each request.
   var timeout: Duration?
 
   /// How often a timeline is asked for again where that failed in passing.
@@ -78,13 +80,9 @@ extension Arguments {
     while let token = try scanner.next() {
       switch token {
       case .positional(let text): positionals.append(text)
-      case .option(.help, _):
-        action = .help
-        return
-      case .option(.version, _):
-        action = .version
-        return
-      case .option(let option, let value): try set(option, to: value)
+      case .option(let option, let value):
+        try set(option, to: value, environment)
+        if [.help, .version].contains(action) { return }
       }
     }
     action = try Self.action(positionals)
@@ -95,6 +93,7 @@ extension Arguments {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
     if !allowsCleartext { try endpoint?.checkCleartext() }
+    try checkHeaders()
     try transport.check()
     if let text = environment[BearerToken.variable], !text.isEmpty {
       token = try BearerToken(text)
@@ -104,7 +103,9 @@ extension Arguments {
     }
   }
 
-  private mutating func set(_ option: Option, to value: String) throws(UsageError) {
+  private mutating func set(
+    _ option: Option, to value: String, _ environment: [String: String]
+  ) throws(UsageError) {
     switch option {
     case .user:
       guard !value.isEmpty else { throw UsageError("--user is empty; give a user's id, such as --user 0") }
@@ -117,21 +118,32 @@ extension Arguments {
         throw UsageError("--transport is '\(value)'; it is socket or urlsession")
       }
       transport.kind = kind
-    case .ca: transport.authority = value
-    case .cert: transport.certificate = value
-    case .key: transport.key = value
+    case .ca: transport.authority = try Self.path(value, environment)
+    case .cert: transport.certificate = try Self.path(value, environment)
+    case .key: transport.key = try Self.path(value, environment)
     case .allowCleartext: allowsCleartext = true
     case .header: headers.append(try HTTPField(argument: value))
     case .policy: givenPolicy = try Self.policy(value)
     case .cacheDir:
       guard !value.isEmpty else { throw UsageError("--cache-dir is empty; name a folder, such as ~/.cache/moments") }
-      cacheFolder = URL(fileURLWithPath: value, isDirectory: true)
+      cacheFolder = URL(fileURLWithPath: try Self.path(value, environment), isDirectory: true)
     case .json: showsJSON = true
     case .noLikes: showsLikes = false
     case .verbose: isVerbose = true
     case .help: action = .help
     case .version: action = .version
     }
+  }
+
+  /// A path whose `~` stands for the home folder, as a shell has it, though not behind `=`. Any other name that begins with
+  /// one is taken as it is, which Foundation would look up.
+  private static func path(_ text: String, _ environment: [String: String]) throws(UsageError) -> String {
+    guard text.hasPrefix("~") else { return text }
+    guard text == "~" || text.hasPrefix("~/") else { return "./\(text)" }
+    guard let home = environment["HOME"], !home.isEmpty else {
+      throw UsageError("'\(text)' needs HOME, which is not set; write the whole path")
+    }
+    return home + text.dropFirst()
   }
 
   private static func policy(_ text: String) throws(UsageError) -> FetchPolicy {
@@ -163,23 +175,33 @@ extension Arguments {
       }
       return .updateLike(command == "like", momentID: momentID)
     case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
-    case "outbox" where operands.first == "drop":
-      guard operands.count == 2, let id = operands.last, !id.isEmpty else {
-        throw UsageError("'outbox drop' needs one id; 'moments outbox list' shows the ids")
+    case "outbox":
+      switch operands.first {
+      case "drop": return .drop(id: try id(operands))
+      case "retry": return .retry(id: try id(operands))
+      default:
+        let actions: KeyValuePairs = ["list": Action.listOutbox, "flush": .flushOutbox]
+        return try action(of: command, operands, actions, or: "drop", "retry")
       }
-      return .drop(id: id)
-    case "outbox": return try action(of: command, operands, ["list": .listOutbox, "flush": .flushOutbox], or: "drop")
     default:
       throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
     }
   }
 
+  /// The id that stands after a word such as `drop`.
+  private static func id(_ operands: ArraySlice<String>) throws(UsageError) -> String {
+    guard operands.count == 2, let id = operands.last, !id.isEmpty else {
+      throw UsageError("'outbox \(operands.first ?? "")' needs one id; 'moments outbox list' shows the ids")
+    }
+    return id
+  }
+
   private static func action(
     of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>,
-    or other: String? = nil
+    or others: String...
   ) throws(UsageError) -> Action {
     guard operands.count == 1, let action = actions.first(where: { $0.key == operands.first })?.value else {
-      let words = actions.map(\.key) + [other].compactMap { $0 }
+      let words = actions.map(\.key) + others
       throw UsageError("'\(command)' needs one word: \(words.joined(separator: " or "))")
     }
     return action

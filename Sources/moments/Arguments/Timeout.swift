@@ -1,4 +1,4 @@
-/// The longest time that one exchange with the server may take, as `--timeout` gives it.
+/// The longest time that a run may take, as `--timeout` gives it.
 enum Timeout {
   /// The bounds of `--timeout`, in seconds: a millisecond to a day.
   static let seconds = 0.001...86_400.0

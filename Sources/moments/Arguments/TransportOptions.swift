@@ -17,7 +17,7 @@ struct TransportOptions: Equatable, Sendable {
   var certificate: String?
   var key: String?
 
-  /// Throws unless the options go together and their files can be read.
+  /// Throws unless the options go together and their files hold what they should.
   func check() throws(UsageError) {
     guard (certificate == nil) == (key == nil) else {
       throw UsageError("--cert and --key go together; give both, or the same file twice")
@@ -27,10 +27,25 @@ struct TransportOptions: Equatable, Sendable {
       guard kind != .urlsession else {
         throw UsageError("\(option) does not go with --transport urlsession; use --transport socket")
       }
-      guard FileManager.default.isReadableFile(atPath: file) else {
-        throw UsageError("\(option): the file '\(file)' cannot be read")
+      var isFolder: ObjCBool = false
+      let isThere = FileManager.default.fileExists(atPath: file, isDirectory: &isFolder)
+      guard isThere, !isFolder.boolValue, FileManager.default.isReadableFile(atPath: file) else {
+        throw UsageError("\(option): '\(file)' is no file that can be read")
       }
     }
+    guard authority != nil || identity != nil else { return }
+    do throws(RequestError) {
+      // The system's own certificates would take time, and say nothing of these files.
+      let trust = authority.map { CertificateTrust.only(.file($0)) } ?? .only()
+      try TLSContext(TLSConfiguration(trust: trust, identity: identity)).prepare()
+    } catch {
+      throw UsageError(error.message)
+    }
+  }
+
+  private var identity: ClientIdentity? {
+    guard let certificate, let key else { return nil }
+    return ClientIdentity(certificates: .file(certificate), privateKey: .file(key))
   }
 
   /// The transport that is asked for.
@@ -38,9 +53,7 @@ struct TransportOptions: Equatable, Sendable {
     guard kind != .urlsession else { return URLSessionTransport() }
     var configuration = SocketTransport.Configuration()
     if let authority { configuration.tls.trust = .systemAnd(.file(authority)) }
-    if let certificate, let key {
-      configuration.tls.identity = ClientIdentity(certificates: .file(certificate), privateKey: .file(key))
-    }
+    configuration.tls.identity = identity
     return SocketTransport(configuration: configuration)
   }
 }

@@ -8,24 +8,32 @@ enum Age {
   /// How far ahead of ours a server's clock may run.
   private static let skew: Int64 = 300
 
-  /// Words such as "3 days ago", or `nil` for what is no time of the past.
+  /// No time in seconds that anybody means, though one in milliseconds may be; and the last second of the year 9999.
+  private static let (milliseconds, last): (Int64, Int64) = (100_000_000_000, 253_402_300_799)
+
+  /// Words such as "3 days ago" or "in 3 days", or `nil` for what is no time.
   ///
   /// - Parameters:
-  ///   - createdDate: Unix time in seconds, in decimal digits.
+  ///   - createdDate: Unix time in seconds, or in milliseconds as some servers have it, in decimal digits.
   ///   - now: Unix time in seconds.
   static func words(createdDate: String, now: Int64) -> String? {
-    guard let created = Int64(createdDate) else { return nil }
-    let (seconds, overflows) = now.subtractingReportingOverflow(created)
-    guard !overflows, seconds >= -skew else { return nil }
-    return words(seconds: seconds)
+    guard var created = Int64(createdDate), created > -last else { return nil }
+    if created >= milliseconds { created /= 1_000 }
+    guard created <= last else { return nil }
+    let seconds = now - created
+    return seconds < -skew ? "in \(largestUnits(in: -seconds) ?? "")" : words(seconds: seconds)
   }
 
   /// Words such as "3 days ago" for a time that has passed.
   static func words(_ duration: Duration) -> String { words(seconds: duration.components.seconds) }
 
   private static func words(seconds: Int64) -> String {
-    guard let unit = units.first(where: { seconds >= $0.seconds }) else { return "just now" }
-    return "\(counted(seconds / unit.seconds, unit.name)) ago"
+    largestUnits(in: seconds).map { "\($0) ago" } ?? "just now"
+  }
+
+  /// A number of the largest whole units, or `nil` for less than a minute.
+  private static func largestUnits(in seconds: Int64) -> String? {
+    units.first { seconds >= $0.seconds }.map { counted(seconds / $0.seconds, $0.name) }
   }
 }
 

@@ -102,7 +102,7 @@ extension TimelineRenderer {
     guard left.text.columns <= room || room >= columns * 3 / 5 else {
       return [left, right].filter { !$0.text.isEmpty }.map { paint($0, columns: columns) }
     }
-    let gap = columns - min(left.text.columns, room) - right.text.columns
+    let gap = columns - left.text.truncated(toColumns: room).columns - right.text.columns
     return [paint(left, columns: room) + String(repeating: " ", count: gap) + paint(right, columns: columns)]
   }
 

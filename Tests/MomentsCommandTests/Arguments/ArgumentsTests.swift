@@ -46,6 +46,7 @@ struct ArgumentsTests {
     let commands: KeyValuePairs<[String], Arguments.Action> = [
       ["cache", "stats"]: .cacheStatistics, ["cache", "clear"]: .clearCache, ["outbox", "list"]: .listOutbox,
       ["outbox", "flush"]: .flushOutbox, ["outbox", "drop", "x"]: .drop(id: "x"),
+      ["outbox", "retry", "x"]: .retry(id: "x"),
     ]
     for (words, action) in commands {
       let arguments = try Arguments(words + ["--cache-dir", "/tmp/x"])
@@ -96,7 +97,7 @@ struct ArgumentsTests {
     (["--policy", "never"], "--policy is 'never'; it is one of cacheFirst, networkFirst, "),
     (["--cache-dir="], "--cache-dir is empty"),
     (["cache", "--cache-dir", "x"], "'cache' needs one word: stats or clear"),
-    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or drop"),
+    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or drop or retry"),
     (["outbox", "drop", "--cache-dir", "x"], "'outbox drop' needs one id"),
     (["outbox", "drop", "a", "b", "--cache-dir", "x"], "'outbox drop' needs one id"),
     (["--json=yes"], "--json takes no value"),
@@ -112,6 +113,28 @@ struct ArgumentsTests {
     let error = try #require(throws: UsageError.self) { try Arguments(arguments) }
     #expect(error.message.hasPrefix(message))
     #expect(!error.message.contains("secret"))
+  }
+
+  @Test(arguments: ["Content-Length: 3", "transfer-encoding: chunked", "Connection: close", "TE: trailers"])
+  func `a header that frames the message is wrong usage`(header: String) throws {
+    let error = try #require(throws: UsageError.self) {
+      try Arguments(["--header", header, "--endpoint", "https://example.com/"])
+    }
+    #expect(error.message.hasPrefix("--header: ") && error.message.contains("the transport's to set"))
+  }
+
+  @Test func `a home folder that the shell has left alone is the environment's, and another name is a name`() throws {
+    let environment = ["HOME": "/elsewhere"]
+    let here = FileManager.default.currentDirectoryPath
+    for (value, path) in [
+      ("~/x", "/elsewhere/x"), ("~", "/elsewhere"), ("~root/x", "\(here)/~root/x"), ("/a/~", "/a/~"),
+      ("x", "\(here)/x"),
+    ] {
+      #expect(try Arguments(["--cache-dir=\(value)"], environment: environment).cacheFolder?.path == path)
+    }
+    #expect(throws: UsageError.self) { try Arguments(["--cache-dir=~/x"]) }
+    let error = #expect(throws: UsageError.self) { try Arguments(["--ca=~/no.pem"], environment: environment) }
+    #expect(error?.message.contains("'/elsewhere/no.pem'") == true)
   }
 
   @Test func `flags may be repeated`() throws {

@@ -1,13 +1,29 @@
 import Foundation
 import HTTP
+import TestSupport
 import Testing
 
 @testable import moments
 
-struct TransportOptionsTests {
-  private let file = #filePath
+final class TransportOptionsTests {
+  private let folder = FileManager.default.temporaryDirectory.appending(path: "moments-\(UUID().uuidString)")
+
+  init() throws {
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  /// A file of a certificate and its key.
+  private func file(_ name: String) throws -> String {
+    let certificate = try TestCertificate(.init(names: ["DNS:localhost"]))
+    let file = folder.appending(path: name)
+    try (certificate.certificate + certificate.key).write(to: file)
+    return file.path
+  }
 
   @Test func `a transport, an authority and an identity can be given`() throws {
+    let file = try file("a.pem")
     let options = try Arguments(["--transport", "socket", "--ca", file, "--cert", file, "--key", file]).transport
     #expect(options == TransportOptions(kind: .socket, authority: file, certificate: file, key: file))
     #expect(options.transport() is SocketTransport)
@@ -21,6 +37,18 @@ struct TransportOptionsTests {
   ])
   func `what does not go together, or cannot be read, is wrong usage`(arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(arguments) }
+  }
+
+  @Test func `what holds no certificate, or no key that fits, is wrong usage, and is named`() throws {
+    let (file, other) = (try file("a.pem"), try file("b.pem"))
+    for (arguments, name) in [
+      (["--ca", "/tmp"], "'/tmp'"), (["--ca", #filePath], #filePath),
+      (["--cert", file, "--key", #filePath], #filePath),
+      (["--cert", #filePath, "--key", file], #filePath), (["--cert", file, "--key", other], "do not fit"),
+    ] {
+      let error = #expect(throws: UsageError.self) { try Arguments(arguments) }
+      #expect(error?.message.contains(name) == true)
+    }
   }
 
   @Test func `cleartext to another machine needs a yes, wherever that stands`() throws {

@@ -1,3 +1,4 @@
+import Foundation
 import TestSupport
 import Testing
 
@@ -60,7 +61,6 @@ struct CacheCommandTests {
 
   @Test func `its size is told, and it is cleared, for one account alone`() async throws {
     let account = try await Account.offline()
-    #expect(try await account.run("cache", "stats").outputText == "0 timelines, 0 bytes\n")
     try await account.online { _ in
       for user in ["0", "1"] { try await account.run("--user", user).expectSuccess() }
       try await account.run("--no-likes").expectSuccess()
@@ -70,11 +70,34 @@ struct CacheCommandTests {
     #expect(statistics.outputText.wholeMatch(of: /2 timelines, \d{5} bytes\n/) != nil)
     let json = try await account.run("cache", "stats", "--json", "--user=1")
     #expect(json.outputText.wholeMatch(of: /\{"bytes":\d{4},"timelines":1\}\n/) != nil)
+    let clearing = try await account.run("cache", "clear", "--json", "--user=1")
+    #expect(clearing.outputText == #"{"cleared":\#(json.outputText.dropLast())}"# + "\n")
+    #expect(try await account.run("cache", "stats").outputText == statistics.outputText)
     let cleared = try await account.run("cache", "clear")
     cleared.expectSuccess()
     #expect(cleared.outputText == "")
     #expect(try await account.run("cache", "stats").outputText == "0 timelines, 0 bytes\n")
-    try await account.run("--policy", "cacheOnly", "--user", "1").expectSuccess()
+  }
+
+  @Test func `a failure that is none of the network shows the cached timeline, and keeps its exit code`() async throws {
+    let partial = #"{"data":{"getMomentsDetailsByUserID":\#(TimelineJSON.details)},"errors":[{"message":"m"}]}"#
+    let answers = [
+      RawResponse(body: TimelineJSON.plain), RawResponse(401), RawResponse(403), RawResponse(body: "<html>"),
+      RawResponse(body: partial), RawResponse(503),
+    ]
+    let server = try ScriptedServer { number in [.readRequest, .send(answers[number]), .close] }
+    let account = try await Account.offline()
+    let options = ["--retries", "0", "--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let online = try await Moments.run(options)
+    online.expectSuccess()
+    for (code, kind) in [
+      (77, "HTTP status"), (77, "HTTP status"), (65, "not decodable"), (65, "GraphQL"), (0, "HTTP status"),
+    ] {
+      let result = try await Moments.run(options)
+      #expect(result.ending == .exited(Int32(code)) && result.output == online.output)
+      #expect(result.errorText.hasPrefix("moments: \(kind): ") && result.errorText.filter { $0 == "\n" }.count == 1)
+      #expect(result.errorText.hasSuffix("This is the timeline as it was kept just now.\n"))
+    }
   }
 
   @Test func `what the server refuses, and answers in part, is not cached`() async throws {
@@ -86,7 +109,17 @@ struct CacheCommandTests {
   }
 
   @Test func `a folder that cannot be used ends with 74`() async throws {
-    try await Moments.run(["--cache-dir", "/dev/null/cache"]).expectFailure(74, "cannot write")
+    let folder = "/dev/null/cache"
+    try await Moments.run(["--cache-dir", folder])
+      .expectFailure(74, "cannot write", saying: "'\(folder)' cannot be used")
+  }
+
+  @Test(arguments: [["cache", "stats"], ["cache", "clear"], ["outbox", "list"], ["outbox", "flush"]])
+  func `what only looks at a folder does not make it`(arguments: [String]) async throws {
+    let account = try await Account.offline()
+    let folder = try #require(account.options.last)
+    try await account.run(arguments[0], arguments[1]).expectFailure(64, "wrong usage", saying: folder)
+    #expect(!FileManager.default.fileExists(atPath: folder))
   }
 
   @Test func `S3: no token stands in the folder`() async throws {

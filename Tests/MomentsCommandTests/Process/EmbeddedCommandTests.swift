@@ -19,6 +19,10 @@ struct EmbeddedCommandTests {
     #expect(result.outputText.split(separator: "\n").allSatisfy { $0.columns <= 80 })
   }
 
+  @Test func `--verbose calls sample data by their name`() async throws {
+    #expect(try await Moments.run(["--verbose"]).errorText == "timeline: from the sample data, just now\n")
+  }
+
   @Test func `an empty variable counts as no endpoint`() async throws {
     let result = try await Moments.run([], environment: ["MOMENTS_ENDPOINT": "", "MOMENTS_TOKEN": ""])
     result.expectSuccess()

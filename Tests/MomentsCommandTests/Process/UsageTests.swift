@@ -15,6 +15,7 @@ struct UsageTests {
     ["--header", "Authorization: Bearer x"], ["--header", "Cookie: a=b"],
     ["--policy", "never"], ["--policy="], ["--cache-dir="], ["cache", "stats"], ["cache", "clear"], ["outbox", "list"],
     ["outbox", "flush"], ["cache", "--cache-dir=x"], ["outbox", "sell", "--cache-dir=x"],
+    ["outbox", "retry", "--cache-dir=x"],
     ["cache", "stats", "clear", "--cache-dir=x"],
   ])
   func `it ends with 64 and one line`(arguments: [String]) async throws {
@@ -37,7 +38,7 @@ struct UsageTests {
     let port = try RefusingPort()
     let endpoint = "http://127.0.0.1:\(port.port)/"
     try await Moments.run(["--endpoint", endpoint, "--header", "Content-Length: 1"])
-      .expectFailure(64, "invalid request", saying: "Content-Length")
+      .expectFailure(64, "wrong usage", saying: "Content-Length")
   }
 
   @Test func `help and version are results`() async throws {

@@ -25,6 +25,13 @@ struct TimelineRendererTests {
     MomentsDetails(userDetails: .init(id: "0", name: name, avatar: "a", backgroundImage: "b"), moments: moments)
   }
 
+  @Test(arguments: [40, 41, 60, 61])
+  func `a row whose name is cut within a wide character reaches the margin all the same`(columns: Int) {
+    let details = details([], name: String(repeating: "名", count: 60))
+    let row = renderer(columns: columns).timeline(details).split(separator: "\n").first
+    #expect(row?.columns == columns && row?.hasSuffix("no moments yet") == true)
+  }
+
   @Test func `a timeline shows its owner and each moment`() {
     let link = moment(
       name: "Zoë", type: .url, title: nil, url: "https://example.com/a", photos: [], isLiked: false, likes: 0)

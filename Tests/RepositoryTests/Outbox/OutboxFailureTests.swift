@@ -103,7 +103,7 @@ import Testing
 
   @Test(arguments: [
     RequestError(.httpStatus, "Who?", status: 401), RequestError(.insecure, "Not the server."),
-    RequestError(.redirectRefused, "Sign in to the network."),
+    RequestError(.redirectRefused, "Sign in to the network."), RequestError(.invalidRequest, "The proxy is no URL."),
   ])
   func `what asks for something else first is told, or else waits`(error: RequestError) async throws {
     let outbox = try folder.outbox(server)
@@ -127,10 +127,46 @@ import Testing
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
     (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
-    (RequestError(.invalidRequest, ""), "refused"),
+    (RequestError(.invalidRequest, ""), "blocked"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
     #expect("\(OutboxVerdict(error))" == verdict)
+  }
+
+  @Test func `what cannot be made into a request is set aside, and holds up nothing`() async throws {
+    struct Rename: APISession {
+      typealias ResponseType = NoContent
+      let path: String
+    }
+    let client = try APIClient(baseURL: try #require(URL(string: "https://h.invalid")))
+    let isAway = Mutable(true)
+    let outbox = try Outbox<String, NoContent>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }
+    ) { path, _ in
+      if isAway.value { return .error(RequestError(.cannotConnect, "Refused.")) }
+      return path == "path" ? .just(NoContent()) : Rename(path: path).post(on: client)
+    }
+    for mutation in ["path", "no path", "path"] { _ = try? await outbox.submit(mutation).value }
+    isAway.update { $0 = false }
+    let report = try await outbox.flush().value
+    #expect(report.sent.map(\.mutation) == ["path", "path"] && report.refused.map(\.mutation) == ["no path"])
+    #expect(report.error == nil)
+  }
+
+  @Test func `what was set aside waits again when that is asked for, and is sent once`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server, isIdempotent: false)
+    _ = await outbox.outcome("a")
+    server.set(.losesAnswers)
+    try await outbox.flushed()
+    let changes = Recorder(outbox.changes)
+    let entry = try #require(try outbox.entries().first)
+    #expect(try outbox.retry(id: entry.id) && outbox.contents() == ["a"])
+    #expect(try !outbox.retry(id: entry.id) && !outbox.retry(id: "other"))
+    server.set(.answers)
+    #expect(try await outbox.flushed().sent.map(\.id) == [entry.id])
+    #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
+    #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 
   @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {

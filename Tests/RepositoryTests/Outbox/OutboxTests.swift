@@ -147,7 +147,7 @@ import Testing
 }
 
 extension OutboxChange {
-  fileprivate var name: String {
+  var name: String {
     switch self {
     case .added: "added"
     case .sent: "sent"

@@ -31,7 +31,10 @@ extension MomentsCommand {
   }
 
   func clearCache() throws {
-    try service().cache?.removeAll()
+    let cache = try service().cache
+    let statistics = cache?.statistics
+    try cache?.removeAll()
+    try showJSON("cleared", statistics.map { CacheReport(timelines: $0.count, bytes: $0.bytes) })
   }
 
   func listOutbox() throws {
@@ -48,23 +51,40 @@ extension MomentsCommand {
     if try service().outbox?.discard(id: id) != true {
       throw UsageError("nothing is queued under the id '\(id)'; 'moments outbox list' shows the ids")
     }
+    try showJSON("dropped", ["id": id])
   }
 
-  /// Sends what is queued; fails with the reason where something still is.
+  /// Queues anew what was set aside.
+  func retry(_ id: String) throws {
+    if try service().outbox?.retry(id: id) != true {
+      throw UsageError("nothing is set aside under the id '\(id)'; 'moments outbox list' shows the ids")
+    }
+    try showJSON("queued", ["id": id])
+  }
+
+  /// Sends what is queued; fails with the reason where something still is, or was refused.
   func flushOutbox() async throws {
     let service = try service()
     guard let outbox = service.outbox else { return }
+    let refusal = Locked<(any Error)?>(nil)
+    let watching = outbox.changes.subscribe(onNext: { change in
+      if case .refused(_, let error) = change { refusal.withLock { $0 = $0 ?? error } }
+    })
+    defer { watching.dispose() }
     let report = try await answer(outbox.flush(), from: service)
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
     try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
     for entry in report.unreadable { say("moments: not sent: \(Self.line(for: entry))") }
     if let error = report.error { throw error }
+    if let error = refusal.withLock({ $0 }) ?? report.unreadable.first.map({ OutboxError.unreadable($0) }) {
+      throw ToldError(cause: error)
+    }
   }
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
     let age = Age.words(StoreTime.now() - entry.addedAt)
-    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.mutation.words), \(age) (\(entry.id))"
+    let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.id)  \(entry.mutation.words), \(age)"
     return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
   }
 

@@ -1,0 +1,91 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+@Suite("the command and likes that are not sent")
+struct UnsentLikeTests {
+  private static let taken = RawResponse(body: #"{"data":{"updateMomentLike":\#(TimelineJSON.details)}}"#)
+
+  /// The ids of what is in the outbox.
+  private func ids(_ options: [String]) async throws -> [String] {
+    let list = try await Moments.run(["outbox", "list"] + options).outputText
+    return list.split { " \n".contains($0) }.map(String.init).filter { UUID(uuidString: $0) != nil }
+  }
+
+  @Test func `a wrong setting of one run sets nothing aside`() async throws {
+    let account = try await Account.offline()
+    let options = ["--endpoint", "https://moments.invalid/", "--retries", "0"] + account.options.suffix(2)
+    for id in ["m0", "m1"] { #expect(try await Moments.run(["like", id] + options).exitCode == 0) }
+    let wrong = ["https_proxy": "proxy:3128x"]
+    for arguments in [["timeline"], ["outbox", "flush"], ["like", "m2"]] {
+      let result = try await Moments.run(arguments + options, environment: wrong)
+      #expect(result.exitCode == 64 && result.errorText.hasPrefix("moments: invalid request: "))
+    }
+    let list = try await Moments.run(["outbox", "list"] + options).outputText.split(separator: "\n")
+    #expect(list.count == 2 && list.allSatisfy { $0.hasPrefix("waiting  ") })
+  }
+
+  @Test func `flush ends as the server refuses, and what was set aside can be sent again`() async throws {
+    let account = try await Account.offline()
+    let server = try ScriptedServer { number in
+      switch number {
+      case 0: [.readRequest, .close]
+      case 1: [.readRequest, .send(RawResponse(403, contentType: "text/html", body: "<html>No.")), .close]
+      default: .answering { _ in Self.taken }
+      }
+    }
+    let options = ["--endpoint", server.url.absoluteString, "--retries", "0"] + account.options.suffix(2)
+    #expect(try await Moments.run(["like", "m0"] + options).exitCode == 0)
+    let flush = try await Moments.run(["outbox", "flush"] + options)
+    #expect(flush.ending == .exited(77) && flush.outputText == "0 sent, 1 refused, 0 waiting\n")
+    #expect(flush.errorText.hasSuffix("is set aside.\n") && flush.errorText.filter { $0 == "\n" }.count == 1)
+    let id = try #require(try await ids(options).first)
+    try await Moments.run(["outbox", "retry", id] + options).expectSuccess()
+    #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting"))
+    try await Moments.run(["outbox", "retry", id] + options).expectFailure(64, "wrong usage", saying: id)
+    #expect(try await Moments.run(["outbox", "flush"] + options).outputText == "1 sent, 0 refused, 0 waiting\n")
+  }
+
+  @Test func `a like that another run drops before it is sent ends with 65`() async throws {
+    let account = try await Account.offline()
+    let server = try ScriptedServer { number in
+      number == 0 ? [.readRequest, .waitForClientToClose] : .answering { _ in Self.taken }
+    }
+    let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let sending = try Moments.start(["like", "m0"] + options)
+    try await server.waitForRequests()
+    let waiting = try Moments.start(["like", "m1"] + options)
+    var kept: [String] = []
+    while kept.count < 2 { kept = try await ids(options) }
+    for id in kept { try await Moments.run(["outbox", "drop", id] + options).expectSuccess() }
+    sending.send(SIGKILL)
+    _ = try await sending.waitForEnd()
+    let result = try await waiting.waitForEnd()
+    #expect(result.ending == .exited(65) && result.outputText == "")
+    #expect(result.errorText.contains("'like m1 --user 0' was dropped by another run of the command, and not sent.\n"))
+    #expect(server.requests.count == 1)
+  }
+
+  @Test func `--timeout is for all likes of a flush together, and for the timeline behind them`() async throws {
+    for arguments in [["outbox", "flush"], ["--policy", "networkOnly"]] {
+      let account = try await Account.offline()
+      for number in 0..<4 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
+      try await account.online { server in
+        let options = account.options + ["--timeout", "1", "--header", "X-Latency-Ms: 400"]
+        let result = try await Moments.run(arguments + options)
+        #expect(result.exitCode == 69 && result.errorText.contains("moments: timed out: "))
+        #expect(try await server.stats().operations["updateMomentLike"] ?? 0 <= 3)
+      }
+    }
+  }
+
+  @Test func `what is queued, dropped and queued again is told in JSON, too`() async throws {
+    let account = try await Account.offline()
+    let queued = try JSONValue(try await account.run("like", "m0-1", "--json").output)["queued"]
+    #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))
+    guard case .string(let id)? = queued?["id"] else { return #expect(queued?["id"] != nil) }
+    let dropped = try await account.run("outbox", "drop", id, "--json")
+    #expect(dropped.exitCode == 0 && dropped.outputText == #"{"dropped":{"id":"\#(id)"}}"# + "\n")
+  }
+}
