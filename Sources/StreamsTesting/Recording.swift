@@ -1,6 +1,6 @@
 public import Streams
 
-/// A stream that plays events at their times by a ``VirtualScheduler``, and knows when it was subscribed to.
+/// A stream that plays events at their times by a ``TestScheduler``, and knows when it was subscribed to.
 public struct Recording<Element: Sendable>: Sendable {
   /// From when to when there was a subscription.
   public struct Subscription: Hashable, Sendable {
@@ -19,7 +19,7 @@ public struct Recording<Element: Sendable>: Sendable {
   private let source: Observable<Element>
   private let log: Guarded<[Subscription]>
 
-  fileprivate init(_ source: Observable<Element>, scheduler: VirtualScheduler) {
+  fileprivate init(_ source: Observable<Element>, scheduler: TestScheduler) {
     let log = Guarded<[Subscription]>([])
     self.log = log
     self.source = .deferred {
@@ -38,7 +38,7 @@ public struct Recording<Element: Sendable>: Sendable {
   public func asObservable() -> Observable<Element> { source }
 }
 
-extension VirtualScheduler {
+extension TestScheduler {
   /// A stream that plays `marbles` to each subscriber from the time it subscribes.
   public func cold<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
     let source = Observable<Element>.create { observer in

@@ -12,10 +12,10 @@ public final class TestObserver<Element: Sendable>: Disposable {
     var subscription: (any Disposable)?
   }
 
-  private let scheduler: VirtualScheduler
+  private let scheduler: TestScheduler
   private let state = Guarded(State())
 
-  init(_ scheduler: VirtualScheduler) { self.scheduler = scheduler }
+  init(_ scheduler: TestScheduler) { self.scheduler = scheduler }
 
   func subscribe(to source: Observable<Element>) {
     let subscription = source.subscribe(
@@ -77,7 +77,7 @@ extension TestObserver where Element == String {
   }
 }
 
-extension VirtualScheduler {
+extension TestScheduler {
   /// Subscribes to `source` now, and records what it says by this scheduler's clock.
   public func observe<Element: Sendable>(_ source: Observable<Element>) -> TestObserver<Element> {
     let observer = TestObserver<Element>(self)

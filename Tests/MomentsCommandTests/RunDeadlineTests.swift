@@ -8,7 +8,7 @@ import Testing
 
 struct RunDeadlineTests {
   @Test func `each request of a run gets what those before it have left`() throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let deadline = RunDeadline(after: .seconds(2), scheduler: scheduler)
     let url = try #require(URL(string: "https://example.com/"))
     let request = try HTTPRequest(method: .post, url: url, timeouts: HTTPTimeouts(total: .seconds(2)))

@@ -2,9 +2,9 @@ import Streams
 import StreamsTesting
 import Testing
 
-@Suite struct VirtualSchedulerTests {
+@Suite struct TestSchedulerTests {
   @Test func `work runs in the order of its time, then of being given`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let log = TestLog()
     for (delay, name) in [(2, "c"), (1, "a"), (1, "b")] {
       _ = scheduler.schedule(after: .seconds(delay)) { log.add("\(name)@\(scheduler.now)") }
@@ -14,7 +14,7 @@ import Testing
   }
 
   @Test func `advance stops at its time, and runs what the work schedules on the way`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let log = TestLog()
     _ = scheduler.schedule(after: .seconds(1)) {
       _ = scheduler.schedule(after: .seconds(1)) { log.add("two") }
@@ -27,7 +27,7 @@ import Testing
   }
 
   @Test func `disposed work does not run, and does not wait`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let log = TestLog()
     scheduler.schedule(after: .seconds(1)) { log.add("never") }.dispose()
     #expect(scheduler.pendingCount == 0)
@@ -47,7 +47,7 @@ import Testing
   }
 
   @Test func `a cold recording starts with each subscriber, and knows them`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let source = scheduler.cold("-a-b|")
     let first = scheduler.observe(source.asObservable())
     scheduler.advance(to: .seconds(2))
@@ -62,7 +62,7 @@ import Testing
   }
 
   @Test func `a hot recording plays whether one listens or not`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let source = scheduler.hot("-a-b#", values: ["a": 1, "b": 2])
     scheduler.advance(to: .seconds(2))
     let observer = scheduler.observe(source.asObservable())
@@ -72,7 +72,7 @@ import Testing
   }
 
   @Test func `a difference is shown as two lines above each other`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let observer = scheduler.observe(scheduler.cold("-a--(bc)#").asObservable())
     scheduler.run()
     #expect(
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test func `an element without a name, and one between two frames, are told in full`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let source = Observable.just(7).delay(.milliseconds(1500), scheduler: scheduler)
     let observer = scheduler.observe(source)
     scheduler.run()

@@ -12,7 +12,7 @@ struct CircuitBreakerMiddlewareTests {
   private let harness: MiddlewareHarness
 
   init() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let breaker = CircuitBreakerMiddleware(policy, scheduler: scheduler)
     self.breaker = breaker
     harness = MiddlewareHarness(scheduler) { _ in [breaker] }

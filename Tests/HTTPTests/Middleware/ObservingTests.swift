@@ -43,7 +43,7 @@ final class EventLog: RequestObserver {
 
 /// Takes one connection after the other, each after a second, and answers on the last.
 private struct ConnectingTransport: HTTPTransport {
-  let scheduler: VirtualScheduler
+  let scheduler: TestScheduler
   let connections: [Bool]
 
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
@@ -59,7 +59,7 @@ private struct ConnectingTransport: HTTPTransport {
 struct ObservingTests {
   private let log = EventLog()
 
-  private func harness(_ more: (VirtualScheduler) -> [any HTTPMiddleware] = { _ in [] }) -> MiddlewareHarness {
+  private func harness(_ more: (TestScheduler) -> [any HTTPMiddleware] = { _ in [] }) -> MiddlewareHarness {
     MiddlewareHarness { [ObservingMiddleware(log, scheduler: $0)] + more($0) }
   }
 
@@ -68,7 +68,7 @@ struct ObservingTests {
   @Test func `a request that is given up while it begins has an end`() throws {
     let (bag, go) = (DisposeBag(), PublishSubject<Int>())
     let log = EventLog { _ in bag.dispose() }
-    let observing = ObservingMiddleware(log, scheduler: VirtualScheduler())
+    let observing = ObservingMiddleware(log, scheduler: TestScheduler())
     let request = try MiddlewareHarness.request()
     go.asObservable().flatMap { _ in observing.intercept(request) { _ in .never() } }.subscribe().disposed(by: bag)
     go.onNext(0)
@@ -77,7 +77,7 @@ struct ObservingTests {
 
   @Test func `nothing is told after the end`() throws {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
-    let observation = RequestObservation(log, &request, scheduler: VirtualScheduler())
+    let observation = RequestObservation(log, &request, scheduler: TestScheduler())
     _ = observation.watch(Observable.just(1)).subscribe()
     observation.tell(.hedging)
     #expect(lines.last?.hasPrefix("ended succeeded") == true)
@@ -148,7 +148,7 @@ struct ObservingTests {
   }
 
   @Test func `the transport tells of the connection`() throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let transport = ConnectingTransport(scheduler: scheduler, connections: [true])
     var request = try MiddlewareHarness.request()
     let others = Locked<[Bool]>([])
@@ -160,7 +160,7 @@ struct ObservingTests {
   }
 
   @Test func `a connection that takes the place of another one is the one that counts`() throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let transport = ConnectingTransport(scheduler: scheduler, connections: [true, false])
     let observing = ObservingMiddleware(log, scheduler: scheduler)
     _ = transport.send(try MiddlewareHarness.request(), through: [observing]).subscribe()

@@ -8,13 +8,13 @@ import Testing
 
 /// Requests through middlewares to a scripted transport, in virtual time.
 struct MiddlewareHarness {
-  let scheduler: VirtualScheduler
+  let scheduler: TestScheduler
   let transport: ScriptedTransport
   var middlewares: [any HTTPMiddleware] = []
 
   init(
-    _ scheduler: VirtualScheduler = VirtualScheduler(),
-    _ middlewares: (VirtualScheduler) -> [any HTTPMiddleware] = { _ in [] }
+    _ scheduler: TestScheduler = TestScheduler(),
+    _ middlewares: (TestScheduler) -> [any HTTPMiddleware] = { _ in [] }
   ) {
     self.scheduler = scheduler
     transport = ScriptedTransport(scheduler: scheduler)

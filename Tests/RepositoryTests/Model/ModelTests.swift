@@ -34,7 +34,7 @@ private struct ModelRun {
   /// Whether memory has room for all; else the source of truth is read again and again, and nothing is partial, since
   /// that would go with the memory.
   private let hasRoom: Bool
-  private let scheduler = VirtualScheduler()
+  private let scheduler = TestScheduler()
   private let truth = MemoryTruth<String, Int>()
   private var server = FakeServer<String, Int>()
   private var mutations = FakeServer<String, Int>()
@@ -53,7 +53,7 @@ private struct ModelRun {
   }
 
   private static func store(
-    _ server: FakeServer<String, Int>, _ truth: MemoryTruth<String, Int>, _ scheduler: VirtualScheduler, hasRoom: Bool
+    _ server: FakeServer<String, Int>, _ truth: MemoryTruth<String, Int>, _ scheduler: TestScheduler, hasRoom: Bool
   ) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()
     configuration.memoryCount = hasRoom ? 100 : 1

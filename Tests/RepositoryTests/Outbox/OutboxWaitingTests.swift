@@ -132,7 +132,7 @@ import Testing
   }
 
   @Test func `answers elsewhere use up no attempt before a pause that doubles with each`() async throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 503)))
     _ = await outbox.outcome("a")
@@ -152,7 +152,7 @@ import Testing
   }
 
   @Test func `a server that has too many requests is asked less and less often, and uses up no attempt`() async throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
     server.set(.fails(RequestError(.httpStatus, "Slow down.", status: 429)))
     #expect(await outbox.outcome("a") == "queued: HTTP status")

@@ -6,7 +6,7 @@ import Testing
 @Suite("freshness, on a virtual clock")
 struct FreshnessTests {
   let server = FakeServer<String, Int>()
-  let scheduler = VirtualScheduler()
+  let scheduler = TestScheduler()
 
   func store(_ freshness: Freshness) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()

@@ -6,7 +6,7 @@ import Testing
 @Suite("reading by policies")
 struct PolicyTests {
   let server = FakeServer<String, Int>()
-  let scheduler = VirtualScheduler()
+  let scheduler = TestScheduler()
 
   func store(_ freshness: Freshness = Freshness()) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()

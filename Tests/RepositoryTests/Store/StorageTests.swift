@@ -51,7 +51,7 @@ struct StorageTests {
   }
 
   @Test func `what comes from disk is as old as when it was written, and expires by that`() throws {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let open = {
       try folder.store(server) {
         $0.clock = .scheduler(scheduler)

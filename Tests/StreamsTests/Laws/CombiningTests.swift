@@ -5,7 +5,7 @@ import Testing
 
 /// Laws 27 to 31.
 @Suite struct CombiningTests {
-  let scheduler = VirtualScheduler()
+  let scheduler = TestScheduler()
 
   private func expect<Element>(
     _ stream: Observable<Element>, _ line: String, sourceLocation: SourceLocation = #_sourceLocation

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test func `32: after the end the next subscriber reconnects, and finds nothing to replay`() {
-    let scheduler = VirtualScheduler()
+    let scheduler = TestScheduler()
     let source = scheduler.cold("a-b|")
     let shared = source.asObservable().share(replay: 2)
     let first = scheduler.observe(shared)

@@ -5,7 +5,7 @@ import Testing
 
 /// Laws 35 to 38.
 @Suite struct TimeTests {
-  let scheduler = VirtualScheduler()
+  let scheduler = TestScheduler()
 
   private func expect(
     _ stream: Observable<String>, _ line: String, error: any Error = MarbleError(),

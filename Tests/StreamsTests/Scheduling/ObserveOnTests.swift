@@ -4,7 +4,7 @@ import Testing
 
 @Suite struct ObserveOnTests {
   @Test func `11: dispose in a handler stops a turn at once`() {
-    let (scheduler, probe, handle, passed) = (VirtualScheduler(), Probe<Int>(), Handle(), Counter())
+    let (scheduler, probe, handle, passed) = (TestScheduler(), Probe<Int>(), Handle(), Counter())
     let stream = Observable.from(1...5).observe(on: scheduler).map { element in
       passed.increment()
       return element

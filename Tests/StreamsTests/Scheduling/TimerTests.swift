@@ -3,7 +3,7 @@ import StreamsTesting
 import Testing
 
 @Suite struct TimerTests {
-  typealias Timed = @Sendable (Observable<Int>, VirtualScheduler) -> Observable<Int>
+  typealias Timed = @Sendable (Observable<Int>, TestScheduler) -> Observable<Int>
 
   static let operators: [Timed] = [
     { $0.delay(.seconds(1), scheduler: $1) }, { $0.debounce(.seconds(1), scheduler: $1) },
@@ -13,7 +13,7 @@ import Testing
   @Test(arguments: operators) func `16: what was disposed before its timer is there releases its subscriber`(
     _ timed: @escaping Timed
   ) {
-    let (scheduler, handle, start) = (VirtualScheduler(), Handle(), PublishSubject<Int>())
+    let (scheduler, handle, start) = (TestScheduler(), Handle(), PublishSubject<Int>())
     weak var inHandler: Token?
     do {
       let token = Token()
@@ -30,7 +30,7 @@ import Testing
   }
 
   @Test func `36: the time of a timeout starts anew when the element has been handled`() {
-    let (scheduler, subject, probe) = (VirtualScheduler(), PublishSubject<Int>(), Probe<Int>())
+    let (scheduler, subject, probe) = (TestScheduler(), PublishSubject<Int>(), Probe<Int>())
     let subscription = subject.asObservable().timeout(.seconds(2), scheduler: scheduler)
       .subscribe(probe) { _ in scheduler.advance(by: .seconds(3)) }
     subject.onNext(1)

@@ -3,7 +3,7 @@ public import HTTP
 import NIOCore
 public import Streams
 
-/// Sends requests through async-http-client, for whoever has it in the house already, or prefers SwiftNIO's TLS.
+/// Sends requests through async-http-client, for whoever depends on it already, or prefers SwiftNIO's TLS.
 ///
 /// Its redirects, its decompression and its deadlines are off: those of each request are kept here, and content codings
 /// are refused. Calls come on a queue of the request's own; the next piece is read when the last one is taken.

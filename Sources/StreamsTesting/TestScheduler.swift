@@ -2,7 +2,7 @@ public import Streams
 
 /// A scheduler whose clock stands still until a test moves it: time is a value, and nothing waits.
 ///
-///     let scheduler = VirtualScheduler()
+///     let scheduler = TestScheduler()
 ///     let source = scheduler.cold("-a-b-----c|")
 ///     let observer = scheduler.observe(source.asObservable().debounce(.seconds(2), scheduler: scheduler))
 ///     scheduler.run()
@@ -10,7 +10,7 @@ public import Streams
 ///
 /// Work runs inside `advance` and `run`, on the thread that calls them, in the order of its time and then of being given.
 /// Any thread may schedule.
-public final class VirtualScheduler: Scheduler {
+public final class TestScheduler: Scheduler {
   private struct Job {
     let due: Duration
     let number: Int
