@@ -8,9 +8,7 @@ struct Slots<Waiter: Sendable>: Sendable {
   private let queueLimit: Int
   private var taken = 0
   private var waiters: [UInt64: Waiter] = [:]
-  /// The order of the waiters, among them some that have left.
-  private var order: [UInt64] = []
-  private var first = 0
+  private var order = WaitQueue<UInt64>()
 
   init(limit: Int, queueLimit: Int) {
     self.limit = max(limit, 1)
@@ -31,14 +29,9 @@ struct Slots<Waiter: Sendable>: Sendable {
 
   /// Gives one slot back. Who comes next has it already.
   mutating func leave() -> Waiter? {
-    while first < order.count {
-      let id = order[first]
-      first += 1
-      guard let waiter = waiters.removeValue(forKey: id) else { continue }
-      trim()
-      return waiter
+    while let id = order.popFirst() {
+      if let waiter = waiters.removeValue(forKey: id) { return waiter }
     }
-    trim()
     taken -= 1
     return nil
   }
@@ -46,20 +39,7 @@ struct Slots<Waiter: Sendable>: Sendable {
   /// Takes somebody out of the line; `false` where it is not there any more, and may have a slot.
   mutating func abandon(_ id: UInt64) -> Bool {
     guard waiters.removeValue(forKey: id) != nil else { return false }
-    if order.count - first > 2 * waiters.count + 16 {
-      order = order[first...].filter { waiters[$0] != nil }
-      first = 0
-    }
+    order.compact { waiters[$0] != nil }
     return true
-  }
-
-  private mutating func trim() {
-    if first == order.count {
-      order.removeAll(keepingCapacity: true)
-      first = 0
-    } else if first >= 64, first * 2 >= order.count {
-      order.removeSubrange(..<first)
-      first = 0
-    }
   }
 }
