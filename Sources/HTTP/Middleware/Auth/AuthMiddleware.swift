@@ -1,7 +1,7 @@
 public import Foundation
 public import Streams
 
-/// Sends each request with a token, and has the token refreshed when it is no good any more.
+/// Sends each request with a token, and has the token refreshed when a server rejects it.
 ///
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
@@ -26,7 +26,7 @@ public struct AuthMiddleware: HTTPMiddleware {
   /// Takes where tokens come from, and how.
   ///
   /// - Parameters:
-  ///   - challenge: What says that a token is no good; status 401 unless given.
+  ///   - challenge: Which answers reject a token; status 401 unless given.
   ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
   ///     its life.
   ///   - refreshTimeout: When to give a refresh up.

@@ -1,4 +1,4 @@
-/// By what an answer says that the request's token is no good (any more).
+/// How to recognise an answer that rejects the request's token.
 ///
 /// Networking adds `graphQL`, which also knows errors with the code `UNAUTHENTICATED`.
 public struct AuthenticationChallenge: Sendable {

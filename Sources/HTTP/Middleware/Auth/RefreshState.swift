@@ -16,7 +16,7 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   private(set) var flight: Flight?
   private var outcome: Result<Token, any Error>?
 
-  /// What a request has to do whose token, taken after `seen` refreshes had ended, is no good.
+  /// What a request has to do whose token, taken after `seen` refreshes had ended, was rejected.
   mutating func need(seen: Int, makeFlight: () -> Flight) -> Decision {
     if let flight { return .join(flight) }
     if seen < endedCount, let outcome { return .settled(outcome) }

@@ -36,7 +36,7 @@ extension Connection {
   }
 
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
-    // Where it is: it is large.
+    // Made and used in place: a copy of a parser costs more than its work.
     if parser == nil { parser = ResponseParser(answering: exchange.parserRequest) }
     do throws(RequestError) {
       let count = try parser?.consume(bytes, into: &parts) ?? 0
