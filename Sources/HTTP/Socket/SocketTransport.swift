@@ -4,8 +4,8 @@ public import Streams
 /// Sends requests over sockets of its own: HTTP/1.1 with kept connections, on one thread that waits for all of them.
 ///
 /// - Deadlines are kept to the millisecond, some milliseconds late at most.
-/// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on Dispatch's global
-///   queue. One that blocks holds up the others for 10 ms at most. What a slow observer has not taken stays with the
+/// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on a thread of the
+///   transport's. One that blocks holds up the others for 10 ms at most. What a slow observer has not taken stays with the
 ///   server: memory is bounded.
 /// - From eight exchanges under way on, answers gather, so that a thread is not woken for each: one is held up by a quarter
 ///   of the time that it took at most, and by 1 ms.

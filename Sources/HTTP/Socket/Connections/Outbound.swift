@@ -21,10 +21,11 @@ struct Outbound {
 
   /// Lends the next bytes in two pieces, one behind the other, of which either may be empty; at most 1 MiB of the second.
   func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {
-    let start = rest.startIndex + max(position - first.count, 0)
-    return first.withUnsafeBytes { first in
-      rest[start...].prefix(1 << 20).withUnsafeBytes { rest in
-        body(UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]), rest)
+    first.withUnsafeBytes { first in
+      rest.withUnsafeBytes { rest in
+        body(
+          UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]),
+          UnsafeRawBufferPointer(rebasing: rest[max(position - first.count, 0)...].prefix(1 << 20)))
       }
     }
   }
