@@ -34,6 +34,29 @@ import Testing
     #expect(witness == nil)
   }
 
+  @Test func `however many are late, few threads are made for them at a time`() async throws {
+    let queue = DeliveryQueue(unfinished: DispatchGroup())
+    let (gate, begun) = (DispatchSemaphore(value: 0), Locked(0))
+    defer { for _ in 0..<100 { gate.signal() } }
+    let start = Instant.now
+    for _ in 0..<100 {
+      queue.add(nil) {
+        begun.withLock { $0 += 1 }
+        gate.wait()
+      }
+    }
+    var count = 0
+    while count < 20, .now < start + .seconds(10) {
+      _ = queue.flush()
+      await Task.yield()
+      count = begun.withLock { $0 }
+      let turns = (Instant.now - start) / DeliveryQueue.patience
+      try #require(Double(count) <= 1 + 4 * turns)
+    }
+    #expect(count >= 20)
+    queue.close()
+  }
+
   @Test func `a job whose task has gone is run elsewhere, once`() async throws {
     let queue = DeliveryQueue(unfinished: DispatchGroup())
     let mailbox = TaskMailbox()

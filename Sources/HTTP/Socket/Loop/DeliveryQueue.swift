@@ -7,7 +7,7 @@ import Synchronization
 /// Waking a thread costs more than all else that a short answer takes. So where a task awaits an answer, the work is that
 /// task's, which is woken anyway; else one worker goes on for as long as there is something to do; and what one turn of
 /// the loop brings is handed over at once. Whatever has not begun after `patience`, as an observer blocks, or all of the
-/// tasks' threads are busy, gets a worker of its own: nobody holds up others for long.
+/// tasks' threads are busy, goes to other workers as well: nobody holds up others for long.
 ///
 /// Belongs to the loop's thread. Nothing that is called while a list is changed comes back here, so that accesses need no
 /// check for overlaps.
@@ -44,8 +44,11 @@ final class DeliveryQueue {
     }
   }
 
-  /// How long a job may wait before it gets a worker of its own; twice that at most.
+  /// How long a job may wait before it goes to another worker; twice that at most.
   static let patience = Duration.milliseconds(5)
+  /// How many workers those that are late get at a time: several, as more of them may block; and few, as a machine that is
+  /// busy has hundreds.
+  private static let workersForLate = 4
 
   private let unfinished: DispatchGroup
   @exclusivity(unchecked) private var worker = DispatchQueue.unshared()
@@ -73,10 +76,10 @@ final class DeliveryQueue {
     let now = Instant.now
     if now - lastTurn >= Self.patience {
       let late = old.filter(\.isWaiting)
-      for job in late { run(job) }
+      runElsewhere(late, workers: Self.workersForLate)
       // A worker that is held up keeps what it has; what comes goes to a new one.
       if !late.isEmpty { worker = .unshared() }
-      old = young.filter(\.isWaiting)
+      old = late + young.filter(\.isWaiting)
       young.removeAll(keepingCapacity: true)
       lastTurn = now
     }
@@ -85,7 +88,8 @@ final class DeliveryQueue {
 
   /// Hands over everything, for nobody looks after it from now on.
   func close() {
-    for job in collected + young + old { run(job) }
+    let jobs = collected + young + old
+    runElsewhere(jobs, workers: jobs.count)
   }
 
   private func handOver() {
@@ -96,7 +100,12 @@ final class DeliveryQueue {
     worker.async { for job in forWorker { job.run() } }
   }
 
-  private func run(_ job: Job) {
-    DispatchQueue.unshared().async { job.run() }
+  /// Runs jobs on new workers, unless they have begun by then.
+  private func runElsewhere(_ jobs: [Job], workers: Int) {
+    for first in 0..<min(jobs.count, workers) {
+      DispatchQueue.unshared().async {
+        for index in stride(from: first, to: jobs.count, by: workers) { jobs[index].run() }
+      }
+    }
   }
 }
