@@ -40,8 +40,9 @@ struct Comparison {
       let url = "\(row.isSecure ? "https" : "http")://127.0.0.1:\(row.isSecure ? ports[1] : ports[0])/\(row.size)"
       let clients = Client.allCases.filter { !row.isSecure || ($0 != .urlSession && $0 != .blocking) }
       var results: [Client: [LoadResult]] = [:]
-      for _ in 0..<rounds {
-        for client in clients {
+      for round in 0..<rounds {
+        // Who comes behind whom makes a difference.
+        for client in round.isMultiple(of: 2) ? clients : clients.reversed() {
           results[client, default: []].append(
             try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
         }
