@@ -81,11 +81,11 @@ public struct MomentsRepo: MomentsRepoType {
     await store.flush()
   }
 
-  /// Ends the repository, as at a sign-out: what it has kept, and what waits in its outbox, is removed, and late answers are
-  /// dropped.
-  public func close() {
-    do { try outbox?.close() } catch { onStorageError(error) }
-    store.close()
+  /// Ends the repository because its account ends: what it has kept, and what waits in its outbox, is removed, and late
+  /// answers are dropped.
+  public func signOut() {
+    do { try outbox?.signOut() } catch { onStorageError(error) }
+    store.signOut()
   }
 
   private func key(_ userID: String) -> MomentsKey {

@@ -57,7 +57,7 @@ extension Outbox {
       return try self.names().last
     }
     while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
-      if isClosed.value { throw OutboxError.closed }
+      if isSignedOut.value { throw OutboxError.signedOut }
       if let error = try await attempt(entry, &report) {
         report.error = error
         return
@@ -70,7 +70,7 @@ extension Outbox {
     let deadline = ContinuousClock.now + lockTimeout
     while true {
       if let letOthersSend = try await onQueue({ try self.folder.trySend() }) { return letOthersSend }
-      if isClosed.value { throw OutboxError.closed }
+      if isSignedOut.value { throw OutboxError.signedOut }
       guard ContinuousClock.now < deadline else {
         throw RequestError(
           .timedOut, "Another process is sending what waits: try again, or end it where it hangs.",
@@ -96,9 +96,9 @@ extension Outbox {
     }
     let answer: Response
     do {
-      answer = try await send(entry.mutation, entry.id).take(until: isClosed.asObservable().filter { $0 }).value
+      answer = try await send(entry.mutation, entry.id).take(until: isSignedOut.asObservable().filter { $0 }).value
     } catch {
-      if isClosed.value { throw OutboxError.closed }
+      if isSignedOut.value { throw OutboxError.signedOut }
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
     }
     report.sent.append(entry)

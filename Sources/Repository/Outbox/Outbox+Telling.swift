@@ -23,7 +23,7 @@ extension Outbox {
     guard let entry = submitted, let waiter = takeWaiter(entry.id) else { return }
     await onQueue {
       do {
-        if self.isClosed.value { throw OutboxError.closed }
+        if self.isSignedOut.value { throw OutboxError.signedOut }
         let left: Entry
         switch Result(catching: { try self.folder.content(entry.name) }) {
         case .success(.entry(let entry)?): left = entry

@@ -56,7 +56,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   let state = Guarded(State())
   let notices: AnyObserver<OutboxNotice<Mutation, Response>>
-  let isClosed = BehaviorSubject(value: false)
+  let isSignedOut = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
   let lockTimeout: Duration
   let clock: StoreClock
@@ -96,7 +96,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   deinit { notices.onNext(.end) }
 
-  /// What waits, oldest first, and then each change. It completes when the outbox is closed, or goes away.
+  /// What waits, oldest first, and then each change. It completes at a sign-out, or when the outbox goes away.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
     .create { [state, notices] observer in
       let id = state.withLock { state in
@@ -185,15 +185,17 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     return true
   }
 
-  /// Ends the outbox, as at a sign-out: requests are cancelled, and all entries of the partition removed. Throws
+  /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition removed. Throws
   /// ``FileError`` where one could not be; the others are gone then, and another call tries again.
-  public func close() throws {
+  ///
+  /// An outbox that is to go on after the next start needs no call: what waits is in its folder.
+  public func signOut() throws {
     let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
-    isClosed.onNext(true)
+    isSignedOut.onNext(true)
     defer {
-      for waiter in waiters.values { waiter.onError(OutboxError.closed) }
+      for waiter in waiters.values { waiter.onError(OutboxError.signedOut) }
       notices.onNext(.end)
     }
-    try folder.close()
+    try folder.signOut()
   }
 }

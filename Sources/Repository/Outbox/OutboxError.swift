@@ -24,8 +24,8 @@ public enum OutboxError: Error, Sendable {
   /// Another process is sending, and was for longer than the outbox waits: nothing was sent.
   case busy
 
-  /// The outbox was closed, as at a sign-out.
-  case closed
+  /// The outbox's account was signed out.
+  case signedOut
 }
 
 extension OutboxError: CustomStringConvertible {
@@ -39,7 +39,7 @@ extension OutboxError: CustomStringConvertible {
     case .unreadable(let entry): "The change cannot be read back, and is not sent: discard \(entry.id)."
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits."
-    case .closed: "The outbox is closed."
+    case .signedOut: "The outbox's account was signed out."
     }
   }
 }

@@ -19,7 +19,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int
-  private let isClosed = Guarded(false)
+  private let isSignedOut = Guarded(false)
 
   /// - Parameter entryLimit: The greatest file, in bytes, that is put in.
   init(_ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
@@ -91,8 +91,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
 
   /// Removes all entries, also those of other versions, and lets no other in any more. One that cannot be removed does
   /// not keep the others: the first error is thrown when all were tried.
-  func close() throws {
-    isClosed.withLock { $0 = true }
+  func signOut() throws {
+    isSignedOut.withLock { $0 = true }
     try fileSystem.withExclusiveAccess(to: path) { folder in
       let names = try fileSystem.names(in: path).filter { $0 != "lock" && $0 != "sending" }
       let removals = names.map { name in Result { try remove(file: name) } }
@@ -165,7 +165,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
 
   private func changing<Result>(_ body: (_ folder: Int32) throws -> Result) throws -> Result {
     try fileSystem.withExclusiveAccess(to: path) { folder in
-      if isClosed.withLock({ $0 }) { throw OutboxError.closed }
+      if isSignedOut.withLock({ $0 }) { throw OutboxError.signedOut }
       return try body(folder)
     }
   }

@@ -6,6 +6,6 @@ enum OutboxNotice<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   case change(OutboxChange<Mutation, Response>, then: @Sendable () -> Void)
   case arrival(UInt64, AnyObserver<OutboxChange<Mutation, Response>>)
   case departure(UInt64)
-  /// The outbox is closed, or goes away: nobody is told any more, and what is to be done is done all the same.
+  /// The account is signed out, or the outbox goes away: nobody is told any more, and what is to be done is done all the same.
   case end
 }

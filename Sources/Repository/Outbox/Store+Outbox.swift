@@ -2,7 +2,7 @@ public import Streams
 
 extension Store {
   /// Shows what waits in an outbox over what is kept, whatever is read: from now on, until each entry is sent, refused or
-  /// withdrawn, or the outbox is closed. What has been put in by an earlier process is shown, too.
+  /// withdrawn, or the account signed out. What has been put in by an earlier process is shown, too.
   ///
   /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``,
   /// and of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.

@@ -40,7 +40,7 @@ extension Store {
   ) -> Observable<Value> {
     .create { observer in
       guard let layer = self.addLayer(key: layerKey, optimistic) else {
-        observer.onError(StoreError.closed)
+        observer.onError(StoreError.signedOut)
         return Disposables.create()
       }
       let answer = send().take(1).subscribe(
@@ -57,20 +57,20 @@ extension Store {
         },
         onCompleted: {
           // After an answer the layer is gone, and this does nothing.
-          let isClosed = self.perform { $0.isClosed }
-          guard self.removeLayer(layer.id) || isClosed else { return }
-          observer.onError(isClosed ? StoreError.closed : .noResponse)
+          let isSignedOut = self.perform { $0.isSignedOut }
+          guard self.removeLayer(layer.id) || isSignedOut else { return }
+          observer.onError(isSignedOut ? StoreError.signedOut : .noResponse)
         })
       return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
     }
   }
 
-  /// Shows a change over what is kept until the layer is removed; `nil` where the store was closed.
+  /// Shows a change over what is kept until the layer is removed; `nil` after a sign-out.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
   ) -> Layer<Key, Value>? {
     perform { state in
-      if state.isClosed { return nil }
+      if state.isSignedOut { return nil }
       let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
       state.add(layer)
       return layer
@@ -93,11 +93,11 @@ extension Store {
   ) {
     let (id, isForOneKey) = (layer.id, layer.key != nil)
     guard configuration.isCacheable(answer) else {
-      let isClosed = perform { state in
+      let isSignedOut = perform { state in
         state.removeLayer(id)
-        return state.isClosed
+        return state.isSignedOut
       }
-      return completion(isClosed ? StoreError.closed : nil)
+      return completion(isSignedOut ? StoreError.signedOut : nil)
     }
     let kept = makeCachedValue(answer)
     if !isForOneKey { keepChange(id, layer.apply, except: key) }

@@ -53,10 +53,12 @@ extension Store {
   /// on.
   public func clear() { perform { $0.removeAll() } }
 
-  /// Ends the store, as at a sign-out: everything it has kept is removed, as by ``clear()``, its requests are
-  /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/closed``
-  /// from then on.
-  public func close() { perform { $0.close() } }
+  /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
+  /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/signedOut``
+  /// from then on. Mutations under way are not cancelled, and fail when they are answered.
+  ///
+  /// A store that is to go and leave behind what it has kept needs no call but ``flush()``.
+  public func signOut() { perform { $0.signOut() } }
 
   /// Returns when all that was written before is in the source of truth, or has failed to get there.
   public func flush() async {

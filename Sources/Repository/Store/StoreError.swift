@@ -6,8 +6,8 @@ public enum StoreError: Error, Hashable, Sendable {
   /// The request ended without an answer.
   case noResponse
 
-  /// The store was closed, as at a sign-out; it keeps and gives nothing any more.
-  case closed
+  /// The store's account was signed out; it keeps and gives nothing any more.
+  case signedOut
 }
 
 extension StoreError: CustomStringConvertible {
@@ -16,7 +16,7 @@ extension StoreError: CustomStringConvertible {
     switch self {
     case .notCached: "Nothing is kept for this key."
     case .noResponse: "The request ended without an answer."
-    case .closed: "The store is closed."
+    case .signedOut: "The store's account was signed out."
     }
   }
 }

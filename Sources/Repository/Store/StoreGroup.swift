@@ -26,10 +26,10 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
-  /// Ends the store of a partition, and removes all that it has kept; see ``Store/close()``.
+  /// Ends the store of a partition, and removes all that it has kept; see ``Store/signOut()``.
   public func signOut(_ partition: String) {
     let store = self[partition]
-    store.close()
+    store.signOut()
     let name = Array(partition.utf8)
     stores.withLock { if $0[name] === store { $0[name] = nil } }
   }

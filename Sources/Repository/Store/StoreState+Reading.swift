@@ -12,7 +12,7 @@ extension StoreState {
   /// The same as the answer to a read, where that needs nothing else.
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
-    guard !isClosed, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
+    guard !isSignedOut, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
       !needsNetwork(policy, kept: state.kept, now: now)
     else { return nil }
     _ = memory.read(key)
@@ -54,8 +54,8 @@ extension StoreState {
   ) -> UInt64 {
     let id = nextNumber()
     let policy = waiter.policy
-    if isClosed {
-      effects.append(.call { waiter.answer(.failure(StoreError.closed)) })
+    if isSignedOut {
+      effects.append(.call { waiter.answer(.failure(StoreError.signedOut)) })
       return id
     }
     let kept = policy.cacheRead == .beforeNetworkFetch ? current(key, now: now) : nil
@@ -75,7 +75,7 @@ extension StoreState {
 
   @inlinable
   func needsNetwork(_ policy: FetchPolicy, kept: CachedValue<Value>?, now: StoreTime) -> Bool {
-    if isClosed { return false }
+    if isSignedOut { return false }
     return switch policy.networkFetch {
     case .never: false
     case .always: true
@@ -110,7 +110,7 @@ extension StoreState {
     publish(key)
   }
 
-  /// Takes the answer of a request; one that was cancelled, or whose store was closed, is dropped.
+  /// Takes the answer of a request; one that was cancelled, or whose store was signed out, is dropped.
   mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     entries[key]?.fetch = nil
@@ -176,7 +176,7 @@ extension StoreState {
   /// Asks anew for those who watch a key by a policy that asks the network; says whether there are any.
   @discardableResult
   mutating func refetch(_ key: Key) -> Bool {
-    guard let entry = entries[key], entry.fetch == nil, !isClosed else { return false }
+    guard let entry = entries[key], entry.fetch == nil, !isSignedOut else { return false }
     let watchers = entry.watchers.filter { $0.value.networkFetch != .never && $0.value.keepsAnswer }
     for (id, _) in watchers { claim(key, id: id, keepsAnswer: true) }
     return !watchers.isEmpty

@@ -3,7 +3,7 @@ import Streams
 extension StoreState {
   /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
   mutating func save(_ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
-    if isClosed { return effects.append(.call { completion(StoreError.closed) }) }
+    if isSignedOut { return effects.append(.call { completion(StoreError.signedOut) }) }
     entries[key]?.fetch?.isSuperseded = true
     keep(kept, for: key)
     publish(key)
@@ -25,7 +25,7 @@ extension StoreState {
 
   /// Marks a value as out of date, and asks anew for those who watch it.
   mutating func invalidate(_ key: Key) {
-    guard !isClosed else { return }
+    guard !isSignedOut else { return }
     entries[key]?.fetch?.wasInvalidated = true
     if var kept = entries[key]?.kept {
       let wasInvalidated = kept.isInvalidated
@@ -40,15 +40,15 @@ extension StoreState {
   }
 
   mutating func remove(_ key: Key) {
-    guard !isClosed else { return }
+    guard !isSignedOut else { return }
     forget(key)
     publish(key)
   }
 
   /// Removes everything; requests under way go on.
   mutating func removeAll() {
-    // What is there now may be another store's, which was opened after this one was closed.
-    guard !isClosed else { return }
+    // What is there now may be another store's, which was opened after this one was signed out.
+    guard !isSignedOut else { return }
     garbage += memory.removeAll() as [Any]
     store(.removeAll)
     for key in Array(entries.keys) {
@@ -62,8 +62,8 @@ extension StoreState {
   }
 
   /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
-  mutating func close() {
-    guard !isClosed else { return }
+  mutating func signOut() {
+    guard !isSignedOut else { return }
     garbage.append((layers, written))
     (layers, written) = ([], [:])
     for key in Array(entries.keys) {
@@ -71,11 +71,11 @@ extension StoreState {
       entries[key]?.fetch = nil
       effects.append(.call { fetch.subscription.dispose() })
       for (_, waiter) in fetch.waiters {
-        effects.append(.call { waiter.answer(.failure(StoreError.closed)) })
+        effects.append(.call { waiter.answer(.failure(StoreError.signedOut)) })
       }
     }
     removeAll()
-    isClosed = true
+    isSignedOut = true
   }
 
   mutating func add(_ layer: Layer<Key, Value>) {

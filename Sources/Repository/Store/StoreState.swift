@@ -20,7 +20,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers
   /// that it may overtake.
   var written: [Key: UInt64] = [:]
-  @usableFromInline var isClosed = false
+  @usableFromInline var isSignedOut = false
   var effects: [Effect] = []
   /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
   var garbage: [Any] = []
@@ -90,7 +90,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Puts in what the source of truth has, unless something was written since it was asked.
   mutating func install(loaded kept: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
-    guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isClosed else { return false }
+    guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isSignedOut else { return false }
     entries[key]?.isLoaded = true
     if let kept { install(kept, for: key) }
     return kept != nil

@@ -70,10 +70,10 @@ import Testing
     try await outbox.flushed()
     // After the lock's file, its lock, the folder, and its names.
     files.fail(call: 4)
-    #expect(throws: FileError.self) { try outbox.close() }
+    #expect(throws: FileError.self) { try outbox.signOut() }
     #expect(files.names.filter { $0 == "remove" }.count == 3 && files.names.contains("sync"))
     #expect(folder.files.filter { $0.hasSuffix(".e1") }.count == 1)
-    try outbox.close()
+    try outbox.signOut()
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 

@@ -38,7 +38,7 @@ import Testing
       {
         try OutboxFolder<String>(folder.url, partition: "account", fileSystem: files).remove(outbox.entries()[0].name)
       },
-      { try outbox.close() },
+      { try outbox.signOut() },
     ]
     for step in steps {
       files.fail(call: nil)
@@ -188,7 +188,7 @@ import Testing
     _ = await outbox.outcome("a")
     let file = folder.path(try #require(entryFiles.first))
     try FileManager.default.copyItem(atPath: file, toPath: file.replacing(".e1", with: ".e2"))
-    try outbox.close()
+    try outbox.signOut()
     #expect(folder.files.map { $0.split(separator: "/").last } == ["lock", "sending"])
   }
 

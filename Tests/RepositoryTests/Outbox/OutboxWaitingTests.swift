@@ -71,9 +71,9 @@ import Testing
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let flush = Recorder(outbox.flush())
-    try outbox.close()
+    try outbox.signOut()
     while !flush.isCompleted.value { await Task.yield() }
-    #expect(submission.error.value.map { "\($0)" } == "The outbox is closed.")
+    #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     letOthersSend()
   }
 
@@ -192,15 +192,15 @@ import Testing
     #expect(server.received == ["b"])
   }
 
-  @Test func `whoever waits is told, also while the outbox is closed`() throws {
+  @Test func `whoever waits is told, also at a sign-out`() throws {
     let outbox = try folder.outbox(server)
     let entry = try outbox.folder.append("a", id: "id", now: .now())
     outbox.note(entry)
-    try outbox.close()
+    try outbox.signOut()
     let isTold = Mutable(false)
     outbox.forget(entry, .withdrawn(entry)) { isTold.update { $0 = true } }
     #expect(isTold.value)
-    #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits in a closed outbox")
+    #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits after a sign-out")
   }
 
   @Test func `those who watch are called on no thread of the cooperative pool`() async throws {

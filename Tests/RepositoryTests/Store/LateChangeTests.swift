@@ -2,7 +2,7 @@ import Repository
 import Streams
 import Testing
 
-/// Changes whose answers come late: to requests that are under way, or to a store that was closed.
+/// Changes whose answers come late: to requests that are under way, or to a store that was signed out.
 @Suite struct LateChangeTests {
   private let server = FakeServer<String, [String]>()
   private let store: Store<String, [String]>
@@ -34,26 +34,26 @@ import Testing
     #expect(server.count == 3)
   }
 
-  @Test func `S1: a store that was closed sends no change`() {
-    store.close()
+  @Test func `S1: a store that was signed out sends no change`() {
+    store.signOut()
     let ofOne = store.mutate("k", optimistic: { $0 }, send: { [server] in server.fetch("k").map(\.value) })
     let changes = [addingToAll("b"), ofOne].map { Recorder($0) }
-    #expect(changes.map { $0.error.value as? StoreError } == [.closed, .closed])
+    #expect(changes.map { $0.error.value as? StoreError } == [.signedOut, .signedOut])
     #expect(server.count == 0)
   }
 
   @Test(arguments: [["answer"], []])
-  func `S1: an answer to a change is not given once the store was closed`(answer: [String]) {
+  func `S1: an answer to a change is not given once the account was signed out`(answer: [String]) {
     let change = Recorder(addingToAll("b"))
-    store.close()
+    store.signOut()
     server[0].answer(answer)
-    #expect(change.error.value as? StoreError == .closed && change.take().isEmpty)
+    #expect(change.error.value as? StoreError == .signedOut && change.take().isEmpty)
   }
 
-  @Test func `S1: a change without an answer ends, also once the store was closed`() {
+  @Test func `S1: a change without an answer ends, also once the account was signed out`() {
     let change = Recorder(addingToAll("b"))
-    store.close()
+    store.signOut()
     server[0].observer.onCompleted()
-    #expect(change.error.value as? StoreError == .closed)
+    #expect(change.error.value as? StoreError == .signedOut)
   }
 }

@@ -118,7 +118,7 @@ struct PolicyTests {
     server[1].answer(2)
     #expect(stream.brief() == ["- …", "1 network", "1 network …", "2 network"])
     #expect(get.brief() == ["2 network"])
-    store.close()
+    store.signOut()
     #expect(stream.brief() == ["-"])
   }
 

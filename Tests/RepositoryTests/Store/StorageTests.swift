@@ -138,7 +138,7 @@ struct StorageTests {
     group.signOut("mei")
     #expect(server[0].isCancelled.value)
     server[0].answer("late")
-    #expect(late.error.value as? StoreError == .closed && late.take().isEmpty)
+    #expect(late.error.value as? StoreError == .signedOut && late.take().isEmpty)
     #expect(watch.brief().last == "-")
     #expect(folder.records.count == 1)
     #expect(Recorder(group["tom"].get("k", .cacheOnly)).take().first?.value == "tom's")
@@ -146,7 +146,7 @@ struct StorageTests {
     // The next sign-in finds nothing, and what somebody still holds of the old one gives nothing.
     #expect(Recorder(group["mei"].get("k", .cacheOnly)).error.value as? StoreError == .notCached)
     mei.save("again", for: "k")
-    #expect(Recorder(mei.get("k", .cacheFirst)).error.value as? StoreError == .closed)
+    #expect(Recorder(mei.get("k", .cacheFirst)).error.value as? StoreError == .signedOut)
     #expect(folder.records.count == 1)
   }
 }

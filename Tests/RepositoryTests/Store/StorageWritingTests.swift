@@ -29,7 +29,7 @@ struct StorageWritingTests {
 
   @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() throws {
     let store = try folder.store(server) { $0.writing = .behind }
-    for end in [store.clear, store.close] {
+    for end in [store.clear, store.signOut] {
       for index in 0..<100 { store.save("v", for: "\(index)") }
       end()
       #expect(folder.records == [])
