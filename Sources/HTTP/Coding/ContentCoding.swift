@@ -17,7 +17,7 @@ package enum ContentCoding: Hashable, Sendable {
 
   /// The coding of an answer with these headers; `nil` where the body is as it is.
   ///
-  /// Throws `badResponse` for a coding that was not asked for, and for more than one.
+  /// Throws `badResponse` for any other coding, and for more than one.
   package init?(of headers: HTTPHeaders, hasLibrary: Bool = Inflater.isAvailable) throws(RequestError) {
     guard headers.contains("Content-Encoding") else { return nil }
     let codings = headers.values(of: "Content-Encoding")
@@ -30,7 +30,9 @@ package enum ContentCoding: Hashable, Sendable {
     case (["deflate"], true): self = .deflate
     default:
       throw RequestError(
-        .badResponse, "The answer is coded as '\(codings.joined(separator: ", "))', which was not asked for.")
+        .badResponse,
+        "The answer is coded as '\(codings.joined(separator: ", "))', which cannot be taken off: leave out Accept-Encoding."
+      )
     }
   }
 }

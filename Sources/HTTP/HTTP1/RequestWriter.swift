@@ -10,8 +10,9 @@ struct RequestWriter {
     case absolute
   }
 
-  /// Fields for a proxy, which the server does not get to see.
   var form = TargetForm.origin
+
+  /// A field for a proxy, which the server does not get to see.
   var proxyAuthorization: String?
 
   /// Fields that are added unless the request has some of the name.

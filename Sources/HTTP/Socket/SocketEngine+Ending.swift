@@ -39,8 +39,8 @@ extension SocketEngine {
 
   // MARK: - The end
 
-  /// Refuses new requests, closes what is idle, lets what runs run, and then calls back.
-  func shutDown(_ completion: @escaping @Sendable () -> Void) {
+  /// Refuses new requests, closes what is idle, lets what runs run within a limit, and then calls back.
+  func shutDown(within limit: Duration?, _ completion: @escaping @Sendable () -> Void) {
     var effects = Pool.Effects()
     let loop = state.withLock { state in
       state.isShutDown = true
@@ -50,7 +50,26 @@ extension SocketEngine {
     }
     guard let loop else { return didClose() }
     perform(effects, on: loop)
-    loop.submit { [self] in didClose() }
+    loop.submit { [self] in
+      didClose()
+      if let limit { loop.schedule(at: .now + limit) { [weak self] in self?.cutOff() } }
+    }
+  }
+
+  /// Fails what is still under way.
+  private func cutOff() {
+    var effects = Pool.Effects()
+    var exchanges: [SocketExchange] = []
+    let loop = state.withLock { state in
+      state.pool.forEachExchange { exchanges.append($0) }
+      for exchange in exchanges { _ = state.pool.cancel(exchange, &effects) }
+      return state.loop
+    }
+    guard let loop else { return }
+    let error = RequestError(.connectionLost, "The transport was shut down before the answer was there.")
+    for exchange in exchanges { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+    perform(effects, on: loop)
+    didClose()
   }
 
   /// Something ended: perhaps it was the last.

@@ -68,11 +68,12 @@ final class SocketEngine: Sendable {
 
   // MARK: - Exchanges, from any thread
 
-  /// Sends an exchange's request, now or when a connection is there for it.
+  /// Sends an exchange's request, now or when a connection is there for it. Not from the loop's thread: one that cannot
+  /// be sent fails at once.
   func start(_ exchange: SocketExchange) {
     let deadline = exchange.earliestDeadline
     if let deadline, deadline <= exchange.start, let phase = exchange.passedDeadline {
-      return fail(exchange, exchange.error(for: phase))
+      return exchange.fail(exchange.error(for: phase))
     }
     var effects = Pool.Effects()
     var connection: Connection?
@@ -91,13 +92,8 @@ final class SocketEngine: Sendable {
       perform(effects, on: loop)
       if let connection { start(exchange, on: connection, loop) }
     case .failure(let error):
-      fail(exchange, error)
+      exchange.fail(error)
     }
-  }
-
-  /// Fails an exchange from any thread; on the loop's use `deliver`.
-  private func fail(_ exchange: SocketExchange, _ error: RequestError) {
-    DispatchQueue.unshared().async(group: unfinished) { exchange.fail(error) }
   }
 
   /// Stops an exchange, unless it has ended.

@@ -6,6 +6,8 @@ import Synchronization
 ///
 /// The parts of the answer are delivered away from the loop, for user code may block, and one batch after the other:
 /// whoever reads them hands over the next batch only when the last one is through, or not at all.
+///
+/// `@unchecked Sendable`: constants and atomics, but for `decoding`, which one batch after the other touches.
 final class SocketExchange: @unchecked Sendable {
   let request: HTTPRequest
   let route: Route
@@ -15,7 +17,6 @@ final class SocketExchange: @unchecked Sendable {
   private let head: [UInt8]
   private let rest: Data
   private let observer: AnyObserver<HTTPResponsePart>
-  /// Touched by one batch after the other.
   private let decoding: ResponseDecoding
   let start = Instant.now
   /// Where the observer is to be called, if some task awaits.

@@ -5,7 +5,7 @@ public import Streams
 ///
 /// - Deadlines are kept to the millisecond, some milliseconds late at most.
 /// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on a thread of the
-///   transport's. One that blocks holds up the others for 10 ms at most. What a slow observer has not taken stays with the
+///   transport's. One that blocks holds up the others for 10 ms, and hundreds that do for some 50 ms. What a slow observer has not taken stays with the
 ///   server: memory is bounded.
 /// - From eight exchanges under way on, answers gather, so that a thread is not woken for each: one is held up by a quarter
 ///   of the time that it took at most, and by 1 ms.
@@ -44,7 +44,7 @@ public final class SocketTransport: HTTPTransport {
 
   deinit {
     // Whoever still waits for an answer keeps this object alive.
-    engine.shutDown {}
+    engine.shutDown(within: nil) {}
   }
 
   /// A cold stream of the answer's parts; see ``HTTPTransport/send(_:)``.
@@ -72,10 +72,17 @@ public final class SocketTransport: HTTPTransport {
     }
   }
 
-  /// Refuses new requests with `cannotConnect`, lets those under way come to their end, closes every connection and
-  /// ends the thread; then, when their observers have heard of it, it returns. So none of these may block until it has.
-  public func shutdown() async {
-    await withCheckedContinuation { continuation in engine.shutDown { continuation.resume() } }
+  /// Refuses new requests with `cannotConnect`, lets those under way come to their end, closes every connection and stops
+  /// the loop; then, when their observers have heard of it, it returns. So none of these may block until it has.
+  ///
+  /// What is still under way after `limit`, or when the task is cancelled that awaits this, fails with `connectionLost`.
+  /// Without a limit, requests without a deadline may keep it.
+  public func shutdown(within limit: Duration? = nil) async {
+    await withTaskCancellationHandler {
+      await withCheckedContinuation { continuation in engine.shutDown(within: limit) { continuation.resume() } }
+    } onCancel: {
+      engine.shutDown(within: .zero) {}
+    }
   }
 
   private static let defaults: [(name: String, value: String)] = [("Accept-Encoding", ContentCoding.accepted)]

@@ -7,6 +7,11 @@ struct WaitQueue<Element: Sendable>: Sendable {
   /// The first, who may have left.
   var first: Element? { head < elements.count ? elements[head] : nil }
 
+  var isEmpty: Bool { head == elements.count }
+
+  /// With those who have left.
+  var count: Int { elements.count - head }
+
   mutating func append(_ element: Element) {
     elements.append(element)
   }

@@ -46,6 +46,37 @@ import Testing
     #expect(pool.lease(Exchange(), "a") === connections[1])
   }
 
+  @Test func `a route that is busy gives way to one that has waited longer and has no connection`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let (running, starved, next) = (Exchange(), Exchange(), Exchange())
+    _ = pool.lease(running, "a")
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start) === running)
+    _ = pool.lease(starved, "b")
+    _ = pool.lease(next, "a")
+    #expect(pool.finish(running, on: connection))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.effects.opening.map(\.route) == ["b"])
+  }
+
+  @Test func `room goes to who has waited longest, and not to the place of one who has left`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 1)
+    let (running, left, second, third) = (Exchange(), Exchange(), Exchange(), Exchange())
+    _ = pool.lease(running, "x")
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start) === running)
+    _ = pool.lease(left, "a")
+    _ = pool.lease(second, "c")
+    _ = pool.lease(third, "a")
+    #expect(pool.cancel(left))
+    #expect(pool.finish(running, on: connection))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.opening.map(\.route) == ["c"])
+  }
+
   @Test func `a connection that dies makes room for the one who waits, though the one before has left`() throws {
     let pool = PoolDriver(perRoute: 1)
     let (running, left, waiting) = (Exchange(), Exchange(), Exchange())

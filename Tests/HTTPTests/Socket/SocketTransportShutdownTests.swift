@@ -39,6 +39,42 @@ import Testing
     }
   }
 
+  @Test func `a request that cannot be sent fails before it is subscribed to`() throws {
+    let transport = SocketTransport(configuration: .init()) { () throws(SystemError) in throw SystemError(code: EMFILE)
+    }
+    let error = Locked<RequestError?>(nil)
+    let request = try HTTPRequest(method: .get, url: url("http://127.0.0.1:1/"))
+    _ = transport.send(request).subscribe(onError: { failure in error.withLock { $0 = failure as? RequestError } })
+    #expect(error.withLock { $0?.kind } == .cannotConnect)
+  }
+
+  @Test func `a shutdown within a limit cuts off what takes longer, and says so`() async throws {
+    let server = try ScriptedServer([.readRequest, .waitForClientToClose])
+    async let kind = transport.kindOfError(for: .to(server))
+    try await server.waitForRequests(1)
+    await transport.shutdown(within: .milliseconds(100))
+    #expect(try await kind == .connectionLost)
+    try await server.waitForClientToClose()
+  }
+
+  @Test func `a shutdown that is cancelled cuts off what is under way`() async throws {
+    let server = try ScriptedServer([.readRequest, .waitForClientToClose])
+    async let kind = transport.kindOfError(for: .to(server))
+    try await server.waitForRequests(1)
+    let shutdown = Task { await transport.shutdown() }
+    shutdown.cancel()
+    await shutdown.value
+    #expect(try await kind == .connectionLost)
+  }
+
+  @Test func `a shutdown within a limit that is not reached cuts off nothing`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    async let response = transport.response(to: .to(server))
+    try await server.waitForRequests(1)
+    await transport.shutdown(within: .seconds(60))
+    #expect(try await response.head.status == 200)
+  }
+
   /// Shuts down while an observer holds on to the first part, until the connection is closed; then whether it had heard of
   /// the end by the time that the shutdown returned.
   private func hasEnded(_ request: HTTPRequest, at server: ScriptedServer) async throws -> Bool {

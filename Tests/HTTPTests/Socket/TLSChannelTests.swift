@@ -12,13 +12,16 @@ import Testing
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     private let sockets: [Int32]
 
-    init() throws {
+    init(padding: [String] = []) throws {
       var ends: [Int32] = [-1, -1]
       try #require(socketpair(AF_UNIX, Socket.streamType, 0, &ends) == 0)
       sockets = ends
       for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
       let world = try TLSWorld.shared.get()
-      server = try TLSServerEngine(TLSServerContext(TLSServerSettings(certificate: world.server)))
+      let intermediate = try TestCertificate(
+        .init(commonName: "Intermediate", names: padding, isAuthority: true), signedBy: world.authority)
+      let certificate = try TestCertificate(.init(names: ["DNS:server.test"] + padding), signedBy: intermediate)
+      server = try TLSServerEngine(TLSServerContext(TLSServerSettings(certificate: certificate)))
       let session = try TLSSession(world.client(), host: "server.test", port: 443)
       channel = TLSChannel(Socket(descriptor: ends[0]), session)
       var isDone = false
@@ -100,6 +103,22 @@ import Testing
       }
     }
     Issue.record("it was not cut off")
+  }
+
+  @Test func `what a long handshake takes is not counted against the answers`() throws {
+    let pair = try Pair(padding: (0..<1_900).map { "DNS:\($0).padding.test" })
+    try pair.server.write(Data(count: 60_000))
+    try #require(try pair.send())
+    guard case .bytes = pair.read() else { return #expect(Bool(false), "the answer was lost") }
+  }
+
+  @Test func `a long head waits for a server that is slow to read`() throws {
+    let pair = try Pair()
+    let head = Data(count: 2 << 20)
+    let outcome = head.withUnsafeBytes { pair.channel.write($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+    guard case .taken(let count) = outcome else { return #expect(Bool(false), "nothing was taken") }
+    #expect((1...(1 << 20)).contains(count))
+    guard case .blocked = pair.read() else { return #expect(Bool(false), "the connection was cut") }
   }
 
   @Test func `keys that change between answers cut nobody off`() throws {

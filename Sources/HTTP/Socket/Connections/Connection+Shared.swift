@@ -42,21 +42,21 @@ extension Connection {
     /// Writes on; `nil` where there is nothing to write to.
     mutating func flush() -> Start? {
       guard let channel, writeError == nil else { return nil }
-      let before = outbound.count
+      let before = outbound.writtenCount
       let start = write(channel)
-      if outbound.count > before { exchange?.noteSignUnlessBusy() }
+      if outbound.writtenCount > before { exchange?.noteSignUnlessBusy() }
       return start
     }
 
     private mutating func write(_ channel: any ByteChannel) -> Start {
-      let end = outbound.count + Self.largestTurn
+      let end = outbound.writtenCount + Self.largestTurn
       while !outbound.isEmpty {
-        if outbound.count >= end { return .more }
+        if outbound.writtenCount >= end { return .more }
         switch outbound.withNext(channel.write) {
         case .taken(let count):
           hasSent = true
           outbound.advance(by: count)
-          exchange?.didSend(outbound.count)
+          exchange?.didSend(outbound.writtenCount)
         case .blocked:
           return .blocked
         case .failed(let error):

@@ -10,7 +10,7 @@ import Streams
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
-  /// Its lock is held during system calls that do not block, and never with another one.
+  /// Its lock is held during system calls that do not block, and with no other lock but the progress report's.
   let shared = Guarded(Shared())
 
   // On the loop's thread alone. What is called while one is changed touches none of them, so that accesses need no check

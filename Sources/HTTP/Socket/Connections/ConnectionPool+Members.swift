@@ -53,20 +53,20 @@ extension ConnectionPool {
   /// check for overlaps.
   final class Group: @unchecked Sendable {
     let route: Route
-    var connections = 0
+    var connectionCount = 0
     var opening: [Member] = []
     @exclusivity(unchecked) var idle: [Member] = []
     @exclusivity(unchecked) var queue = WaitQueue<Waiter>()
-    var waiting = 0
+    var waitingCount = 0
 
     init(_ route: Route) {
       self.route = route
     }
 
-    var isEmpty: Bool { connections == 0 && waiting == 0 }
+    var isEmpty: Bool { connectionCount == 0 && waitingCount == 0 }
 
     /// Whether another connection would help, and may be.
-    func isInNeed(_ limits: Limits) -> Bool { waiting > opening.count && connections < limits.perRoute }
+    func isInNeed(_ limits: Limits) -> Bool { waitingCount > opening.count && connectionCount < limits.perRoute }
 
     /// Who has waited longest.
     func firstWaiter() -> Waiter? {
@@ -78,7 +78,7 @@ extension ConnectionPool {
     func takeWaiting() -> Exchange? {
       guard let exchange = firstWaiter()?.exchange else { return nil }
       _ = queue.popFirst()
-      waiting -= 1
+      waitingCount -= 1
       return exchange
     }
   }

@@ -4,7 +4,8 @@
 ///     opening ──► idle ◄──► busy(exchange) ──► gone
 ///
 /// An exchange either waits or has a connection, from `lease` to `finish` or `cancel`. Two things hold after each call:
-/// no connection is idle while somebody waits for its route, and none waits while there is room to open one for it.
+/// no connection is idle while somebody waits for its route, and none waits while there is room to open one for it. And
+/// no route waits for ever: where there is no room, one that is busy gives way.
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
@@ -27,14 +28,14 @@ struct ConnectionPool<
     let isFresh: Bool
   }
 
-  private let limits: Limits
-  private let makeConnection: @Sendable (Route) -> Connection
-  private var members: [ObjectIdentifier: Member] = [:]
+  let limits: Limits
+  let makeConnection: @Sendable (Route) -> Connection
+  var members: [ObjectIdentifier: Member] = [:]
   private var places: [ObjectIdentifier: Place] = [:]
-  private var groups: [Route: Group] = [:]
+  var groups: [Route: Group] = [:]
   /// The group that was asked for last, which is mostly the one that is asked for next.
   private var lastGroup: Group?
-  private var waiting = 0
+  var waitingCount = 0
   private var lastTicket = 0
 
   init(limits: Limits, makeConnection: @escaping @Sendable (Route) -> Connection) {
@@ -55,8 +56,8 @@ struct ConnectionPool<
     let waiter = Waiter(exchange, group, ticket: lastTicket)
     places[ObjectIdentifier(exchange)] = .waiting(waiter)
     group.queue.append(waiter)
-    group.waiting += 1
-    waiting += 1
+    group.waitingCount += 1
+    waitingCount += 1
     openConnections(&effects)
     return nil
   }
@@ -90,12 +91,12 @@ struct ConnectionPool<
     let group = waiter.group
     let isFirst = group.firstWaiter() === waiter
     waiter.exchange = nil
-    waiting -= 1
-    group.waiting -= 1
+    waitingCount -= 1
+    group.waitingCount -= 1
     group.queue.compact { $0.exchange != nil }
     // The one that was opened for it: to the first in line belongs that which has taken longest. The others go on, or who
     // is patient would start anew for each one that is not.
-    if group.opening.count > group.waiting, let member = isFirst ? group.opening.first : group.opening.last {
+    if group.opening.count > group.waitingCount, let member = isFirst ? group.opening.first : group.opening.last {
       effects.closing.append(member.connection)
       _ = remove(member.connection, &effects)
     }
@@ -123,9 +124,13 @@ struct ConnectionPool<
       member.group.opening.removeAll { $0 === member }
     } else {
       member.isFresh = false
+      if isOwed(by: member.group) {
+        removeAll([member], &effects)
+        return nil
+      }
     }
     if let exchange = member.group.takeWaiting() {
-      waiting -= 1
+      waitingCount -= 1
       give(member, to: exchange)
       return exchange
     }
@@ -147,7 +152,7 @@ struct ConnectionPool<
     case .busy(let owner):
       if finish(owner, on: connection) { orphan = Orphan(exchange: owner, isFresh: member.isFresh) }
     }
-    member.group.connections -= 1
+    member.group.connectionCount -= 1
     openConnections(&effects)
     forgetIfEmpty(member.group)
     return orphan
@@ -157,9 +162,9 @@ struct ConnectionPool<
   /// waited longest, unless there are connections being opened for all who wait without this one.
   mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
     guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
-    let exchange = group.opening.count > group.waiting ? nil : group.takeWaiting()
+    let exchange = group.opening.count > group.waitingCount ? nil : group.takeWaiting()
     if let exchange {
-      waiting -= 1
+      waitingCount -= 1
       places[ObjectIdentifier(exchange)] = nil
     }
     _ = remove(connection, &effects)
@@ -174,7 +179,7 @@ struct ConnectionPool<
   /// Removes all connections that nobody has and nobody waits for.
   mutating func removeSpare(_ effects: inout Effects) {
     for group in groups.values {
-      removeAll(group.idle + group.opening.dropFirst(group.waiting), &effects)
+      removeAll(group.idle + group.opening.dropFirst(group.waitingCount), &effects)
     }
   }
 
@@ -202,7 +207,7 @@ struct ConnectionPool<
   }
 
   /// How many exchanges have a connection.
-  var exchangesUnderWay: Int { places.count - waiting }
+  var exchangesUnderWay: Int { places.count - waitingCount }
 
   /// Whether nothing is open and nobody waits.
   var isEmpty: Bool { members.isEmpty && places.isEmpty }
@@ -211,7 +216,7 @@ struct ConnectionPool<
   var counts: (opening: Int, idle: Int, busy: Int, waiting: Int, exchanges: Int) {
     let opening = groups.values.reduce(0) { $0 + $1.opening.count }
     let idle = groups.values.reduce(0) { $0 + $1.idle.count }
-    return (opening, idle, members.count - opening - idle, waiting, places.count)
+    return (opening, idle, members.count - opening - idle, waitingCount, places.count)
   }
 
   // MARK: - Inside
@@ -219,42 +224,6 @@ struct ConnectionPool<
   private mutating func give(_ member: Member, to exchange: Exchange) {
     places[ObjectIdentifier(exchange)] = .connected(member)
     member.phase = .busy(exchange)
-  }
-
-  /// Opens a connection for each exchange that waits without one being opened for it, where there is room.
-  private mutating func openConnections(_ effects: inout Effects) {
-    guard waiting > 0 else { return }
-    while let group = groupInNeed() {
-      if members.count >= limits.total {
-        guard let idle = oldestIdle() else { return }
-        effects.closing.append(idle.connection)
-        members[ObjectIdentifier(idle.connection)] = nil
-        idle.group.idle.removeAll { $0 === idle }
-        idle.group.connections -= 1
-        forgetIfEmpty(idle.group)
-      }
-      let member = Member(makeConnection(group.route), group)
-      members[ObjectIdentifier(member.connection)] = member
-      group.connections += 1
-      group.opening.append(member)
-      effects.opening.append(member.connection)
-    }
-  }
-
-  /// The group whose first exchange has waited longest of those that a new connection would help.
-  private func groupInNeed() -> Group? {
-    groups.values.filter { $0.isInNeed(limits) }
-      .min { $0.queue.first?.ticket ?? .max < $1.queue.first?.ticket ?? .max }
-  }
-
-  private func oldestIdle() -> Member? {
-    var oldest: (member: Member, until: Instant)?
-    for member in members.values {
-      guard case .idle(let until) = member.phase else { continue }
-      if let oldest, until >= oldest.until { continue }
-      oldest = (member, until)
-    }
-    return oldest?.member
   }
 
   private mutating func group(of route: Route) -> Group {
@@ -265,7 +234,7 @@ struct ConnectionPool<
     return group
   }
 
-  private mutating func forgetIfEmpty(_ group: Group) {
+  mutating func forgetIfEmpty(_ group: Group) {
     guard group.isEmpty, groups[group.route] === group else { return }
     groups[group.route] = nil
     lastGroup = nil

@@ -17,7 +17,7 @@ struct Outbound {
   var isEmpty: Bool { position == first.count + rest.count }
 
   /// How many bytes are written.
-  var count: Int { position }
+  var writtenCount: Int { position }
 
   /// Lends the next bytes in two pieces, one behind the other, of which either may be empty; at most 1 MiB of the second.
   func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {

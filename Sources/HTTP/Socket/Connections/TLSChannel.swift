@@ -15,10 +15,10 @@ final class TLSChannel: ByteChannel {
   /// How much may come without a byte for whoever reads. A handshake has at most 100 KiB of certificates; beyond that a
   /// server could keep the loop, which has to answer each change of keys, and its memory to itself.
   private static let largestIdleCount = 128 << 10
-  /// How many bytes one byte for whoever reads accounts for: a record of a single one has 22 besides.
-  private static let largestOverhead = 64
-  /// How much may wait to be sent while the server is read from: more than a turn of writing leaves is answers to changes
-  /// of keys, which a server asks for that takes nothing.
+  /// How many bytes one byte for whoever reads accounts for: a record of a single one has up to 84 besides.
+  private static let largestOverhead = 128
+  /// How much may wait to be sent while the server is read from. A turn of writing leaves less: more is answers to changes
+  /// of keys, asked for by a server that reads nothing.
   private static let largestBacklog = 256 << 10
 
   init(_ socket: Socket, _ session: TLSSession) {
@@ -36,7 +36,9 @@ final class TLSChannel: ByteChannel {
       switch (result, flushed) {
       case (.failure(let error), _): return .failed(error)
       case (_, .failed(let error)): return .failed(error)
-      case (.success(true), _): return .done
+      case (.success(true), _):
+        idleCount = 0
+        return .done
       case (.success(false), _): break
       }
       switch receive(using: buffer) {
@@ -100,16 +102,17 @@ final class TLSChannel: ByteChannel {
     case .blocked: return .blocked
     case .failed(let error): return .failed(error)
     }
-    let rest = UnsafeRawBufferPointer(rebasing: second.prefix(Self.largestPart))
+    let start = UnsafeRawBufferPointer(rebasing: first.prefix(Self.largestPart))
+    let rest = UnsafeRawBufferPointer(rebasing: second.prefix(start.count < first.count ? 0 : Self.largestPart))
     let result = Result { () throws(RequestError) in
-      try session.write(first)
+      try session.write(start)
       try session.write(rest)
     }
     if case .failure(let error) = result { return .failed(error) }
     let encodedCount = session.outgoingCount
     // Where some of it went out before the socket failed, it may have reached the server: the next flush says why.
     if case .failed(let error) = flush(), session.outgoingCount == encodedCount { return .failed(error) }
-    return .taken(first.count + rest.count)
+    return .taken(start.count + rest.count)
   }
 
   func flush() -> StepOutcome {

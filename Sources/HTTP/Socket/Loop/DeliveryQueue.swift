@@ -1,6 +1,5 @@
 import Foundation
 import Streams
-import Synchronization
 
 /// Runs what may be user code, away from the loop, on as few threads as keep it moving.
 ///
@@ -12,84 +11,54 @@ import Synchronization
 /// Belongs to the loop's thread. Nothing that is called while a list is changed comes back here, so that accesses need no
 /// check for overlaps.
 final class DeliveryQueue {
-  /// Something to run once, by whoever comes first.
-  ///
-  /// `@unchecked Sendable`: `action` is touched by the one alone that turns `hasBegun`.
-  private final class Job: TaskMailbox.Job, @unchecked Sendable {
-    let mailbox: TaskMailbox?
-    private let unfinished: DispatchGroup
-    private var action: (@Sendable () -> Void)?
-    private let hasBegun = Atomic<Bool>(false)
-
-    init(_ mailbox: TaskMailbox?, _ unfinished: DispatchGroup, _ action: @escaping @Sendable () -> Void) {
-      self.mailbox = mailbox
-      self.unfinished = unfinished
-      self.action = action
-      unfinished.enter()
-    }
-
-    deinit {
-      // A group that goes away with somebody in it ends the process.
-      if isWaiting { unfinished.leave() }
-    }
-
-    var isWaiting: Bool { !hasBegun.load(ordering: .relaxed) }
-
-    func run() {
-      guard !hasBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
-      let action = action
-      self.action = nil
-      action?()
-      unfinished.leave()
-    }
-  }
-
   /// How long a job may wait before it goes to another worker; twice that at most.
   static let patience = Duration.milliseconds(5)
-  /// How many workers those that are late get at a time: several, as more of them may block; and few, as a machine that is
-  /// busy has hundreds.
-  private static let workersForLate = 4
 
   private let unfinished: DispatchGroup
   @exclusivity(unchecked) private var worker = DispatchQueue.unshared()
-  @exclusivity(unchecked) private var collected: [Job] = []
+  @exclusivity(unchecked) private var collected: [Delivery] = []
   // Handed over, and not begun when last seen: since the last turn, and before it.
-  @exclusivity(unchecked) private var young: [Job] = []
-  @exclusivity(unchecked) private var old: [Job] = []
+  @exclusivity(unchecked) private var young: [Delivery] = []
+  @exclusivity(unchecked) private var old: [Delivery] = []
+  private let late: LateDeliveries
   private var lastTurn = Instant.now
 
-  /// Each job is a part of the group until it has run.
-  init(unfinished: DispatchGroup) {
+  /// Each job is a part of the group until it has run. `start` makes a worker for those that are late.
+  init(
+    unfinished: DispatchGroup, start: @escaping LateDeliveries.Start = { DispatchQueue.unshared().async(execute: $0) }
+  ) {
     self.unfinished = unfinished
+    late = LateDeliveries(start)
   }
 
   /// Runs a job after the next `flush`, by the task that the mailbox is of where there is one.
   func add(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
-    collected.append(Job(mailbox, unfinished, action))
+    collected.append(Delivery(mailbox, unfinished, action))
   }
 
   /// Hands over what was added, and sees after what was handed over earlier; where some of it waits, this is to be called
   /// again at the time that it gives.
   func flush() -> Instant? {
     if !collected.isEmpty { handOver() }
-    guard !young.isEmpty || !old.isEmpty else { return nil }
+    guard !young.isEmpty || !old.isEmpty || !late.isEmpty else { return nil }
     let now = Instant.now
     if now - lastTurn >= Self.patience {
-      let late = old.filter(\.isWaiting)
-      runElsewhere(late, workers: Self.workersForLate)
+      let waiting = old.filter(\.isWaiting)
+      late.add(waiting)
       // A worker that is held up keeps what it has; what comes goes to a new one.
-      if !late.isEmpty { worker = .unshared() }
-      old = late + young.filter(\.isWaiting)
+      if !waiting.isEmpty { worker = .unshared() }
+      late.startWorkers()
+      old = young.filter(\.isWaiting)
       young.removeAll(keepingCapacity: true)
       lastTurn = now
     }
-    return young.isEmpty && old.isEmpty ? nil : lastTurn + Self.patience
+    return lastTurn + Self.patience
   }
 
   /// Hands over everything, for nobody looks after it from now on.
   func close() {
-    let jobs = collected + young + old
-    runElsewhere(jobs, workers: jobs.count)
+    late.add(collected + young + old)
+    late.startWorkerForEach()
   }
 
   private func handOver() {
@@ -98,14 +67,5 @@ final class DeliveryQueue {
     collected.removeAll(keepingCapacity: true)
     guard !forWorker.isEmpty else { return }
     worker.async { for job in forWorker { job.run() } }
-  }
-
-  /// Runs jobs on new workers, unless they have begun by then.
-  private func runElsewhere(_ jobs: [Job], workers: Int) {
-    for first in 0..<min(jobs.count, workers) {
-      DispatchQueue.unshared().async {
-        for index in stride(from: first, to: jobs.count, by: workers) { jobs[index].run() }
-      }
-    }
   }
 }

@@ -1,0 +1,50 @@
+// Who gets the room that there is.
+
+extension ConnectionPool {
+  /// Opens a connection for each exchange that waits without one being opened for it, where there is room.
+  mutating func openConnections(_ effects: inout Effects) {
+    guard waitingCount > 0 else { return }
+    while let group = groupInNeed() {
+      if members.count >= limits.total {
+        guard let idle = oldestIdle() else { return }
+        effects.closing.append(idle.connection)
+        members[ObjectIdentifier(idle.connection)] = nil
+        idle.group.idle.removeAll { $0 === idle }
+        idle.group.connectionCount -= 1
+        forgetIfEmpty(idle.group)
+      }
+      let member = Member(makeConnection(group.route), group)
+      members[ObjectIdentifier(member.connection)] = member
+      group.connectionCount += 1
+      group.opening.append(member)
+      effects.opening.append(member.connection)
+    }
+  }
+
+  /// Whether a connection that a group could go on with is to make room: there is none, and a route that has no connection
+  /// at all has waited longer. It would wait for as long as the group is busy.
+  func isOwed(by group: Group) -> Bool {
+    guard members.count >= limits.total, waitingCount > group.waitingCount, let first = group.firstWaiter() else {
+      return false
+    }
+    return groups.values.contains { other in
+      other.connectionCount == 0 && other.firstWaiter().map { $0.ticket < first.ticket } ?? false
+    }
+  }
+
+  /// The group whose first exchange has waited longest of those that a new connection would help.
+  private func groupInNeed() -> Group? {
+    groups.values.filter { $0.isInNeed(limits) }
+      .min { $0.firstWaiter()?.ticket ?? .max < $1.firstWaiter()?.ticket ?? .max }
+  }
+
+  private func oldestIdle() -> Member? {
+    var oldest: (member: Member, until: Instant)?
+    for member in members.values {
+      guard case .idle(let until) = member.phase else { continue }
+      if let oldest, until >= oldest.until { continue }
+      oldest = (member, until)
+    }
+    return oldest?.member
+  }
+}

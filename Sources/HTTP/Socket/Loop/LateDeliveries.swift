@@ -1,0 +1,67 @@
+import Streams
+
+/// Deliveries that have waited too long, in order, and the workers that take them: whoever is free takes the next.
+///
+/// There are no more workers than it needs, for a machine that is busy has hundreds that are late: a few, and twice as many
+/// each time that these have all begun, and some still wait.
+final class LateDeliveries: Sendable {
+  typealias Start = @Sendable (@escaping @Sendable () -> Void) -> Void
+
+  private struct State {
+    var deliveries = WaitQueue<Delivery>()
+    /// Workers that were started and have not begun.
+    var starting = 0
+    var next = LateDeliveries.fewestWorkers
+  }
+
+  private static let fewestWorkers = 4
+  private let state = Locked(State())
+  private let start: Start
+
+  /// Takes what runs a closure on a thread of its own, which may block.
+  init(_ start: @escaping Start) {
+    self.start = start
+  }
+
+  var isEmpty: Bool { state.withLock { $0.deliveries.isEmpty } }
+
+  func add(_ deliveries: [Delivery]) {
+    guard !deliveries.isEmpty else { return }
+    state.withLock { state in
+      for delivery in deliveries { state.deliveries.append(delivery) }
+    }
+  }
+
+  /// Starts workers where those that were started before do not suffice. To be called from time to time.
+  func startWorkers() {
+    startWorkers { state in
+      guard !state.deliveries.isEmpty else {
+        state.next = Self.fewestWorkers
+        return 0
+      }
+      // One that has yet to begin will take what there is.
+      guard state.starting == 0 else { return 0 }
+      defer { state.next *= 2 }
+      return min(state.next, state.deliveries.count)
+    }
+  }
+
+  /// Starts as many as there can be use for.
+  func startWorkerForEach() {
+    startWorkers { $0.deliveries.count }
+  }
+
+  private func startWorkers(_ count: (inout State) -> Int) {
+    let count = state.withLock { state in
+      let count = count(&state)
+      state.starting += count
+      return count
+    }
+    for _ in 0..<count { start { [self] in work() } }
+  }
+
+  private func work() {
+    state.withLock { $0.starting -= 1 }
+    while let delivery = state.withLock({ $0.deliveries.popFirst() }) { delivery.run() }
+  }
+}
