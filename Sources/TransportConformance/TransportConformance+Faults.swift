@@ -9,6 +9,8 @@ extension TransportConformance {
     case failure([RequestError.Kind])
 
     static func failure(_ kinds: RequestError.Kind...) -> Ending { .failure(kinds) }
+
+    var isDeadline: Bool { if case .failure(let kinds) = self { kinds.contains(.timedOut) } else { false } }
   }
 
   private static let endings: [(ScriptedServer.Fault, Ending)] = [
@@ -51,7 +53,9 @@ extension TransportConformance {
     endings.map { fault, ending in
       Case("T8: \(fault) has a documented end") { transport in
         let server = try ScriptedServer(fault)
-        let request = try server.request(timeouts: HTTPTimeouts(idle: .seconds(5), total: .milliseconds(900)))
+        // What ends with the deadline is to end soon; the rest has time, should the machine be busy.
+        let total: Duration = ending.isDeadline ? .milliseconds(900) : .seconds(20)
+        let request = try server.request(timeouts: HTTPTimeouts(idle: .seconds(15), total: total))
         do {
           let status = try await transport.response(to: request).head.status
           guard case .status(status) = ending else {

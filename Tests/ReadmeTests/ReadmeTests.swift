@@ -25,6 +25,18 @@ struct ReadmeTests {
     }
   }
 
+  @Test func `every guarantee has a test that begins with its number`() throws {
+    let guarantees = try String(contentsOf: RepositoryLayout.root.appending(path: "GUARANTEES.md"), encoding: .utf8)
+    let numbers = guarantees.matches(of: /(?m)^- \*\*([A-Z]\d+)\*\*/).map { String($0.1) }
+    let files = try #require(FileManager.default.enumerator(atPath: RepositoryLayout.root.path + "/Tests"))
+    var sources = ""
+    for case let file as String in files where file.hasSuffix(".swift") {
+      sources += try String(contentsOfFile: "\(RepositoryLayout.root.path)/Tests/\(file)", encoding: .utf8)
+    }
+    #expect(numbers.count > 30)
+    for number in numbers { #expect(sources.contains("func `\(number):"), "\(number)") }
+  }
+
   @Test func `the first screen gives a timeline of the real server`() async throws {
     let bag = DisposeBag()
     let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL, bag: bag)

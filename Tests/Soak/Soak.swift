@@ -121,7 +121,7 @@ struct Soak {
     let doubled = titles.count - Set(titles).count
     let lost = counts.created.subtracting(titles).count
     let spoiled = faults.filter { $0.key != "none" }.values.reduce(0, +)
-    let growth = usage.growth() ?? (0, 0, 0)
+    let growth = usage.growth()
     print(
       """
       \(counts.queries) queries, of which \(counts.failedQueries) failed; \(counts.mutations) mutations, of which \
@@ -134,6 +134,13 @@ struct Soak {
       \(usage.latest?.descriptors ?? 0) descriptors, \(usage.latest?.threads ?? 0) threads
       """)
     let checks = [
+      // A run in which nothing could have gone wrong would show nothing.
+      (
+        "half of the mutations succeeded, at least",
+        counts.created.count * 2 >= counts.mutations && counts.mutations > 0
+      ),
+      ("requests were spoiled and sent again", spoiled > 0 && counts.retries > 0),
+      ("tokens were renewed", operations["login"] ?? 0 > 1),
       ("every request ended within its deadline", counts.slowest <= Self.deadline + Self.tolerance),
       ("every request was seen to end", counts.requests == counts.queries + counts.mutations),
       ("no mutation was carried out twice (\(doubled))", doubled == 0),
@@ -141,9 +148,9 @@ struct Soak {
       ("retries stayed within their budget", counts.retries <= counts.requests / 10 + 10),
       // What looks like an answer, and is none, is not asked for again, nor is what waits for a token that fails.
       ("three queries in a hundred failed, at most", counts.failedQueries * 100 <= 3 * max(counts.queries, 100)),
-      ("memory is flat (\(growth.memory >> 10) KiB more)", growth.memory < 5 << 20),
-      ("descriptors are flat (\(growth.descriptors) more)", growth.descriptors <= 2),
-      ("threads are flat (\(growth.threads) more)", growth.threads <= 2),
+      ("memory is flat (\((growth?.memory ?? 0) >> 10) KiB more)", growth.map { $0.memory < 5 << 20 } ?? false),
+      ("descriptors are flat (\(growth?.descriptors ?? 0) more)", growth.map { $0.descriptors <= 2 } ?? false),
+      ("threads are flat (\(growth?.threads ?? 0) more)", growth.map { $0.threads <= 2 } ?? false),
     ]
     for (what, isTrue) in checks { print(isTrue ? "ok    " : "FAILED", what) }
     return checks.allSatisfy(\.1)

@@ -88,7 +88,7 @@ struct ChildProcessTests {
   @Test func `no descriptor of the tests is inherited`() async throws {
     let leaked = open("/dev/null", O_RDONLY)  // without O_CLOEXEC
     defer { close(leaked) }
-    let result = try await ChildProcess.run(shell, ["-c", "ls /proc/$$/fd"])
+    let result = try await ChildProcess.run(shell, ["-c", "ls /proc/$$/fd; :"])
     #expect(result.outputText.split(separator: "\n").compactMap { Int($0) }.filter { $0 > 2 && $0 != 255 } == [])
   }
 

@@ -66,7 +66,7 @@ struct InflaterTests {
   }
 
   @Test(arguments: Form.allCases)
-  func `T8 a body that ends too early is a lost connection, at every byte`(form: Form) throws {
+  func `T8: a body that ends too early is a lost connection, at every byte`(form: Form) throws {
     let coded = try form.compress(Data((0..<200).flatMap { Array("moment \($0), ".utf8) }))
     for count in 1..<coded.count {
       #expect(error(coded.prefix(count), as: form.coding)?.kind == .connectionLost, "cut at \(count)")
@@ -137,7 +137,7 @@ struct InflaterTests {
     #expect(error(Data([0x78, 0xBB, 1, 2, 3, 4, 5, 6]), as: .deflate)?.kind == .badResponse)
   }
 
-  @Test func `T3 a bomb of 1 MB is decoded no further than it is taken`() throws {
+  @Test func `T3: a bomb of 1 MB is decoded no further than it is taken`() throws {
     let member = try Compressor.gzip(Data(count: 16 << 20))
     let bomb = Data(repeatElement(member, count: 64).joined())
     #expect(bomb.count > 1_000_000 && bomb.count < 1_100_000)

@@ -5,7 +5,7 @@ import Streams
 import StreamsTesting
 import Testing
 
-@Suite("R5: tokens")
+@Suite("Tokens")
 struct AuthMiddlewareTests {
   static let epoch = Date(timeIntervalSince1970: 1_000_000)
   let tokens: TestTokens
@@ -43,7 +43,7 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t2"] && tokens.refreshCount == 0)
   }
 
-  @Test func `100 simultaneous 401s cause one refresh, and each request goes again once`() throws {
+  @Test func `R5: 100 simultaneous 401s cause one refresh, and each request goes again once`() throws {
     let outcomes = try (0..<100).map { try start(isReplayable: $0 % 2 == 0) }
     #expect(tokens.refreshCount == 1)
     tokens.succeed(with: AccessToken("t2"))
@@ -52,7 +52,7 @@ struct AuthMiddlewareTests {
     #expect(sent == Array(repeating: "t1", count: 100) + Array(repeating: "t2", count: 100))
   }
 
-  @Test func `a refresh that fails fails all who wait with one error, and does not poison the next`() throws {
+  @Test func `R5: a refresh that fails fails all who wait with one error, and does not poison the next`() throws {
     let outcomes = try (0..<100).map { _ in try start() }
     tokens.fail(RequestError(.connectionLost, "gone", status: 503))
     #expect(outcomes.allSatisfy { $0.error?.kind == .connectionLost && $0.error?.status == 503 })
@@ -75,7 +75,7 @@ struct AuthMiddlewareTests {
     #expect(outcome.error?.kind == error.kind && outcome.error?.status == status)
   }
 
-  @Test func `a refresh that never answers fails all who wait`() throws {
+  @Test func `R5: a refresh that never answers fails all who wait`() throws {
     let outcomes = try (0..<10).map { _ in try start() }
     harness.scheduler.run()
     #expect(outcomes.allSatisfy { $0.error?.kind == .timedOut })

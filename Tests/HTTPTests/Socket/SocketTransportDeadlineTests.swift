@@ -25,21 +25,23 @@ import Testing
   }
 
   @Test func `T6: the idle deadline comes on time after a wait for a connection that was longer`() async throws {
-    let (gate, answered) = (Latch(), Latch())
+    let gate = Latch()
     let server = try ScriptedServer(
       [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .readRequest, .waitForClientToClose])
     let transport = transport(connections: 1)
-    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(onDisposed: { answered.open() })
+    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe()
     try await server.waitForRequests(1)
     let timeouts = HTTPTimeouts(connect: .seconds(60), idle: .milliseconds(300), total: nil)
     let outcome = Task { await transport.kindOfError(for: try .to(server, timeouts: timeouts)) }
     // The first look at the deadlines falls into the wait.
     try await pass(.milliseconds(400), on: transport)
+    let earliest = ContinuousClock.now
     gate.open()
-    try await answered.wait(for: "the first answer", within: .seconds(10))
-    let start = ContinuousClock.now
+    try await server.waitForRequests(2)
+    let latest = ContinuousClock.now
     #expect(try await outcome.value == .timedOut)
-    expect(.now - start, isShortlyAfter: .milliseconds(290))
+    let end = ContinuousClock.now
+    #expect(end - earliest >= .milliseconds(300) && end - latest < .milliseconds(550))
   }
 
   @Test func `T6: the idle deadline comes on time after an observer that took longer`() async throws {

@@ -29,15 +29,21 @@ import Testing
   }
 
   @Test func `progress goes up to the sizes of both bodies, in order`() async throws {
-    let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
+    let (size, gate) = (32 << 20, Latch())
+    let server = try ScriptedServer([
+      .wait(for: gate), .readRequest, .send(RawResponse(body: [UInt8](repeating: 0x20, count: size))),
+    ])
     let reports = Monitor<[HTTPProgress]>([])
-    var request = try HTTPRequest(method: .post, url: server.url, body: Data(count: 8 << 20))
+    var request = try HTTPRequest(method: .post, url: server.url, body: Data(count: size))
     request.onProgress = { progress in reports.update { $0.append(progress) } }
-    _ = try await SocketTransport().response(to: request)
-    try await reports.wait { $0.last?.received == 8 << 20 }
+    async let response = SocketTransport().response(to: request, upTo: size)
+    // More than the sockets take.
+    try await reports.wait { $0.contains { 0 < $0.sent && $0.sent < $0.toSend } }
+    gate.open()
+    _ = try await response
+    try await reports.wait { $0.last?.received == size }
     let all = reports.value
-    #expect(all.last == HTTPProgress(sent: 8 << 20, toSend: 8 << 20, received: 8 << 20, toReceive: 8 << 20))
-    #expect(all.contains { 0 < $0.sent && $0.sent < $0.toSend })
+    #expect(all.last == HTTPProgress(sent: size, toSend: size, received: size, toReceive: size))
     #expect(zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
   }
 }

@@ -6,7 +6,7 @@ import Streams
 import TestSupport
 import Testing
 
-@Suite("R5: a server whose tokens expire")
+@Suite("A server whose tokens expire")
 struct ExpiringTokenTests {
   private static func client(_ server: BFFServer, _ tokens: some TokenProvider) throws -> APIClient {
     try APIClient(baseURL: server.graphqlURL, middlewares: [AuthMiddleware(tokens, challenge: .graphQL)])
@@ -28,7 +28,7 @@ struct ExpiringTokenTests {
   }
 
   @Test(arguments: ["http", "graphql"])
-  func `100 concurrent requests under an expired token cause one refresh`(mode: String) async throws {
+  func `R5: 100 concurrent requests under an expired token cause one refresh`(mode: String) async throws {
     let server = try await BFFServer.start(arguments: ["--auth", mode])
     let tokens = try BFFTokens(url: server.graphqlURL, token: AccessToken("expired-token"))
     let results = await Self.pings(100, on: try Self.client(server, tokens))

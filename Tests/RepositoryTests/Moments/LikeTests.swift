@@ -126,8 +126,7 @@ struct LikeTests {
     like.dispose()
   }
 
-  @Test func `a partial timeline is a snapshot with errors, and never replaces a complete one`() {
-    // G1, G3
+  @Test func `G3: a partial timeline is a snapshot with errors, and never replaces a complete one`() {
     let errors = Mutable<[GraphQLError]>([GraphQLError(message: "no title")])
     let session = GetMomentsByUserIDSession(sessionHandler: { session in
       let details = MomentsDetails.holding(

@@ -160,8 +160,7 @@ struct PolicyTests {
     #expect(store.peek("a") == nil)
   }
 
-  @Test func `a partial answer never replaces a complete one`() {
-    // G3
+  @Test func `G3: a partial answer never replaces a complete one`() {
     let store = store()
     let stream = Recorder(store.stream("a", .cacheAndNetwork))
     server[0].answer(1, errors: [Failure()])

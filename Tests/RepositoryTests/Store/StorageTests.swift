@@ -104,7 +104,7 @@ struct StorageTests {
     #expect(folder.records == [])
   }
 
-  @Test func `a partial answer does not replace a complete one on disk`() throws {
+  @Test func `G3: a partial answer does not replace a complete one on disk`() throws {
     try folder.store(server).save("whole", for: "k")
     let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkOnly))
