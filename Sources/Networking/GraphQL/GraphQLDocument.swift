@@ -17,6 +17,9 @@ public struct GraphQLDocument: Hashable, Sendable {
   /// The text for bodies, escaped once for all the requests.
   let prepared: PreparedString
 
+  /// The literals that make up the text, each once.
+  private let parts: [String]
+
   /// The operation with a name; the only one where the name is `nil`.
   func operation(named name: String?) -> GraphQLOperation? {
     name == nil && operations.count == 1 ? operations[0] : operations.first { $0.name == name }
@@ -26,16 +29,23 @@ public struct GraphQLDocument: Hashable, Sendable {
 extension GraphQLDocument: ExpressibleByStringLiteral {
   /// Takes the text.
   public init(stringLiteral text: StaticString) {
-    self.init("\(text)")
+    self.init(["\(text)"])
   }
 
-  private init(_ text: String) {
+  private init(_ parts: [String]) {
+    self.parts = parts
+    let text = parts.joined(separator: "\n")
     prepared = PreparedString(text)
     operations = GraphQLOperation.all(in: text)
   }
 
-  /// A document and the fragments that it spreads.
+  /// A document and the fragments that it spreads. A literal that both hold, as two fragments do that spread the same third
+  /// one, stands in it once: servers refuse a name that is defined twice (GraphQL specification, section 5.5.1.1).
+  ///
+  ///     static let userFields: GraphQLDocument = "fragment userFields on User { id name }"
+  ///     static let postFields: GraphQLDocument = "fragment postFields on Post { author { ...userFields } }" + .userFields
+  ///     static let query: GraphQLDocument = "query post($id: ID!) { post(id: $id) { ...postFields } }" + .postFields
   public static func + (document: GraphQLDocument, fragments: GraphQLDocument) -> GraphQLDocument {
-    GraphQLDocument(document.text + "\n" + fragments.text)
+    GraphQLDocument(document.parts + fragments.parts.filter { !document.parts.contains($0) })
   }
 }

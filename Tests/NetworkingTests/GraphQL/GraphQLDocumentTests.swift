@@ -1,3 +1,4 @@
+import Foundation
 import Networking
 import Testing
 
@@ -81,6 +82,18 @@ import Testing
     #expect(document.text == "query q { ...f }\nfragment f on User { name }")
     #expect(operations(document) == "query q")
     #expect(operations("query q { ...f } # end" + "fragment f on User { name } query r { a }") == "query q, query r")
+  }
+
+  @Test func `a fragment that several others spread stands in the document once`() {
+    let user: GraphQLDocument = "fragment user on User { name }"
+    let post: GraphQLDocument = "fragment post on Post { author { ...user } }" + user
+    let comment: GraphQLDocument = "fragment comment on Comment { author { ...user } }" + user
+    let document = "query q { posts { ...post } comments { ...comment } }" + post + comment
+    #expect(document.text.components(separatedBy: "fragment user on").count == 2)
+    let lines = document.text.split(separator: "\n").map { $0.prefix(10) }
+    #expect(lines == ["query q { ", "fragment p", "fragment u", "fragment c"])
+    #expect(operations(document) == "query q")
+    #expect((document + comment + user).text == document.text)
   }
 
   @Test func `what is no document gives no operation, and crashes nothing`() {
