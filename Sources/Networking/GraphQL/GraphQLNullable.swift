@@ -3,6 +3,8 @@
 ///     struct Variables: Encodable, Sendable {
 ///       var title: GraphQLNullable<String> = .absent
 ///     }
+///     Variables(title: "Tea")              // or .null, or .some(title)
+///     Variables(title: title ?? .absent)   // of an optional
 public enum GraphQLNullable<Value: Encodable & Sendable>: Sendable {
   /// Not sent: the server's default holds.
   case absent

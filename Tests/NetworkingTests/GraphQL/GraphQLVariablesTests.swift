@@ -82,6 +82,18 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
+  @Test func `a nullable value is made of a literal, and of an optional by what stands for none`() {
+    #expect("a" == GraphQLNullable<String>.some("a"))
+    #expect(Input(title: "t").title == .some("t"))
+    #expect(Input.Inner(count: 7).count == .some(7))
+    let (half, yes): (GraphQLNullable<Double>, GraphQLNullable<Bool>) = (0.5, true)
+    #expect(half == .some(0.5) && yes == .some(true))
+    let (title, none): (String?, String?) = ("t", nil)
+    #expect(Input(title: title ?? .null).title == .some("t"))
+    #expect(Input(title: none ?? .null).title == .null)
+    #expect(Input(title: none ?? .absent).title == .absent)
+  }
+
   @Test func `nullable values are equal by what they are`() {
     #expect(GraphQLNullable.some(1) == .some(1))
     #expect(GraphQLNullable<Int>.absent != .null)
