@@ -9,8 +9,9 @@ extension Observable where Element == HTTPResponsePart {
   /// The bytes go into a new file beside the target (0600), which takes its name, and the place of a file that had it, when
   /// all of them are there. Where the exchange fails or is disposed, nothing is left behind, and the target is as it was.
   ///
-  /// Fails with `httpStatus` for a status other than 200 to 299, with `tooLarge` at the first byte over the limit, and with
-  /// `cannotWrite` where the file system does not go along; the exchange is then stopped.
+  /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` at the first byte
+  /// over the limit, and with `cannotWrite` where the file system does not go along; the exchange is then stopped. The
+  /// request's deadlines hold, and its total is 60 seconds unless set, which a large file may take longer than.
   public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
     Observable<HTTPResponseHead>.deferred {
       let download = Download(to: file, limit: limit)
@@ -47,9 +48,7 @@ private final class Download: Sendable {
   func add(_ responsePart: HTTPResponsePart) throws(RequestError) {
     switch responsePart {
     case .head(let head):
-      guard head.isSuccess else {
-        throw RequestError(.httpStatus, "The server answered with status \(head.status).", status: head.status)
-      }
+      try head.requireSuccess()
       try open(head)
     case .body(let piece):
       try write(piece)

@@ -61,6 +61,16 @@ import Testing
     try FileManager.default.removeItem(at: folder)
   }
 
+  @Test func `T2: a redirect is refused, with where it leads`() async throws {
+    let location = [("Location", "https://example.com/new")]
+    let server = try ScriptedServer(.answering { _ in RawResponse(302, headers: location) })
+    let error = try await download(server).failure
+    #expect(error?.kind == .redirectRefused)
+    #expect(error?.message.contains("https://example.com/new") == true)
+    #expect(try contents == [])
+    try FileManager.default.removeItem(at: folder)
+  }
+
   @Test func `disposing in the middle removes what was written`() async throws {
     let server = try ScriptedServer(.neverFinishing)
     let disposed = Latch()
