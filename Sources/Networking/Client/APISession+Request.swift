@@ -5,7 +5,7 @@ extension APISession {
   /// The request by this session's path, headers and parameters: in the query for `GET`, `HEAD` and `DELETE`, in the
   /// body for the other methods.
   public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-    var headers = headers
+    var headers = try headers
     var target = try client.target(forPath: path)
     var body: Data?
     if !(parameters is NoParameters) {

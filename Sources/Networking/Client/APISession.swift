@@ -29,8 +29,13 @@ public protocol APISession: Sendable {
   /// for the base URL itself.
   var path: String { get }
 
-  /// Header fields of this request; they win over the client's own.
-  var headers: HTTPHeaders { get }
+  /// Header fields of this request; they win over the client's own. A value from outside is checked, and fails the request
+  /// where it is none:
+  ///
+  ///     var headers: HTTPHeaders {
+  ///       get throws { HTTPHeaders([try HTTPField(name: "X-Tenant", value: tenant)]) }
+  ///     }
+  var headers: HTTPHeaders { get throws }
 
   /// What the request carries; nothing unless given.
   var parameters: Parameters { get }
@@ -83,15 +88,15 @@ extension APISession {
   public var idempotencyKey: String? { nil }
 
   /// Sends the request with `GET`, the parameters in the URL's query.
-  public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, .get) }
+  public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .get) }
   /// Sends the request with `POST`, the parameters in the body.
-  public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, .post) }
+  public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .post) }
   /// Sends the request with `PUT`, the parameters in the body.
-  public func put(on client: APIClient) -> Observable<ResponseType> { client.send(self, .put) }
+  public func put(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .put) }
   /// Sends the request with `PATCH`, the parameters in the body.
-  public func patch(on client: APIClient) -> Observable<ResponseType> { client.send(self, .patch) }
+  public func patch(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .patch) }
   /// Sends the request with `DELETE`, the parameters in the URL's query.
-  public func delete(on client: APIClient) -> Observable<ResponseType> { client.send(self, .delete) }
+  public func delete(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .delete) }
 }
 
 extension APISession where Parameters == NoParameters {

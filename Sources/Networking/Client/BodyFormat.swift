@@ -33,6 +33,16 @@ public struct BodyFormat: Sendable {
     Data(QueryEncoder.text(of: try QueryEncoder.pairs(of: parameters, by: encoder)).utf8)
   }
 
+  /// Bytes as they are: for sessions whose parameters are `Data`.
+  public static func data(contentType: String) -> BodyFormat {
+    BodyFormat(contentType: contentType) { parameters, _ in
+      guard let data = parameters as? Data else {
+        throw RequestError(.invalidRequest, "The body format 'data' takes parameters of the type Data.")
+      }
+      return data
+    }
+  }
+
   func encode(_ parameters: some Encodable & Sendable, _ encoder: any BodyEncoder) throws -> (Data, String) {
     (try write(parameters, encoder), contentType)
   }

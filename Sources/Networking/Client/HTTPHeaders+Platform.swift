@@ -2,22 +2,32 @@ import Foundation
 public import HTTP
 
 extension HTTPHeaders {
-  /// What a client tells of itself: `x-app-platform`, `x-app-version`, `x-os-version` and `User-Agent`.
+  /// `User-Agent`, what a client tells of itself: a name and a version, and the system's.
   ///
-  /// Name and version are the application's; of a name the letters, digits and `-._` are kept.
+  /// Name and version are the application's; of both the letters, digits and `-._` are kept.
+  public static func userAgent(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
+    headers([("User-Agent", "\(name.productToken)/\(version.productToken) (\(platformName) \(systemVersion))")])
+  }
+
+  /// `User-Agent`, and the same as fields of their own, which backends of applications count by: `x-app-platform`,
+  /// `x-app-version` and `x-os-version`.
   public static func platform(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
-    let system = ProcessInfo.processInfo.operatingSystemVersion
-    let release = "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
-    let product = "\(name.productToken)/\(version.productToken)"
-    let pairs = [
-      ("x-app-platform", platformName), ("x-app-version", version.productToken), ("x-os-version", release),
-      ("User-Agent", "\(product) (\(platformName) \(release))"),
-    ]
-    return HTTPHeaders(pairs.compactMap { try? HTTPField(name: $0.0, value: $0.1) })
+    headers([
+      ("x-app-platform", platformName), ("x-app-version", version.productToken), ("x-os-version", systemVersion),
+    ]).merging(missingFrom: .userAgent(name: name, version: version))
   }
 
   /// The version of this SDK.
   public static var sdkVersion: String { "0.1.0" }
+
+  private static func headers(_ fields: [(name: String, value: String)]) -> HTTPHeaders {
+    HTTPHeaders(fields.compactMap { try? HTTPField(name: $0.name, value: $0.value) })
+  }
+
+  private static var systemVersion: String {
+    let system = ProcessInfo.processInfo.operatingSystemVersion
+    return "\(system.majorVersion).\(system.minorVersion).\(system.patchVersion)"
+  }
 
   private static var platformName: String {
     #if os(Linux)

@@ -1,6 +1,7 @@
 import Foundation
 public import HTTP
 public import JSON
+public import Streams
 
 /// A GraphQL operation as a value: a constant document, typed variables, and the type of `data`.
 ///
@@ -10,6 +11,7 @@ public import JSON
 ///       static let query: GraphQLDocument = "query getUser($id: ID!) { user(id: $id) { name } }"
 ///       let variables: Variables
 ///     }
+///     GetUser(variables: .init(id: "7")).data(on: client)      // Observable<GetUser.ResponseData>
 ///     GetUser(variables: .init(id: "7")).post(on: client)      // Observable<GraphQLResponse<GetUser.ResponseData>>
 ///
 /// It is sent as GraphQL over HTTP says (draft of 2025, section 5): with `POST`, or with `GET` where it is a query.
@@ -21,7 +23,7 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
   /// What travels as `variables`; ``GraphQLNullable`` tells absent and null apart.
   associatedtype Variables: Encodable & Sendable = NoParameters
 
-  /// The document.
+  /// The document, be its operation a query or a mutation: what travels as `query`.
   static var query: GraphQLDocument { get }
 
   /// The variables; none unless given.
@@ -50,6 +52,11 @@ extension GraphQLSession {
   }
   /// Queries are.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
+
+  /// Sends the operation with `POST`: a cold stream of the answer's `data`, as ``data(of:)`` gives them.
+  public func data(on client: APIClient) -> Observable<ResponseData> {
+    post(on: client).map { try data(of: $0) }
+  }
 
   /// The `data` of an answer by the session's error policy; throws `graphQL`, or `undecodable` where there is none.
   public func data(of response: ResponseType) throws(RequestError) -> ResponseData {
@@ -86,7 +93,7 @@ extension GraphQLSession {
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
     }
-    var headers = headers
+    var headers = try headers
     let accept = responseParser.accept
     if accept != GraphQLHeaders.accept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
     var target = try client.target(forPath: path)

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 public import HTTP
 
 /// How an answer becomes a value: the role that a session chooses by name.
@@ -57,6 +57,16 @@ extension ResponseParser where Output == String {
         throw RequestError(.undecodable, "The answer is not text in UTF-8.", status: response.head.status)
       }
       return text
+    }
+  }
+}
+
+extension ResponseParser where Output == Data {
+  /// The body of a successful answer as it is.
+  public static var data: Self {
+    ResponseParser(accept: "*/*") { response, _ in
+      try response.requireSuccess()
+      return response.body
     }
   }
 }

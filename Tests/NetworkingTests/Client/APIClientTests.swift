@@ -82,10 +82,17 @@ import Testing
     #expect(headers.values(of: "X-B") == ["client"])
   }
 
-  @Test func `a client tells its platform, its version and the system's`() async throws {
+  @Test func `a client tells what it is in one field, unless its headers are others`() async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     _ = try await Send(parameters: NoParameters()).get(on: client(transport)).value
     let headers = try #require(transport.onlyRequest).headers
+    #expect(headers.map(\.name).sorted() == ["Accept", "User-Agent"])
+    #expect(headers["User-Agent"]?.hasPrefix("MomentsSDK/\(HTTPHeaders.sdkVersion) (linux ") == true)
+    #expect(HTTPHeaders.userAgent(name: "a b", version: "1")["User-Agent"]?.hasPrefix("ab/1 (linux ") == true)
+  }
+
+  @Test func `a platform's fields tell its name, its version and the system's`() {
+    let headers = HTTPHeaders.platform()
     #expect(headers["x-app-platform"] == "linux")
     #expect(headers["x-app-version"] == HTTPHeaders.sdkVersion)
     #expect(headers["x-os-version"]?.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
@@ -97,6 +104,23 @@ import Testing
     #expect(headers["User-Agent"]?.hasPrefix("MyAppXy/1.2beta (") == true)
     #expect(headers["x-app-version"] == "1.2beta")
     #expect(HTTPHeaders.platform(name: "", version: "早")["User-Agent"]?.hasPrefix("unknown/unknown (") == true)
+  }
+
+  @Test func `what a client is made of may be given at once, so that it can be a constant`() async throws {
+    let client = try APIClient(
+      baseURL: url("https://h"), transport: ScriptedTransport(always: .json(#"{"id": 7, "name": "Wei"}"#)),
+      observer: RequestObservers([]), responseBodyLimit: 24, encoder: FoundationJSON(), decoder: FoundationJSON())
+    let get: @Sendable () -> Observable<User> = { GetUser().get(on: client) }
+    #expect(try await get().value == User())
+    #expect(client.observer is RequestObservers && client.responseBodyLimit == 24)
+    #expect(client.encoder is FoundationJSON && client.decoder is FoundationJSON)
+  }
+
+  @Test func `a session that makes its request itself may go below the base URL by the same checks`() throws {
+    let client = try client(base: "https://h/api?key=1")
+    #expect(try client.url(forPath: "").absoluteString == "https://h/api?key=1")
+    #expect(try client.url(forPath: "a/%2F").absoluteString == "https://h/api/a/%2F?key=1")
+    #expect(throws: RequestError.self) { try client.url(forPath: "../a") }
   }
 
   @Test func `T3: an answer over the client's limit is too large`() async throws {

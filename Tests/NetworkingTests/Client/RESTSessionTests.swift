@@ -26,7 +26,7 @@ import Testing
 
   @Test(arguments: [HTTPMethod.get, .head, .delete])
   func `these methods carry parameters in the query`(method: HTTPMethod) async throws {
-    _ = try await client(transport).send(Send(parameters: Parameters()), method).value
+    _ = try await client(transport).send(Send(parameters: Parameters()), method: method).value
     let request = try #require(transport.onlyRequest)
     #expect(request.method == method)
     #expect(request.query == "a=1&b=x%20y")
@@ -36,7 +36,7 @@ import Testing
 
   @Test(arguments: [HTTPMethod.post, .put, .patch])
   func `these methods carry parameters as JSON in the body`(method: HTTPMethod) async throws {
-    _ = try await client(transport).send(Send(parameters: Parameters()), method).value
+    _ = try await client(transport).send(Send(parameters: Parameters()), method: method).value
     let request = try #require(transport.onlyRequest)
     #expect(request.method == method)
     #expect(request.query == nil)
@@ -64,7 +64,7 @@ import Testing
   @Test func `GET and HEAD may be sent again, other methods not`() async throws {
     let client = try client(transport)
     for method in [HTTPMethod.get, .head, .post, .put, .patch, .delete] {
-      _ = try await client.send(Send(parameters: Parameters()), method).value
+      _ = try await client.send(Send(parameters: Parameters()), method: method).value
     }
     #expect(transport.requests.map(\.isReplayable) == [true, true, false, false, false, false])
   }
@@ -75,6 +75,42 @@ import Testing
     let sent = try #require(transport.onlyRequest).headers
     #expect(sent.values(of: "Accept") == ["text/csv"])
     #expect(sent.values(of: "Content-Type") == ["application/vnd.a+json"])
+  }
+
+  @Test(arguments: ["a tenant", "a\r\nX-Evil: 1"])
+  func `T1: a header may hold a value from outside, which is checked`(tenant: String) async throws {
+    struct Ask: APISession {
+      typealias ResponseType = User
+      let tenant: String
+      var headers: HTTPHeaders {
+        get throws { HTTPHeaders([try HTTPField(name: "X-Tenant", value: tenant)]) }
+      }
+    }
+    let error = await Ask(tenant: tenant).get(on: try client(transport)).failure
+    if tenant.contains("\n") {
+      #expect(error?.kind == .invalidRequest && error?.operationName == "Ask" && error?.cause is UnsendableSession)
+      #expect(transport.requests.isEmpty)
+    } else {
+      #expect(error == nil && transport.onlyRequest?.headers["X-Tenant"] == tenant)
+    }
+  }
+
+  @Test func `bytes are sent, and read, as they are`() async throws {
+    struct Put: APISession {
+      typealias ResponseType = Data
+      let parameters: Data
+      let bodyFormat = BodyFormat.data(contentType: "image/png")
+      var responseParser: ResponseParser<Data> { .data }
+    }
+    let (sent, answer) = (Data([0, 1, 0xFF]), Data([0xFE, 0]))
+    let transport = ScriptedTransport(always: .response(headers: ["Content-Type": "image/png"], body: answer))
+    #expect(try await Put(parameters: sent).put(on: client(transport)).value == answer)
+    #expect(transport.onlyRequest?.body == sent)
+    #expect(transport.onlyRequest?.headers["Content-Type"] == "image/png")
+    let text = Send(parameters: "text", bodyFormat: .data(contentType: "text/plain"))
+    #expect(await text.put(on: try client(transport)).failure?.kind == .invalidRequest)
+    let missing = ScriptedTransport(always: .response(status: 404))
+    #expect(await Put(parameters: sent).put(on: try client(missing)).failure?.kind == .httpStatus)
   }
 
   @Test func `nothing is sent before somebody subscribes, and each subscriber sends anew`() async throws {
@@ -104,7 +140,7 @@ import Testing
     struct Bad: Encodable, Sendable { var list = [1, Double.nan] }
     let session = Send(parameters: Bad())
     for method in [HTTPMethod.get, .post] {
-      let error = try await client(transport).send(session, method).failure
+      let error = try await client(transport).send(session, method: method).failure
       #expect(error?.kind == .invalidRequest && error?.cause is UnsendableSession)
       #expect(error?.message.contains("list[1]") == true)
     }

@@ -135,6 +135,19 @@ import Testing
     #expect(try await answers(html).failure?.kind == .undecodable)
   }
 
+  @Test func `a session's data come without their envelope, by its policy`() async throws {
+    let partial = ScriptedResponse.json(
+      #"{"data": {"thing": {"name": "a", "count": 1}}, "errors": [{"message": "no"}]}"#)
+    let transport = ScriptedTransport()
+    for answer in [.wholeThing, partial, partial, .json(#"{"data": null}"#)] { transport.expect(.any, answer) }
+    let client = try client(transport)
+    #expect(try await GetThing().data(on: client).value == .whole)
+    #expect(await GetThing().data(on: client).failure?.kind == .graphQL)
+    #expect(try await GetThing(errorPolicy: .ignore).data(on: client).value == .whole)
+    #expect(await GetThing().data(on: client).failure?.kind == .undecodable)
+    #expect(transport.requests.allSatisfy { $0.method == .post })
+  }
+
   @Test func `a session applies its policy to an answer from elsewhere too`() throws {
     let errors = [GraphQLError(message: "no")]
     let partial = GraphQLResponse(data: GetThing.ResponseData.whole, errors: errors)

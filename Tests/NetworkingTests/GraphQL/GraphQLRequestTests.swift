@@ -59,7 +59,7 @@ import Testing
   @Test func `G5: a mutation is refused by GET, however it is asked for`() async throws {
     let client = try client(transport)
     for error in [
-      await ChangeThing().get(on: client).failure, await client.send(ChangeThing(), .get).failure,
+      await ChangeThing().get(on: client).failure, await client.send(ChangeThing(), method: .get).failure,
       await RunOne(operationName: "write").get(on: client).failure,
     ] {
       #expect(error?.kind == .invalidRequest)
@@ -100,8 +100,8 @@ import Testing
   @Test func `other methods are refused for queries and mutations`() async throws {
     let client = try client(transport)
     for method in [HTTPMethod.put, .patch, .delete, .head, .options] {
-      #expect(await client.send(GetThing(), method).failure?.kind == .invalidRequest)
-      #expect(await client.send(ChangeThing(), method).failure?.kind == .invalidRequest)
+      #expect(await client.send(GetThing(), method: method).failure?.kind == .invalidRequest)
+      #expect(await client.send(ChangeThing(), method: method).failure?.kind == .invalidRequest)
     }
     #expect(await ChangeThing().put(on: client).failure?.kind == .invalidRequest)
     #expect(await ChangeThing().delete(on: client).failure?.kind == .invalidRequest)

@@ -1,0 +1,109 @@
+public import Foundation
+public import HTTP
+public import Streams
+
+extension APIClient {
+  /// Sends a session with a method: a cold stream of one element, as ``APISession`` says.
+  public func send<Session: APISession>(
+    _ session: Session, method: HTTPMethod
+  ) -> Observable<Session.ResponseType> {
+    guard !interceptors.isEmpty else { return answer(to: session, method) }
+    let answer: @Sendable (Session) -> Observable<Session.ResponseType> = { self.answer(to: $0, method) }
+    let chain = interceptors.reversed().reduce(answer) { next, interceptor in
+      { session in interceptor.intercept(session, next: next) }
+    }
+    return chain(session)
+  }
+
+  /// Sends a session, and writes the answer's body into a file: a cold stream of one head.
+  ///
+  ///     client.download(GetPhoto(id: "7"), to: file).subscribe(onNext: { head in … })
+  ///
+  /// The file is there when it is whole, and else as it was, as `download(to:upTo:)` of the module HTTP says. What reads
+  /// answers takes no part: the session's parser, the interceptors, and `responseBodyLimit`, in the place of which `limit`
+  /// stands.
+  ///
+  /// The client's timeouts hold, its middlewares and its observer. A large file on a slow line takes longer than the total
+  /// of 60 seconds: let a copy of the client, whose `timeouts.total` is `nil`, get it; the idle timeout ends what stalls.
+  ///
+  /// Fails with a `RequestError` that names the operation: with `httpStatus` and `redirectRefused` where the status is none of
+  /// success, with `tooLarge`, and with `cannotWrite` where the file system does not go along.
+  public func download(
+    _ session: some APISession, method: HTTPMethod = .get, to file: URL, upTo limit: Int = .max
+  ) -> Observable<HTTPResponseHead> {
+    .deferred {
+      try exchange(session, method) { parts, _ in parts.download(to: file, upTo: limit) }
+    }
+  }
+
+  private func answer<Session: APISession>(
+    to session: Session, _ method: HTTPMethod
+  ) -> Observable<Session.ResponseType> {
+    .deferred {
+      try exchange(session, method) { parts, sent in
+        let (parser, isSecret) = (session.responseParser, session.isResponseSecret)
+        return parts.collect(upTo: responseBodyLimit).map { [decoder] response in
+          do throws(RequestError) {
+            return sent.described(try parser.parse(response, by: decoder))
+          } catch {
+            throw error.about(response, quoting: isSecret ? nil : sent.redactor.excerpt(of: response.body))
+          }
+        }
+      }
+    }
+  }
+
+  /// Sends a session's request; `read` makes of the answer's parts what is given.
+  private func exchange<Output>(
+    _ session: some APISession, _ method: HTTPMethod,
+    read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
+  ) throws -> Observable<Output> {
+    let sent = SentFields(of: session)
+    do {
+      var request = try request(of: session, method)
+      request.headers = request.headers.merging(missingFrom: defaultHeaders)
+      request.secrets = sent.secrets
+      guard let observer else { return exchange(request, noting: sent, read: read) }
+      let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())
+      return observation.watch(exchange(request, noting: sent, read: read), isSingle: true)
+    } catch {
+      throw sent.described(error)
+    }
+  }
+
+  private func exchange<Output>(
+    _ request: HTTPRequest, noting sent: SentFields,
+    read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
+  ) -> Observable<Output> {
+    // A middleware may fail before it sends anything, so what is sent is noted before them, too.
+    sent.note(request)
+    let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
+    return read(transport.send(request, through: middlewares), sent).catch { .error(sent.described($0)) }
+  }
+
+  private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {
+    var request: HTTPRequest
+    do {
+      request = try session.makeRequest(method, for: self)
+      if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
+    } catch let error as EncodingError {
+      throw RequestError(
+        .invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))", cause: UnsendableSession())
+    } catch var error as RequestError where error.kind == .invalidRequest {
+      error.cause = error.cause ?? UnsendableSession()
+      throw error
+    }
+    if request.target !== target { try checkCleartext(request.target) }
+    return request
+  }
+}
+
+extension RequestError {
+  /// The error with what is known once an answer is there: its status and, where that helps, the start of its body.
+  fileprivate func about(_ response: HTTPResponse, quoting excerpt: @autoclosure () -> String?) -> RequestError {
+    var error = self
+    error.status = status ?? response.head.status
+    if [.httpStatus, .undecodable].contains(kind) { error.excerpt = excerpt() }
+    return error
+  }
+}
