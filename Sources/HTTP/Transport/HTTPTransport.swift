@@ -12,5 +12,7 @@ public protocol HTTPTransport: Sendable {
   /// - It fails with a ``RequestError``, also where a deadline of `request.timeouts` passed.
   /// - It calls back on a queue of its own; the next piece is not read before `onNext` has returned.
   /// - Disposing the subscription stops the exchange.
+  /// - It calls `request.onConnected` when the request has its connection, where it knows that, and `request.onProgress` as
+  ///   bytes go and come, one call at a time; neither on a thread that others wait for.
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart>
 }
