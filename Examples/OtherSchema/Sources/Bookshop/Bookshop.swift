@@ -11,10 +11,7 @@ public struct Bookshop: Sendable {
   /// Asks a server through a client.
   public init(client: APIClient) {
     self.client = client
-    searches = Store { text in
-      let session = SearchBooksSession(text: text)
-      return session.post(on: client).map { try session.data(of: $0).searchBooks }
-    }
+    searches = Store { text in SearchBooksSession(text: text).data(on: client).map(\.searchBooks) }
   }
 
   /// The latest first page for a text, and each new one.
@@ -24,15 +21,13 @@ public struct Bookshop: Sendable {
 
   /// Looks for books, and tells who watches the text.
   public func search(_ text: String, sort: SearchBooksSession.Sort? = nil) -> Observable<BookPage> {
-    let session = SearchBooksSession(text: text, sort: sort)
-    return session.post(on: client)
-      .map { try session.data(of: $0).searchBooks }
+    SearchBooksSession(text: text, sort: sort).data(on: client)
+      .map(\.searchBooks)
       .do(onNext: { [searches] in searches.save($0, for: text) })
   }
 
   /// Reserves a book.
   public func reserve(isbn: String, note: GraphQLNullable<String> = .absent) -> Observable<Book> {
-    let session = ReserveSession(isbn: isbn, note: note)
-    return session.post(on: client).map { try session.data(of: $0).reserve }
+    ReserveSession(isbn: isbn, note: note).data(on: client).map(\.reserve)
   }
 }
