@@ -46,7 +46,7 @@ struct ReadmeTests {
   @Test func `the sample of an operation of one's own runs on the real server`() async throws {
     let endpoint = try await BFFServer.shared().graphqlURL
     for client in [try Samples.configuredClient(endpoint: endpoint), try Samples.foundationClient(endpoint: endpoint)] {
-      #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+      #expect(try await Samples.user(on: client).name == "Lin Wei")
     }
   }
 
@@ -54,7 +54,7 @@ struct ReadmeTests {
     let tokens = InMemoryTokenProvider(AccessToken("valid-token")) { _ in .never() }
     let client = try await Samples.resilientClient(endpoint: BFFServer.shared().graphqlURL, tokens: tokens)
     #expect(client.observer is SlowRequests)
-    #expect(try await Samples.user(on: client).data?.node?.name == "Lin Wei")
+    #expect(try await Samples.user(on: client).name == "Lin Wei")
   }
 
   @Test func `the samples of what is kept run on the real server, and without one`() async throws {
@@ -64,23 +64,51 @@ struct ReadmeTests {
     let bag = DisposeBag()
     let repo = try Samples.keptTimelines(client: client, caches: caches, bag: bag)
     _ = try await repo.getMoments(userID: "0").value
-    #expect(try await Samples.keptUsers(client: client, caches: caches).0.source == .network)
+    #expect(try await Samples.keptUsers(client: client, api: client, caches: caches).0.source == .network)
 
     let refusing = try RefusingPort()
     let unreachable = try APIClient(baseURL: #require(URL(string: "http://127.0.0.1:\(refusing.port)/graphql")))
-    let (user, _) = try await Samples.keptUsers(client: unreachable, caches: caches)
+    let (user, _) = try await Samples.keptUsers(client: unreachable, api: unreachable, caches: caches)
     #expect(user.value?.name == "Lin Wei" && user.source == .disk && user.errors.count == 1)
     let later = try Samples.keptTimelines(client: unreachable, caches: caches, bag: bag)
     #expect(try await later.getMoments(userID: "0", policy: .cacheOnly).value.value?.moments.count == 60)
   }
 
   @Test func `the sample of a REST session puts JSON and takes it out of its envelope`() async throws {
-    let transport = ScriptedTransport()
-    transport.expect(
-      .path(.put, "/graphql/users/7%2Fb"), .json(#"{"code": 0, "msg": "", "data": {"id": "7", "name": "Wei"}}"#))
-    let client = try APIClient(baseURL: #require(URL(string: "https://example.com/graphql")), transport: transport)
-    #expect(try await Samples.rename(on: client).value == User(id: "7", name: "Wei"))
-    #expect(transport.requests.first?.body == Data(#"{"name":"Wei"}"#.utf8))
+    let answer = RawResponse(body: #"{"code": 0, "msg": "", "data": {"id": "7", "name": "Wei"}}"#)
+    let server = try ScriptedServer(.answering { _ in answer })
+    #expect(try await Samples.rename(below: server.url.appending(path: "api")).value == User(id: "7", name: "Wei"))
+    let request = try #require(server.requests.first)
+    #expect(request.method == "PUT" && request.target == "/api/users/7%2Fb")
+    #expect(request.body == Array(#"{"name":"Wei"}"#.utf8))
+  }
+
+  @Test func `the sample of a download writes a file`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "a photo") })
+    #expect(try await Samples.photo(on: APIClient(baseURL: server.url), to: file).isSuccess)
+    #expect(try Data(contentsOf: file) == Data("a photo".utf8))
+  }
+
+  @Test func `a copy of a client acts for a user, and the end of a server leaves nothing behind`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let answer = RawResponse(body: #"{"data": {"node": {"id": "7", "name": "Wei"}}}"#)
+    let server = try ScriptedServer(.answering { _ in answer })
+    let transport = SocketTransport()
+    let client = try APIClient(baseURL: server.url, transport: transport).acting(with: "canary-of-7")
+    var configuration = StoreConfiguration<User>()
+    configuration.writing = .behind
+    let cache = try DiskCache<Int, User>(folder: folder)
+    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
+      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
+    }
+    #expect(try await users.get(7, .networkOnly).value.value?.name == "Wei")
+    #expect(server.requests.first?["Authorization"] == "Bearer canary-of-7")
+    await end(transport, users)
+    #expect(cache.statistics.count == 1)
+    try await server.waitForClientToClose()
   }
 
   @Test func `the samples for tests and fixtures run`() async throws {
@@ -98,7 +126,7 @@ struct ReadmeTests {
       },
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
     return try await Samples.home(
-      in: repo, friend: GetUser(variables: .init(id: "3")).post(on: client),
+      in: repo, friend: GetUser(variables: .init(id: "3")).data(on: client).map(\.node),
       gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
     ).value
   }

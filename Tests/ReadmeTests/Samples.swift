@@ -19,7 +19,7 @@ struct GetUser: GraphQLSession {
     let id: String
   }
   struct ResponseData: Decodable, Sendable {
-    let node: User?
+    let node: User  // where it is null, the error names its path
   }
   static let query: GraphQLDocument = """
     query getUser($id: ID!) { node(id: $id) { ... on UserDetails { id name } } }
@@ -42,6 +42,26 @@ enum CodeMsgData: EnvelopeKeys {
   static let code = "code"
   static let message = "msg"
   static let content = "data"
+}
+
+struct GetPhoto: APISession {
+  typealias ResponseType = NoContent
+  let id: String
+  var path: String { "photos/\(id.percentEncoded)" }
+}
+
+extension APIClient {
+  /// The same connections, on behalf of a user.
+  func acting(with token: String) throws -> APIClient {
+    var client = self
+    try client.defaultHeaders.set("Authorization", to: "Bearer \(token)")
+    return client
+  }
+}
+
+func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
+  await transport.shutdown(within: .seconds(20))  // refuses new requests; those under way may come to their end
+  await users.flush()  // what was to be written behind is on disk
 }
 
 struct FixtureSession: GetMomentsByUserIDSessionType {
@@ -86,19 +106,32 @@ enum Samples {
   }
 
   static func configuredClient(endpoint: URL) throws -> APIClient {
-    var client = try APIClient(
+    let client = try APIClient(
       baseURL: endpoint,
-      defaultHeaders: .platform(name: "Timelines", version: "2.1.0"),
+      defaultHeaders: .userAgent(name: "Timelines", version: "2.1.0"),
       middlewares: [LoggingMiddleware { line in print(line) }],
-      timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5), total: .milliseconds(7500)))
-    client.responseBodyLimit = 1 << 20
+      timeouts: HTTPTimeouts(connect: .seconds(2), idle: .seconds(5), total: .milliseconds(7500)),
+      responseBodyLimit: 1 << 20)
     return client
   }
 
   static func resilientClient(endpoint: URL, tokens: any TokenProvider) throws -> APIClient {
-    var client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2))
-    client.observer = SlowRequests(limit: .seconds(1))
+    let client = try APIClient(
+      baseURL: endpoint, middlewares: .standard(tokens: tokens, retries: 2), observer: SlowRequests(limit: .seconds(1)))
     return client
+  }
+
+  static func endOnSignal(transport: SocketTransport, users: Store<Int, User>) -> any DispatchSourceSignal {
+    signal(SIGTERM, SIG_IGN)  // or it ends the process before its handler is called
+    let terminations = DispatchSource.makeSignalSource(signal: SIGTERM)
+    terminations.setEventHandler {
+      Task {
+        await end(transport, users)
+        exit(0)
+      }
+    }
+    terminations.activate()
+    return terminations
   }
 
   static func trustingClient(endpoint: URL) throws -> APIClient {
@@ -109,20 +142,27 @@ enum Samples {
   }
 
   static func foundationClient(endpoint: URL) throws -> APIClient {
-    var client = try APIClient(baseURL: endpoint)
-    client.decoder = FoundationJSON()
+    let client = try APIClient(baseURL: endpoint, encoder: FoundationJSON(), decoder: FoundationJSON())
     return client
   }
 
-  static func user(on client: APIClient) async throws -> GraphQLResponse<GetUser.ResponseData> {
-    let response = try await GetUser(variables: .init(id: "0")).post(on: client).value
-    print(response.data?.node?.name ?? "nobody", response.errors)
-    return response
+  static func user(on client: APIClient) async throws -> User {
+    let user = try await GetUser(variables: .init(id: "0")).data(on: client).value.node
+    print(user.name)
+    return user
   }
 
-  static func rename(on client: APIClient) -> Observable<User> {
-    let renamed = RenameUser(id: "7/b", parameters: .init(name: "Wei")).put(on: client)  // nothing is sent yet
+  static func rename(below root: URL) throws -> Observable<User> {
+    let api = try APIClient(baseURL: root)  // https://example.com/api, and then /api/users/7%2Fb
+    let renamed = RenameUser(id: "7/b", parameters: .init(name: "Wei")).put(on: api)  // nothing is sent yet
     return renamed
+  }
+
+  static func photo(on api: APIClient, to file: URL) async throws -> HTTPResponseHead {
+    var patient = api
+    patient.timeouts.total = nil  // a minute may be too short; the idle timeout ends what stalls
+    let head = try await patient.download(GetPhoto(id: "7"), to: file, upTo: 1 << 30).value
+    return head
   }
 
   static func like(in repo: MomentsRepo, bag: DisposeBag) {
@@ -153,20 +193,23 @@ enum Samples {
     return repo
   }
 
-  static func keptUsers(client: APIClient, caches: URL) async throws -> (Snapshot<User>, Observable<User>) {
+  static func keptUsers(
+    client: APIClient, api: APIClient, caches: URL
+  ) async throws -> (Snapshot<User>, Observable<User>) {
     var configuration = StoreConfiguration<User>()
     configuration.freshness.staleTime = .seconds(60)
     configuration.freshness.staleIfError = .seconds(3600)
     configuration.writing = .behind
-    let users = Store<String, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
-      GetUser(variables: .init(id: id)).post(on: client).compactMap { $0.data?.node }
+    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
+      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
     }
-    let user = try await users.get("0", .networkFirst).value  // what is kept stands in where the network fails
-    let rename = users.mutate("0", optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
-      RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: client)
+    let snapshot = try await users.get(0, .networkFirst).value  // what is kept stands in where the network fails
+    print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
+    let rename = users.mutate(0, optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
+      RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: api)
     }
-    await users.flush()
-    return (user, rename)
+    await users.flush()  // what is written behind is on disk now: a process calls this before it ends
+    return (snapshot, rename)
   }
 
   static func handled(fixture: MomentsDetails) -> GetMomentsByUserIDSession {
@@ -182,16 +225,16 @@ enum Samples {
     let transport = ScriptedTransport()
     transport.expect(.operation("getUser"), .json(#"{"data": {"node": {"id": "0", "name": "Wei"}}}"#))
     let client = try APIClient(baseURL: endpoint, transport: transport)
-    #expect(try await user(on: client).data?.node?.name == "Wei")
+    #expect(try await user(on: client).name == "Wei")
     #expect(transport.failures.isEmpty)
   }
 
   static func home(
-    in repo: MomentsRepo, friend: Observable<GraphQLResponse<GetUser.ResponseData>>, gallery: Observable<MomentsPage>
+    in repo: MomentsRepo, friend: Observable<User>, gallery: Observable<MomentsPage>
   ) -> Observable<Home> {
     let home = Observable.zip(
       repo.getMoments(userID: "0"),  // has to be there: its failure fails the whole
-      friend.map { $0.data?.node }.catchAndReturn(nil),  // may be missing
+      friend.map { $0 as User? }.catchAndReturn(nil),  // may be missing
       gallery.map { Result<MomentsPage, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
     ).map { Home(timeline: $0, friend: $1, gallery: $2) }
     return home
