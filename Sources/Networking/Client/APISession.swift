@@ -13,7 +13,7 @@ public import Streams
 ///     GetUser(id: "7").get(on: client)      // Observable<User>
 ///
 /// Each of the verbs gives a cold stream of one element: nothing is sent before somebody subscribes, and each
-/// subscriber sends anew. It calls back on the transport's queue, and fails with a ``RequestError`` that names the
+/// subscriber sends anew. It calls back on the transport's queue, and fails with a `RequestError` that names the
 /// operation. For GraphQL there are ``GraphQLSession`` and what a document adds.
 public protocol APISession: Sendable {
   /// What the answer is read as.

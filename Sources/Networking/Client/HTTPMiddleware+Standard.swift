@@ -11,10 +11,10 @@ extension [any HTTPMiddleware] {
   /// 1. **Deadline**: its clock runs for all that follows; each of the others hands on what is left of the time.
   /// 2. **Retry**: starts every attempt anew through the rest; its pauses take no place in line. What the inner ones
   ///    refuse, an open circuit or a full line, it does not try again.
-  /// 3. **Limit**: what waits here holds no token yet that could expire meanwhile. A ``HTTP/HedgingMiddleware``, which
+  /// 3. **Limit**: what waits here holds no token yet that could expire meanwhile. A `HedgingMiddleware`, which
   ///    is not among the standard ones, stands right above, on the budget of the retries, as each hedge takes a place.
   /// 4. **Tokens**: an attempt and its replay are one attempt to those above. Left out without a provider. A
-  ///    ``HTTP/RedirectMiddleware``, which is not among the standard ones either, stands right above: where the request
+  ///    `RedirectMiddleware`, which is not among the standard ones either, stands right above: where the request
   ///    that a redirect leads to needs a new token, that one goes again, and not the first.
   /// 5. **Circuit breaker**: sees each exchange, and each outcome, as the server has it.
   ///

@@ -1,7 +1,7 @@
 public import HTTP
 import JSON
 
-/// The errors of a GraphQL answer, as the cause of a ``RequestError``.
+/// The errors of a GraphQL answer, as the cause of a `RequestError`.
 public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {
   /// The errors, at most 100.
   public let errors: [GraphQLError]
@@ -53,7 +53,7 @@ extension JSONValue {
 }
 
 extension RequestError.Kind {
-  /// The server answered with GraphQL errors; see ``RequestError/graphQLErrors``.
+  /// The server answered with GraphQL errors; see `graphQLErrors`.
   public static let graphQL = RequestError.Kind("GraphQL")
 }
 

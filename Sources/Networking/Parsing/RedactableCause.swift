@@ -1,6 +1,6 @@
 import HTTP
 
-/// A cause of a ``RequestError`` that may hold text from an answer, and with it what the request kept secret.
+/// A cause of a `RequestError` that may hold text from an answer, and with it what the request kept secret.
 protocol RedactableCause: Error {
   /// The same without the secrets.
   func redacted(by redactor: Redactor) -> Self

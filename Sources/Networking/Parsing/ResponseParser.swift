@@ -18,13 +18,13 @@ public struct ResponseParser<Output: Sendable>: Sendable {
 
   /// Takes what to accept, and the closure that reads an answer of any status, given the client's decoder.
   ///
-  /// The closure throws a ``RequestError``, or a `DecodingError`, which becomes one of the kind `undecodable`.
+  /// The closure throws a `RequestError`, or a `DecodingError`, which becomes one of the kind `undecodable`.
   public init(accept: String, read: @escaping @Sendable (HTTPResponse, any BodyDecoder) throws -> Output) {
     self.accept = accept
     self.read = read
   }
 
-  /// Reads an answer; throws a ``RequestError``.
+  /// Reads an answer; throws a `RequestError`.
   public func parse(_ response: HTTPResponse, by decoder: any BodyDecoder) throws(RequestError) -> Output {
     do {
       return try read(response, decoder)

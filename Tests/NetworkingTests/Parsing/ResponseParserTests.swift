@@ -152,6 +152,21 @@ import Testing
     #expect(try await get(Data("a".utf8), 500).failure?.kind == .httpStatus)
   }
 
+  @Test func `a parser may read what a failed answer tells, and give it as the error's cause`() async throws {
+    struct Buy: APISession {
+      typealias ResponseType = Card
+      var responseParser: ResponseParser<Card> { .jsonOrProblem }
+    }
+    let problem = ScriptedResponse.response(
+      status: 403, headers: ["Content-Type": "application/problem+json"],
+      body: Data(#"{"title": "You have no credit.", "balance": 30}"#.utf8))
+    let error = await Buy().post(on: try client(ScriptedTransport(always: problem))).failure
+    #expect(error?.kind == .httpStatus && error?.message == "You have no credit." && error?.operationName == "Buy")
+    #expect(error?.status == 403 && (error?.cause as? Problem)?.balance == 30)
+    let other = ScriptedTransport(always: .response(status: 502))
+    #expect(await Buy().post(on: try client(other)).failure?.status == 502)
+  }
+
   @Test func `the answer as it is has any status`() async throws {
     let transport = ScriptedTransport(always: .response(status: 503, body: Data("x".utf8)))
     let response = try await Send(parameters: NoParameters()).get(on: client(transport)).value
@@ -175,5 +190,23 @@ import Testing
     }
     #expect(error?.kind == .undecodable)
     #expect(error?.status == 200)
+  }
+}
+
+/// What a server tells of a failure (RFC 9457), with a member of its own.
+private struct Problem: Decodable, Error {
+  let title: String
+  let balance: Int
+}
+
+extension ResponseParser where Output: Decodable {
+  fileprivate static var jsonOrProblem: Self {
+    ResponseParser(accept: "application/json, application/problem+json") { response, decoder in
+      guard response.head.mediaType == "application/problem+json" else {
+        return try ResponseParser.json.parse(response, by: decoder)
+      }
+      let problem = try decoder.decode(Problem.self, from: response.body)
+      throw RequestError(.httpStatus, problem.title, status: response.head.status, cause: problem)
+    }
   }
 }

@@ -26,6 +26,7 @@ public struct AuthMiddleware: HTTPMiddleware {
   /// Takes where tokens come from, and how.
   ///
   /// - Parameters:
+  ///   - provider: Gives the tokens.
   ///   - challenge: Which answers reject a token; status 401 unless given.
   ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
   ///     its life.
