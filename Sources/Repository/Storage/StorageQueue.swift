@@ -4,20 +4,27 @@ import Streams
 
 /// The writes that wait for the source of truth, in the order of the store's own state.
 ///
-/// Work is put in under the store's lock, and done outside of it, by one thread at a time.
+/// Work is put in under the store's lock, and done outside of it, by one thread at a time. Who put it in hears how it
+/// went on its own thread, so that one who takes long over that keeps nobody waiting.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  typealias Completion = @Sendable ((any Error)?) -> Void
-
   enum Work: Sendable {
     case write(StoredValue<Value>, Key)
     case remove(Key)
     case removeAll
   }
 
-  private struct Job: Sendable {
-    let id: UInt64
-    let work: Work
-    let completion: Completion
+  /// Work that was put in, and how it went.
+  ///
+  /// `@unchecked Sendable`: the error is set by who has the turn, and read by others after a turn of their own.
+  final class Job: @unchecked Sendable {
+    fileprivate let id: UInt64
+    fileprivate let work: Work
+    fileprivate var error: (any Error)?
+
+    fileprivate init(id: UInt64, work: Work) {
+      self.id = id
+      self.work = work
+    }
   }
 
   private struct State {
@@ -45,20 +52,18 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.onError = onError
   }
 
-  /// Puts work in, and gives back what has to be released outside of the store's lock.
-  func enqueue(_ work: Work, completion: @escaping Completion) -> Any {
-    state.withLock { state -> Any in
+  /// Puts work in, which the caller has to finish; gives back, too, what has to be released outside of the store's lock.
+  func enqueue(_ work: Work) -> (job: Job, garbage: Any) {
+    state.withLock { state in
       state.lastID += 1
-      let id = state.lastID
-      state.jobs.append(Job(id: id, work: work, completion: completion))
+      let job = Job(id: state.lastID, work: work)
+      state.jobs.append(job)
       switch work {
-      case .write(let stored, let key): return state.newest.updateValue((id, stored), forKey: key) as Any
-      case .remove(let key): return state.newest.updateValue((id, nil), forKey: key) as Any
+      case .write(let stored, let key): return (job, state.newest.updateValue((job.id, stored), forKey: key) as Any)
+      case .remove(let key): return (job, state.newest.updateValue((job.id, nil), forKey: key) as Any)
       case .removeAll:
-        state.removingAll = id
-        let overtaken = state.newest
-        state.newest = [:]
-        return overtaken
+        state.removingAll = job.id
+        return (job, exchange(&state.newest, with: [:]))
       }
     }
   }
@@ -90,38 +95,33 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func report(_ error: any Error) { onError(error) }
 
-  /// Does what waits, on a queue; the completion runs when it is done.
-  func workLater(completion: @escaping @Sendable () -> Void = {}) {
+  /// Does what waits, and says how a job went, which was done by this thread or another.
+  func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
+    performAll()
+    if let error = job.error { onError(error) }
+    completion(job.error)
+  }
+
+  /// The same on a queue.
+  func finishLater(_ job: Job) {
+    queue.async { self.finish(job) { _ in } }
+  }
+
+  /// Does what waits, on a queue, after what was to be finished there; then runs the completion.
+  func flush(then completion: @escaping @Sendable () -> Void) {
     queue.async {
-      self.work()
+      self.performAll()
       completion()
     }
   }
 
-  /// Does what waits. When it returns, all that was put in before is done, by this thread or another.
-  func work() {
-    for (job, error) in performAll() {
-      if let error { onError(error) }
-      job.completion(error)
-    }
-  }
-
-  private func performAll() -> [(Job, (any Error)?)] {
+  /// When it returns, all that was put in before is done, by this thread or another.
+  private func performAll() {
     turn.lock()
     defer { turn.unlock() }
-    let jobs = state.withLock { state in
-      let jobs = state.jobs
-      state.jobs = []
-      return jobs
-    }
-    return jobs.map { job in
-      defer { finish(job) }
-      do {
-        try perform(job)
-        return (job, nil)
-      } catch {
-        return (job, error)
-      }
+    for job in state.withLock({ exchange(&$0.jobs, with: []) }) {
+      do { try perform(job) } catch { job.error = error }
+      markDone(job)
     }
   }
 
@@ -138,7 +138,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state.withLock { $0.newest[key]?.id == job.id }
   }
 
-  private func finish(_ job: Job) {
+  private func markDone(_ job: Job) {
     let released = state.withLock { state -> Any? in
       switch job.work {
       case .write(_, let key), .remove(let key):

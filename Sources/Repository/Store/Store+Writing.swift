@@ -1,7 +1,6 @@
 extension Store {
   /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source
-  /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` is told why, maybe
-  /// a moment later, by another thread that was writing.
+  /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` was told why.
   public func save(_ value: Value, for key: Key) {
     let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
@@ -63,6 +62,6 @@ extension Store {
   /// Returns when all that was written before is in the source of truth, or has failed to get there.
   public func flush() async {
     guard let storage else { return }
-    await withCheckedContinuation { continuation in storage.workLater { continuation.resume() } }
+    await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }
   }
 }

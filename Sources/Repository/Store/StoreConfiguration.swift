@@ -30,7 +30,8 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// The time, for ages.
   public var clock = StoreClock.system
 
-  /// Receives what went wrong in the source of truth, on the thread it happened on: reads go on without it.
+  /// Receives what went wrong in the source of truth, on the thread that wanted it, or the queue that writes behind: reads
+  /// go on without it.
   public var onStorageError: @Sendable (any Error) -> Void = { _ in }
 
   /// The defaults.

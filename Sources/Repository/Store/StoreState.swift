@@ -121,17 +121,13 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     _ work: StorageQueue<Key, Value>.Work, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     guard let storage else { return effects.append(.call { completion(nil) }) }
-    if case .removeAll = work {
-      garbage.append(storage.enqueue(work, completion: completion))
-      effects.append(.call { storage.work() })
-    } else if storage.writesBehind {
-      garbage.append(storage.enqueue(work) { _ in })
-      effects.append(.call { storage.workLater() })
-      effects.append(.call { completion(nil) })
-    } else {
-      garbage.append(storage.enqueue(work, completion: completion))
-      effects.append(.call { storage.work() })
-    }
+    let (job, released) = storage.enqueue(work)
+    garbage.append(released)
+    var isAwaited = !storage.writesBehind
+    if case .removeAll = work { isAwaited = true }
+    guard !isAwaited else { return effects.append(.call { storage.finish(job, then: completion) }) }
+    effects.append(.call { storage.finishLater(job) })
+    effects.append(.call { completion(nil) })
   }
 
   /// Puts a value in for the source of truth, unless it is partial.

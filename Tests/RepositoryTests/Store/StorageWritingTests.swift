@@ -59,6 +59,31 @@ struct StorageWritingTests {
     subscription.dispose()
   }
 
+  @Test func `who holds up the answer to one request holds up no other's`() {
+    let truth = GatedTruth()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let (isFirstWritten, isSecondKept, isThirdKept, isThirdAnswered) = (
+      truth.isWriting, DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    let isInTime = Mutable(false)
+    let subscriptions = [
+      store.stream("b", .cacheOnly).subscribe(onNext: { if $0.value != nil { isSecondKept.signal() } }),
+      store.stream("c", .cacheOnly).subscribe(onNext: { if $0.value != nil { isThirdKept.signal() } }),
+      store.get("a", .networkOnly).subscribe(onNext: { _ in }),
+      store.get("b", .networkOnly).subscribe(onNext: { _ in
+        isInTime.update { $0 = isThirdAnswered.wait(timeout: .now() + 5) == .success }
+      }),
+      store.get("c", .networkOnly).subscribe(onNext: { _ in isThirdAnswered.signal() }),
+    ]
+    race(4) { [server] thread in
+      // Each when the one before has put its work in; the first is held up in writing its own.
+      [nil, isFirstWritten, isSecondKept, isThirdKept][thread]?.wait()
+      if thread < 3 { server[thread].answer("v") } else { truth.gate.signal() }
+    }
+    #expect(isInTime.value)
+    for subscription in subscriptions { subscription.dispose() }
+  }
+
   @Test func `written through, a value is on disk before the one who asked is answered`() throws {
     let store = try folder.store(server)
     let found = Mutable<[String]>([])
@@ -147,10 +172,12 @@ struct StorageWritingTests {
 /// A source of truth whose first write waits for the gate.
 private final class GatedTruth: SourceOfTruth {
   let gate = DispatchSemaphore(value: 0)
+  let isWriting = DispatchSemaphore(value: 0)
   private let truth = MemoryTruth<String, String>()
 
   func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
   func write(_ stored: StoredValue<String>, for key: String) {
+    isWriting.signal()
     gate.wait()
     truth.write(stored, for: key)
     gate.signal()
