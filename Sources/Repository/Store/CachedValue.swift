@@ -7,10 +7,6 @@ struct CachedValue<Value: Sendable>: Sendable {
   /// What is missing from a partial answer; none for a complete one.
   @usableFromInline var errors: [any Error] = []
   @usableFromInline var isInvalidated = false
-  /// How new it is: the number of its write, or of the request that it answers.
-  var number: UInt64 = 0
-  /// The number of the latest invalidation: what was asked for before is out of date, too.
-  var invalidation: UInt64 = 0
   var cost = 1
 
   /// A partial value stands only where there is no complete one, and never on disk.

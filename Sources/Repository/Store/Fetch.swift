@@ -16,7 +16,6 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   var waiters: [UInt64: Waiter] = [:]
   /// Whether at least one of them wants the answer kept.
   var keepsAnswer = false
-  /// Whether something newer was written since it began.
-  var isSuperseded = false
-  var wasInvalidated = false
+  /// Whether a change which the server has made since may not be in its answer.
+  var mayBeOutdated = false
 }

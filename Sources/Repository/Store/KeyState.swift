@@ -11,6 +11,8 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var isFetching: Bool
   /// The number of the latest write.
   @usableFromInline var version: UInt64
+  /// The number of the latest write that was no mere change of what was there.
+  @usableFromInline var replacedAt: UInt64
   /// The number of the latest failure.
   @usableFromInline var failure: UInt64
   /// Whether the latest request gave no answer at all.
@@ -28,6 +30,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     errors = entry?.errors ?? []
     isFetching = entry?.fetch != nil
     version = entry?.version ?? 0
+    replacedAt = entry?.replacedAt ?? 0
     failure = entry?.failure ?? 0
     hasFailed = entry?.hasFailed ?? false
   }

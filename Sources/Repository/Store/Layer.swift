@@ -18,7 +18,4 @@ struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @inlinable func concerns(_ key: Key) -> Bool {
     (self.key == nil || self.key == key) && !settled.contains(key)
   }
-
-  /// Whether what is written for a key meanwhile may be newer than the server's answer.
-  func canBeOvertaken(in key: Key) -> Bool { !isInOrder && (self.key == nil || self.key == key) }
 }

@@ -39,7 +39,8 @@ extension Store {
     send: @escaping @Sendable () -> Observable<Value>, keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
-      guard let layer = self.addLayer(key: layerKey, optimistic) else {
+      // Asked for again, since who is shown the change may sign out.
+      guard let layer = self.addLayer(key: layerKey, optimistic), !self.perform({ $0.isSignedOut }) else {
         observer.onError(StoreError.signedOut)
         return Disposables.create()
       }
@@ -92,7 +93,7 @@ extension Store {
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     let (id, isForOneKey) = (layer.id, layer.key != nil)
-    guard configuration.isCacheable(answer) else {
+    guard configuration.isCacheable(answer), perform({ $0.beginSettling(layer) }) else {
       let isSignedOut = perform { state in
         state.removeLayer(id)
         return state.isSignedOut
@@ -103,16 +104,16 @@ extension Store {
     if !isForOneKey { keepChange(id, layer.apply, except: key) }
     let isOvertaken = perform { state in
       if state.isOvertaken(layer, for: key) { return true }
-      state.settle(id, kept: kept, for: key, completion: completion)
-      state.removeLayer(id)
+      state.settle(layer, kept: kept, for: key, completion: completion)
+      state.endSettling(layer)
       return false
     }
     guard isOvertaken else { return }
     let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
     if !keepChange(id, apply, in: key, isAnswered: true, then: completion) {
-      perform { $0.settle(id, kept: kept, for: key, completion: completion) }
+      perform { $0.settle(layer, kept: kept, for: key, completion: completion) }
     }
-    removeLayer(id)
+    perform { $0.endSettling(layer) }
   }
 
   /// Keeps a change in every value it concerns.

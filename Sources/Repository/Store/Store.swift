@@ -95,6 +95,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
+    // Who was told that it begins may have cancelled it.
+    guard isUnderWay(fetch.id, for: key) else { return }
     let subscription = self.fetch(key).take(1).subscribe(
       onNext: { self.succeed(key, fetch.id, $0) },
       onError: { self.fail(key, fetch.id, $0) },
@@ -118,9 +120,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
     // After an answer this is the end of the stream that gave it.
-    guard perform({ $0.entries[key]?.fetch?.id == fetchID }) else { return }
+    guard isUnderWay(fetchID, for: key) else { return }
     let source = load(key)
     perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: clock.now) }
+  }
+
+  private func isUnderWay(_ fetchID: UInt64, for key: Key) -> Bool {
+    state.withLock { $0.entries[key]?.fetch?.id == fetchID }
   }
 
   /// Fetches what the source of truth has for a key that was acquired; says where the value is from now.

@@ -7,6 +7,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   var isLoaded: Bool
   /// The number of the latest write.
   @usableFromInline var version: UInt64
+  /// The number of the latest write of a whole value, or removal: a change of what was there does not count.
+  @usableFromInline var replacedAt: UInt64 = 0
   @usableFromInline var fetch: Fetch<Key, Value>?
   /// What is wrong with the latest request, and the number of that.
   @usableFromInline var errors: [any Error] = []

@@ -95,6 +95,7 @@ extension StoreState {
     fetch.keepsAnswer = fetch.keepsAnswer || keepsAnswer
     entry.fetch = fetch
     if isNew {
+      recency.begin(fetch.id)
       publish(key)
       effects.append(.start(key, fetch))
     }
@@ -105,7 +106,7 @@ extension StoreState {
     entries[key]?.fetch?.claims.remove(id)
     garbage.append(entries[key]?.fetch?.waiters.removeValue(forKey: id) as Any)
     if fetch.claims.count > 1 { return }
-    entries[key]?.fetch = nil
+    end(fetch, of: key)
     effects.append(.call { fetch.subscription.dispose() })
     publish(key)
   }
@@ -113,11 +114,12 @@ extension StoreState {
   /// Takes the answer of a request; one that was cancelled, or whose store was signed out, is dropped.
   mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
-    entries[key]?.fetch = nil
+    let (marks, targetMarks) = (recency[key], recency[target])
+    end(fetch, of: key)
     acquire(target)
-    let old = entries[target]?.kept
+    let mayBeOutdated = fetch.mayBeOutdated || marks.invalidatedAt > fetchID
     var answer = answer
-    answer.isInvalidated = fetch.wasInvalidated || old.map { $0.invalidation > fetchID } ?? false
+    answer.isInvalidated = mayBeOutdated || targetMarks.invalidatedAt > fetchID
 
     var state = keyState(key, source: .network)
     state.kept = answer
@@ -128,9 +130,12 @@ extension StoreState {
     }
 
     // Who watches is told before the answer is given.
-    let mayStand = !answer.isPartial || old?.isPartial ?? true
-    let isOvertaken = old.map { $0.number > fetchID } ?? false
-    let isKept = isCacheable && fetch.keepsAnswer && !fetch.isSuperseded && !isOvertaken && mayStand
+    let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
+    let isOvertaken = marks.writtenOrAskedAt > fetchID
+    let isNews =
+      isCacheable && fetch.keepsAnswer && !isOvertaken && targetMarks.writtenOrAskedAt <= fetchID && mayStand
+    let lacksChange = max(marks.changedAt, targetMarks.changedAt) > fetchID
+    let isKept = isNews && !lacksChange
     if isKept {
       keep(answer, for: target, askedAt: fetchID)
       publish(target, source: .network)
@@ -139,7 +144,7 @@ extension StoreState {
       setErrors(answer.errors, for: key)
       entries[key]?.hasFailed = false
       // What was overtaken by a write is old news, also where that was removed since.
-      publish(key, passing: fetch.isSuperseded || isOvertaken && target == key ? nil : answer)
+      publish(key, passing: isOvertaken ? nil : answer)
     }
     if isKept {
       write(answer, for: target, completion: answerAll)
@@ -147,14 +152,14 @@ extension StoreState {
       effects.append(.call { answerAll(nil) })
     }
     release(target)
-    let isOutOfDate = fetch.isSuperseded && entries[key]?.kept?.isInvalidated ?? false
-    if fetch.wasInvalidated || isOutOfDate { refetch(key) }
+    let isOutOfDate = isOvertaken && entries[key]?.kept?.isInvalidated ?? false
+    if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
   }
 
   /// Takes the failure of a request. `source` says where what may stand in has come from.
   mutating func fail(_ key: Key, fetchID: UInt64, error: any Error, source: SnapshotSource, now: StoreTime) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
-    entries[key]?.fetch = nil
+    end(fetch, of: key)
     setErrors([error], for: key)
     entries[key]?.hasFailed = true
     let kept = current(key, now: now)
@@ -164,6 +169,11 @@ extension StoreState {
       let standsIn = waiter.policy.cacheRead != .never && kept.map { freshness.mayStandIn($0, now: now) } ?? false
       effects.append(.call { waiter.answer(standsIn ? .success(state) : .failure(error)) })
     }
+  }
+
+  private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {
+    entries[key]?.fetch = nil
+    garbage.append(recency.end(fetch.id) as Any)
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {

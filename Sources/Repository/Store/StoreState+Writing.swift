@@ -1,11 +1,14 @@
 import Streams
 
 extension StoreState {
-  /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place.
-  mutating func save(_ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void) {
+  /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place. One that
+  /// lacks a mere change of what was there is asked for again.
+  mutating func save(
+    _ kept: CachedValue<Value>, for key: Key, isChange: Bool = false,
+    completion: @escaping @Sendable ((any Error)?) -> Void
+  ) {
     if isSignedOut { return effects.append(.call { completion(StoreError.signedOut) }) }
-    entries[key]?.fetch?.isSuperseded = true
-    keep(kept, for: key)
+    keep(kept, for: key, isChange: isChange)
     publish(key)
     write(kept, for: key, completion: completion)
   }
@@ -19,22 +22,20 @@ extension StoreState {
     var kept = kept
     // It may have been invalidated since it was read.
     kept.isInvalidated = kept.isInvalidated || entry.kept?.isInvalidated ?? false
-    save(kept, for: key, completion: completion)
+    save(kept, for: key, isChange: true, completion: completion)
     return true
   }
 
   /// Marks a value as out of date, and asks anew for those who watch it.
   mutating func invalidate(_ key: Key) {
     guard !isSignedOut else { return }
-    entries[key]?.fetch?.wasInvalidated = true
-    if var kept = entries[key]?.kept {
-      let wasInvalidated = kept.isInvalidated
-      (kept.isInvalidated, kept.invalidation) = (true, nextNumber())
+    let number = nextNumber()
+    garbage.append(recency.note(key, at: number) { $0.invalidatedAt = number } as Any)
+    if var kept = entries[key]?.kept, !kept.isInvalidated {
+      kept.isInvalidated = true
       entries[key]?.kept = kept
-      memory.modify(key) { [kept] in
-        ($0.isInvalidated, $0.invalidation) = (kept.isInvalidated, kept.invalidation)
-      }
-      if !wasInvalidated { write(kept, for: key) }
+      memory.modify(key) { $0.isInvalidated = true }
+      write(kept, for: key)
     }
     if !refetch(key) { publish(key) }
   }
@@ -52,11 +53,7 @@ extension StoreState {
     garbage += memory.removeAll() as [Any]
     store(.removeAll)
     for key in Array(entries.keys) {
-      garbage.append(entries[key]?.kept as Any)
-      entries[key]?.kept = nil
-      let number = nextNumber()
-      entries[key]?.version = number
-      entries[key]?.isLoaded = true
+      empty(key)
       publish(key)
     }
   }
@@ -64,8 +61,8 @@ extension StoreState {
   /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
   mutating func signOut() {
     guard !isSignedOut else { return }
-    garbage.append((layers, written))
-    (layers, written) = ([], [:])
+    garbage.append((layers, recency))
+    (layers, recency) = ([], Recency())
     for key in Array(entries.keys) {
       guard let fetch = entries[key]?.fetch else { continue }
       entries[key]?.fetch = nil
@@ -80,6 +77,7 @@ extension StoreState {
 
   mutating func add(_ layer: Layer<Key, Value>) {
     layers.append(layer)
+    if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
     publishAll(of: layer)
   }
 
@@ -88,20 +86,39 @@ extension StoreState {
     guard let place = layers.firstIndex(where: { $0.id == id }) else { return }
     let layer = layers.remove(at: place)
     garbage.append(layer)
-    if layers.allSatisfy(\.isInOrder) { garbage.append(exchange(&written, with: [:])) }
+    if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
     publishAll(of: layer)
+  }
+
+  /// Whether the answer to a change is still wanted: its layer is there. What is done from the change's beginning on is
+  /// then remembered until the settling ends, whatever becomes of the layer.
+  mutating func beginSettling(_ layer: Layer<Key, Value>) -> Bool {
+    guard layers.contains(where: { $0.id == layer.id }) else { return false }
+    if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
+    return true
+  }
+
+  mutating func endSettling(_ layer: Layer<Key, Value>) {
+    removeLayer(layer.id)
+    if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
   }
 
   /// Whether what is kept for a key may be newer than the server's answer to the change of a layer.
   func isOvertaken(_ layer: Layer<Key, Value>, for key: Key) -> Bool {
-    layer.canBeOvertaken(in: key) && written[key].map { $0 > layer.id } ?? false
+    let marks = recency[key]
+    return !layer.isInOrder && max(marks.writtenOrAskedAt, marks.changedAt) > layer.id
   }
 
-  /// In one step: what the server made of a change is kept, and the change is no longer shown over it.
+  /// In one step: what the server made of a change is kept, and the change is no longer shown over it. It is out of date
+  /// where the key was invalidated since the change began; or at all, where that is not known.
   mutating func settle(
-    _ id: UInt64, kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void
+    _ layer: Layer<Key, Value>, kept: CachedValue<Value>, for key: Key,
+    completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    markSettled(id, for: key)
+    markSettled(layer.id, for: key)
+    var kept = kept
+    let old = entries[key]?.kept ?? memory.peek(key)
+    kept.isInvalidated = layer.isInOrder ? old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
     save(kept, for: key, completion: completion)
   }
 
@@ -119,7 +136,7 @@ extension StoreState {
   /// nor may it be in what is being asked for. Says whether it did.
   mutating func outdateFetch(_ key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
-    entry.fetch?.wasInvalidated = true
+    entry.fetch?.mayBeOutdated = true
     return true
   }
 
@@ -128,6 +145,6 @@ extension StoreState {
   }
 
   private mutating func publishAll(of layer: Layer<Key, Value>) {
-    for key in Array(entries.keys) where layer.concerns(key) { publish(key) }
+    for key in layer.key.map({ [$0] }) ?? Array(entries.keys) where layer.concerns(key) { publish(key) }
   }
 }

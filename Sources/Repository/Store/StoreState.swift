@@ -17,9 +17,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
   @usableFromInline var layers: [Layer<Key, Value>] = []
-  /// How new what is kept is, by the number of its write, or of the request it answers; as long as there are layers
-  /// that it may overtake.
-  var written: [Key: UInt64] = [:]
+  /// What answers may have been overtaken by.
+  var recency = Recency<Key>()
   @usableFromInline var isSignedOut = false
   var effects: [Effect] = []
   /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
@@ -71,15 +70,21 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     memory.modify(key) { $0.readAt = now }
   }
 
-  /// Puts a value in the place of the one before; an answer comes with the number of its request.
-  mutating func keep(_ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil) {
+  /// Puts a value in the place of the one before: a newer one, or that one changed. An answer comes with the number of
+  /// its request.
+  mutating func keep(
+    _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false
+  ) {
     let number = nextNumber()
-    if layers.contains(where: { $0.canBeOvertaken(in: key) }) {
-      written[key] = max(written[key] ?? 0, request ?? number)
+    if isChange {
+      garbage.append(recency.note(key, at: number) { $0.changedAt = number } as Any)
+    } else {
+      // A whole answer takes a partial one's place, though that be newer.
+      if !kept.isPartial {
+        garbage.append(recency.note(key, at: number) { $0.writtenOrAskedAt = request ?? number } as Any)
+      }
+      entries[key]?.replacedAt = number
     }
-    var kept = kept
-    kept.number = request ?? number
-    kept.invalidation = (entries[key]?.kept ?? memory.peek(key))?.invalidation ?? 0
     entries[key]?.version = number
     entries[key]?.isLoaded = true
     garbage.append(entries[key]?.errors as Any)
@@ -105,14 +110,18 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Removes a value everywhere.
   mutating func forget(_ key: Key) {
     garbage.append(memory.remove(key) as Any)
-    if let entry = entries[key] {
-      garbage.append(entry.kept as Any)
-      entries[key]?.kept = nil
-      let number = nextNumber()
-      entries[key]?.version = number
-      entries[key]?.isLoaded = true
-    }
+    empty(key)
     store(.remove(key))
+  }
+
+  /// Notes that a key has no value any more.
+  mutating func empty(_ key: Key) {
+    guard let entry = entries[key] else { return }
+    garbage.append(entry.kept as Any)
+    entry.kept = nil
+    entry.version = nextNumber()
+    entry.replacedAt = entry.version
+    entry.isLoaded = true
   }
 
   /// Puts work in for the source of truth; the completion runs under no lock, and waits for that where it is written

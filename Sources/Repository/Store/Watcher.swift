@@ -7,7 +7,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   let id: UInt64
   let policy: FetchPolicy
   private let observer: AnyObserver<Snapshot<Value>>
-  /// What was written up to this number is not shown: the policy asks for the network's answer.
+  /// What was written up to this number is not shown, changed or not: the policy asks for the network's answer.
   private var hiddenThrough: UInt64?
   /// An answer that was not kept, shown until something is written.
   private var passing: (answer: CachedValue<Value>, version: UInt64)?
@@ -40,13 +40,13 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   func receive(
     _ state: KeyState<Key, Value>, _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
   ) {
-    if let hidden = hiddenThrough, state.version > hidden || standsIn(state, freshness: freshness, now: now) {
+    let hasPassed = passing.map { $0.version != state.version } ?? false
+    if hasPassed { passing = nil }
+    if let answer = state.passing { passing = (answer, state.version) }
+    if let hidden = hiddenThrough,
+      hasPassed || state.replacedAt > hidden || standsIn(state, freshness: freshness, now: now)
+    {
       hiddenThrough = nil
-    }
-    if let answer = state.passing {
-      passing = (answer, state.version)
-    } else if passing?.version != state.version {
-      passing = nil
     }
     let showsKept = hiddenThrough == nil && rendered.value != nil
     var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty

@@ -15,6 +15,7 @@ struct StoreModel {
     var gets: [(reader: Int, policy: FetchPolicy)] = []
     var keepsAnswer = false
     var isSuperseded = false
+    var lacksChange = false
     var wasInvalidated = false
   }
 
@@ -39,6 +40,7 @@ struct StoreModel {
   private(set) var layers: [(id: Int, key: String?, added: Int, began: Int)] = []
   /// How new what is kept is: the step of its write, or of the request it answers.
   private var written: [String: Int] = [:]
+  private var invalidated: [String: Int] = [:]
   private var steps = 0
   var requests: [String: Request] = [:]
   var watchers: [Int: Watcher] = [:]
@@ -112,7 +114,8 @@ struct StoreModel {
     guard let request = requests.removeValue(forKey: key) else { return }
     for get in request.gets { outcomes[get.reader] = rendered(key, over: value).map { .value($0) } }
     let mayStand = !isPartial || kept[key]?.isPartial ?? true
-    if isCacheable && request.keepsAnswer && !request.isSuperseded && mayStand {
+    let isNews = isCacheable && request.keepsAnswer && !request.isSuperseded && mayStand
+    if isNews && !request.lacksChange {
       write(
         key,
         Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated),
@@ -121,7 +124,7 @@ struct StoreModel {
       for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
     }
     let isOutOfDate = request.isSuperseded && kept[key]?.isInvalidated ?? false
-    if request.wasInvalidated || isOutOfDate { refetch(key) }
+    if request.wasInvalidated || isOutOfDate || isNews && request.lacksChange { refetch(key) }
   }
 
   mutating func fail(_ key: String) {
@@ -138,21 +141,23 @@ struct StoreModel {
 
   // MARK: Writing
 
-  mutating func save(_ key: String, _ value: Int) {
+  mutating func save(_ key: String, _ value: Int, isInvalidated: Bool = false) {
     requests[key]?.isSuperseded = true
-    write(key, Kept(value: value, writtenAt: now))
+    write(key, Kept(value: value, writtenAt: now, isInvalidated: isInvalidated))
   }
 
   mutating func update(_ key: String, adding added: Int) {
     guard var changed = kept[key] else { return }
     changed.value += added
-    requests[key]?.isSuperseded = true
-    write(key, changed)
+    requests[key]?.lacksChange = true
+    write(key, changed, isChange: true)
   }
 
   mutating func remove(_ key: String) { write(key, nil) }
 
   mutating func invalidate(_ key: String) {
+    steps += 1
+    invalidated[key] = steps
     requests[key]?.wasInvalidated = true
     kept[key]?.isInvalidated = true
     refetch(key)
@@ -173,7 +178,7 @@ struct StoreModel {
     if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
       update(key, adding: layer.added)
     } else {
-      save(key, value)
+      save(key, value, isInvalidated: invalidated[key] ?? 0 > layer?.began ?? 0)
     }
     layers.removeAll { $0.id == id }
   }
@@ -184,12 +189,13 @@ struct StoreModel {
     (layers, requests, watchers) = ([], [:], [:])
   }
 
-  private mutating func write(_ key: String, _ new: Kept?, askedAt request: Int? = nil) {
+  private mutating func write(_ key: String, _ new: Kept?, askedAt request: Int? = nil, isChange: Bool = false) {
     steps += 1
     kept[key] = new
     if new != nil { written[key] = max(written[key] ?? 0, request ?? steps) }
     for id in watchers.keys where watchers[id]?.key == key {
-      watchers[id]?.isHidden = false
+      // Who waits for the network is not shown what was only changed.
+      if !isChange || watchers[id]?.passing != nil { watchers[id]?.isHidden = false }
       watchers[id]?.passing = nil
     }
   }

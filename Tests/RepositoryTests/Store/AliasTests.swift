@@ -53,4 +53,39 @@ struct AliasTests {
     #expect(store.peek("7")?.value == "7 new" && store.peek("7")?.isStale == false)
     #expect(later.isCompleted.value)
   }
+
+  @Test func `a whole answer takes the place of a partial one to a later request`() {
+    let gets = ["7", "me"].map { Recorder(store.get($0, .networkOnly)) }
+    server[1].answer("7 half", errors: [Failure()])
+    #expect(store.peek("7")?.isPartial == true)
+    server[0].answer("7 whole")
+    #expect(store.peek("7")?.value == "7 whole" && truth.read("7")?.value == "7 whole")
+    #expect(gets.allSatisfy { $0.isCompleted.value })
+  }
+
+  @Test(arguments: [false, true])
+  func `what memory has no room for is not overtaken by what was asked for before`(isInvalidated: Bool) {
+    var configuration = StoreConfiguration<String>()
+    configuration.memoryCount = 1
+    let store = Store(
+      partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth,
+      keyForResponse: { _, value in String(value.prefix(1)) })
+    if isInvalidated { store.save("7 first", for: "7") }
+    let get = Recorder(store.get("me", .networkOnly))
+    if isInvalidated { store.invalidate("7") } else { store.save("7 new", for: "7") }
+    store.save("8", for: "8")
+    server[0].answer("7 old")
+    #expect(truth.read("7")?.value == (isInvalidated ? "7 old" : "7 new"))
+    #expect(truth.read("7")?.isInvalidated == isInvalidated && get.isCompleted.value)
+  }
+
+  @Test func `what was changed since it was asked for under another key is asked for once more`() throws {
+    store.save("7", for: "7")
+    let watch = Recorder(store.stream("me", .cacheAndNetwork))
+    store.update("7") { $0 += " changed" }
+    server[0].answer("7 old")
+    try #require(store.peek("7")?.value == "7 changed" && server.count == 2)
+    server[1].answer("7 new")
+    #expect(store.peek("7")?.value == "7 new" && watch.take().last?.value == "7 new")
+  }
 }

@@ -52,4 +52,32 @@ import Testing
     #expect(change.isCompleted.value && !isDue.value)
     #expect(store.peek("x")?.value == ["a", "b"] && store.peek("x")?.isStale == true)
   }
+
+  @Test(arguments: [false, true])
+  func `an invalidation while a change is sent is not lost to its answer`(isForAll: Bool) throws {
+    let truth = MemoryTruth<String, [String]>()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    store.save(["a"], for: "k")
+    let watch = Recorder(store.stream("k"))
+    let send = { @Sendable [server] in server.fetch("k").map(\.value) }
+    let change = Recorder(
+      isForAll
+        ? store.mutateAll(optimistic: { $1 + ["b"] }, send: send, keyForResponse: { _ in "k" })
+        : store.mutate("k", optimistic: { $0.map { $0 + ["b"] } }, send: send))
+    store.invalidate("k")
+    server[0].answer(["a", "b"])
+    #expect(store.peek("k")?.value == ["a", "b"] && store.peek("k")?.isStale == true)
+    #expect(truth.read("k")?.isInvalidated == true && change.isCompleted.value)
+    // It was asked for before the answer, and may be older.
+    server[1].answer(["a"])
+    try #require(server.count == 3 && store.peek("k")?.value == ["a", "b"])
+    server[2].answer(["new"])
+    #expect(watch.take().last?.brief == #"["new"] network"# && truth.read("k")?.isInvalidated == false)
+  }
+
+  @Test func `an answer to a change that was made after an invalidation is fresh`() {
+    store.invalidate("k")
+    let change = Recorder(store.mutate("k", optimistic: { $0 }, send: { .just(["new"]) }))
+    #expect(store.peek("k")?.value == ["new"] && store.peek("k")?.isStale == false && change.isCompleted.value)
+  }
 }

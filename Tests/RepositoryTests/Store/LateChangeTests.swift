@@ -34,6 +34,54 @@ import Testing
     #expect(server.count == 3)
   }
 
+  @Test(arguments: [false, true])
+  func `what is changed while it is asked for is asked for once more`(isConfirmed: Bool) throws {
+    store.save(["start"], for: "x")
+    let watch = Recorder(store.stream("x", .cacheAndNetwork))
+    let change = isConfirmed ? Recorder(addingToAll("b")) : nil
+    if isConfirmed { server[1].answer(["k"]) } else { store.update("x") { $0.append("b") } }
+    let count = server.count
+    server[0].answer(["start"])
+    #expect(watch.elements.value.allSatisfy { $0.source != .network })
+    try #require(store.peek("x")?.value == ["start", "b"] && server.count == count + 1)
+    server[count].answer(["start", "b", "new"])
+    #expect(watch.take().last?.brief == #"["start", "b", "new"] network"#)
+    #expect(server.count == count + 1 && change?.isCompleted.value != false)
+  }
+
+  @Test(arguments: [FetchPolicy.networkOnly, .networkFirst, .noCache])
+  func `who waits for the network is not shown what is changed meanwhile, and gets its answer`(policy: FetchPolicy) {
+    store.save(["start"], for: "x")
+    let watch = Recorder(store.stream("x", policy))
+    store.update("x") { $0.append("b") }
+    #expect(watch.take().allSatisfy { $0.value == nil && $0.isFetching })
+    server[0].answer(["answer"])
+    #expect(watch.take().last?.value == ["answer"])
+    #expect(store.peek("x")?.value == ["start", "b"])
+    // Who keeps no answer has had the one that was asked for.
+    guard policy != .noCache else { return #expect(server.count == 1) }
+    server[1].answer(["newer"])
+    #expect(watch.take().last?.brief == #"["newer"] network"# && server.count == 2)
+  }
+
+  @Test func `S1: who signs out on seeing that a request begins has none made`() {
+    let watch = store.stream("k", .networkOnly).subscribe(onNext: { [store] in
+      if $0.isFetching { store.signOut() }
+    })
+    #expect(server.count == 0)
+    watch.dispose()
+  }
+
+  @Test func `S1: who signs out on seeing a change has none sent`() {
+    store.save(["start"], for: "k")
+    let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] in
+      if $0.source == .optimistic { store.signOut() }
+    })
+    let change = Recorder(addingToAll("b"))
+    #expect(change.error.value as? StoreError == .signedOut && server.count == 0)
+    watch.dispose()
+  }
+
   @Test func `S1: a store that was signed out sends no change`() {
     store.signOut()
     let ofOne = store.mutate("k", optimistic: { $0 }, send: { [server] in server.fetch("k").map(\.value) })

@@ -1,0 +1,41 @@
+import Streams
+import Testing
+
+@testable import Repository
+
+/// Many changes under way, and what is remembered for them.
+@Suite struct OverlappingChangesTests {
+  private let server = FakeServer<String, [String]>()
+  private let store: Store<String, [String]>
+
+  init() { store = Store(partialFetch: server.fetch) }
+
+  @Test func `O2: nothing is remembered of keys whose changes have ended, though others are under way`() {
+    let later = FakeServer<Int, [String]>()
+    let changes = (0..<10_000).map { index in
+      let change = Recorder(
+        store.mutate("\(index)", optimistic: { _ in ["b"] }, send: { later.fetch(index).map(\.value) }))
+      if index > 0 { later[index - 1].answer(["answer"]) }
+      return change
+    }
+    #expect(changes.dropLast().allSatisfy { $0.isCompleted.value })
+    #expect(store.perform { $0.recency.count } < 5)
+  }
+
+  @Test func `a change that is disposed while its answer is kept does not undo what is newer`() {
+    for key in ["k", "x"] { store.save(["a"], for: key) }
+    let isDue = Mutable(false)
+    let bag = DisposeBag()
+    store.mutateAll(
+      optimistic: { key, value in
+        if key == "x", isDue.value { bag.dispose() }
+        return value + ["b"]
+      }, send: { [server] in server.fetch("k").map(\.value) }, keyForResponse: { _ in "k" }
+    ).subscribe(onNext: { _ in }).disposed(by: bag)
+    let later = Recorder(store.get("k", .networkOnly))
+    server[1].answer(["newer"])
+    isDue.update { $0 = true }
+    server[0].answer(["older"])
+    #expect(store.peek("k")?.value == ["newer", "b"] && later.isCompleted.value)
+  }
+}
