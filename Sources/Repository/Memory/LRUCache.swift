@@ -34,18 +34,22 @@ struct LRUCache<Key: Hashable, Value> {
   var keys: Dictionary<Key, Int>.Keys { places.keys }
 
   /// The value, which becomes the most recently used.
-  @inlinable
   mutating func read(_ key: Key) -> Value? {
-    guard let place = places[key] else {
-      statistics.misses += 1
-      return nil
-    }
+    if use(key) { return nodes[newest].value }
+    statistics.misses += 1
+    return nil
+  }
+
+  /// Counts a read of a value, where there is one, and makes it the most recently used; says whether it did.
+  @inlinable
+  mutating func use(_ key: Key) -> Bool {
+    guard let place = places[key] else { return false }
     statistics.hits += 1
     if place != newest {
       unlink(place)
       link(place)
     }
-    return nodes[place].value
+    return true
   }
 
   /// The least recently used value.

@@ -9,13 +9,12 @@ extension StoreState {
     return KeyState(key: key, kept: kept, passing: nil, layers: layers(of: key), source: .memory, entry: entry)
   }
 
-  /// The same as the answer to a read, where that needs nothing else.
+  /// The same as the answer to a read, where that needs nothing else, nor has to be put back into memory.
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
     guard !isSignedOut, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
-      !needsNetwork(policy, kept: state.kept, now: now)
+      !needsNetwork(policy, kept: state.kept, now: now), memory.use(key)
     else { return nil }
-    _ = memory.read(key)
     noteRead(key, now: now)
     return state
   }

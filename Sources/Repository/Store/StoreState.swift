@@ -39,11 +39,19 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Holds on to a key, and to what memory has for it, until it is released; a read counts as a use of the cache.
   mutating func acquire(_ key: Key, forReading: Bool = false) {
-    let kept = forReading ? memory.read(key) : memory.peek(key)
+    let kept = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
       entries[key] = StoreEntry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
+  }
+
+  /// What memory has for a key, counted as a use; what is watched, and had to make room, is put back.
+  private mutating func use(_ key: Key) -> CachedValue<Value>? {
+    guard let kept = entries[key]?.kept, memory.peek(key) == nil else { return memory.read(key) }
+    garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
+    memory.statistics.hits += 1
+    return kept
   }
 
   mutating func release(_ key: Key) {
@@ -57,6 +65,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     guard let kept = entries[key]?.kept else { return nil }
     if freshness.isExpired(kept, now: now) {
       forget(key)
+      publish(key)
       return nil
     }
     noteRead(key, now: now)

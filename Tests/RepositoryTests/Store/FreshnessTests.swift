@@ -45,6 +45,15 @@ struct FreshnessTests {
     #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
   }
 
+  @Test func `who watches is told that a value has expired when another finds it so`() {
+    let store = store(Freshness(expireAfterWrite: .seconds(10)))
+    store.save(1, for: "a")
+    let watch = Recorder(store.stream("a", .cacheOnly))
+    scheduler.advance(by: .seconds(10))
+    #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(watch.brief() == ["1 memory", "-"])
+  }
+
   @Test func `a read puts off the expiry after access`() {
     let store = store(Freshness(expireAfterAccess: .seconds(10)))
     store.save(1, for: "a")

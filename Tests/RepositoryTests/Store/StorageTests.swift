@@ -35,6 +35,19 @@ struct StorageTests {
     #expect(Recorder(store.get("4", .cacheOnly)).brief() == ["4 memory"])
   }
 
+  @Test func `a read finds what is watched, and puts it back into memory`() throws {
+    let store = try folder.store(server) { $0.memoryCount = 1 }
+    store.save("a", for: "a")
+    let watch = Recorder(store.stream("a", .cacheOnly))
+    store.save("b", for: "b")
+    let before = store.statistics
+    for hits in 1...2 {
+      #expect(Recorder(store.get("a", .cacheOnly)).brief() == ["a memory"])
+      #expect(store.statistics.hits == before.hits + hits && store.statistics.misses == before.misses)
+    }
+    #expect(Recorder(store.get("b", .cacheOnly)).brief() == ["b disk"] && watch.brief() == ["a memory"])
+  }
+
   @Test func `memory is bounded by what values cost, wherever they come from`() throws {
     let store = try folder.store(server) {
       $0.memoryCost = 10
