@@ -61,30 +61,30 @@ struct SharingTests {
     #expect(reads.map { $0.isCompleted.value } == [true, true, false])
   }
 
-  @Test func `S2: equal keys of two accounts are two requests`() {
+  @Test func `S2: equal keys of two accounts are two requests`() throws {
     let other = FakeServer<String, Int>()
     let group = StoreGroup<String, Int> { partition in
       let server = partition == "one" ? server : other
       return Store(partialFetch: server.fetch)
     }
-    let first = Recorder(group["one"].get("a", .networkOnly))
-    let second = Recorder(group["two"].get("a", .networkOnly))
+    let first = Recorder(try group.store(for: "one").get("a", .networkOnly))
+    let second = Recorder(try group.store(for: "two").get("a", .networkOnly))
     #expect(server.count == 1 && other.count == 1)
     other[0].answer(2)
     #expect(first.take().isEmpty && second.brief() == ["2 network"])
-    #expect(group["one"].peek("a") == nil)
+    #expect(try group.store(for: "one").peek("a") == nil)
   }
 
-  @Test func `S1: accounts and users whose names only look the same are apart`() {
+  @Test func `S1: accounts and users whose names only look the same are apart`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     let group = StoreGroup<MomentsKey, Int> { _ in Store(partialFetch: FakeServer<MomentsKey, Int>().fetch) }
-    #expect(group[composed] !== group[decomposed] && group[composed] === group["\u{E9}"])
-    let store = group[composed]
+    let store = try group.store(for: composed)
+    #expect(try group.store(for: decomposed) !== store && group.store(for: "\u{E9}") === store)
     store.save(1, for: MomentsKey(userID: composed))
     #expect(store.peek(MomentsKey(userID: decomposed)) == nil)
     #expect(store.peek(MomentsKey(userID: "\u{E9}"))?.value == 1)
-    group.signOut(composed)
-    #expect(group[composed] !== store)
+    try group.signOut(composed)
+    #expect(try group.store(for: composed) !== store)
   }
 
   @Test func `O4: one write wakes each watcher of its key once, and no other`() {

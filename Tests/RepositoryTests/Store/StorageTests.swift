@@ -139,28 +139,43 @@ struct StorageTests {
 
   @Test func `S1: a sign-out removes the partition, drops the late answer, and lets nobody else see anything`() throws {
     let group = StoreGroup<String, String> { [server, folder] partition in
-      let cache = try? DiskCache<String, String>(folder: folder.url, partition: partition)
-      return Store(partialFetch: server.fetch, sourceOfTruth: cache)
+      Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }
-    let mei = group["mei"]
+    let (mei, tom) = (try group.store(for: "mei"), try group.store(for: "tom"))
     mei.save("mei's", for: "k")
-    group["tom"].save("tom's", for: "k")
+    tom.save("tom's", for: "k")
     let watch = Recorder(mei.stream("k", .cacheOnly))
     let late = Recorder(mei.get("k", .networkOnly))
 
-    group.signOut("mei")
+    try group.signOut("mei")
     #expect(server[0].isCancelled.value)
     server[0].answer("late")
     #expect(late.error.value as? StoreError == .signedOut && late.take().isEmpty)
     #expect(watch.brief().last == "-")
     #expect(folder.records.count == 1)
-    #expect(Recorder(group["tom"].get("k", .cacheOnly)).take().first?.value == "tom's")
+    #expect(Recorder(tom.get("k", .cacheOnly)).take().first?.value == "tom's")
 
     // The next sign-in finds nothing, and what somebody still holds of the old one gives nothing.
-    #expect(Recorder(group["mei"].get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    let next = try group.store(for: "mei")
+    #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
     mei.save("again", for: "k")
     #expect(Recorder(mei.get("k", .cacheFirst)).error.value as? StoreError == .signedOut)
     #expect(folder.records.count == 1)
+  }
+
+  @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() throws {
+    let isBroken = Mutable(true)
+    let group = StoreGroup<String, String> { [server, folder] partition in
+      if isBroken.value { throw Failure() }
+      return Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
+    }
+    #expect(throws: Failure.self) { try group.store(for: "mei") }
+    #expect(throws: Failure.self) { try group.signOut("mei") }
+    isBroken.update { $0 = false }
+    try group.store(for: "mei").save("v", for: "k")
+    #expect(folder.records.count == 1)
+    try group.signOut("mei")
+    #expect(folder.records == [])
   }
 }
 
