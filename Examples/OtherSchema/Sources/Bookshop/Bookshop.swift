@@ -3,28 +3,24 @@ public import Networking
 import Repository
 public import Streams
 
-/// A shop's books: searches are kept under their text, so that screens can watch them.
+/// A shop's books: what a search finds is kept, so that screens can watch it.
 public struct Bookshop: Sendable {
   private let client: APIClient
-  private let searches: Store<String, BookPage>
+  private let searches: Store<Search, BookPage>
 
   /// Asks a server through a client.
   public init(client: APIClient) {
     self.client = client
-    searches = Store { text in SearchBooksSession(text: text).data(on: client).map(\.searchBooks) }
+    searches = Store { search in
+      SearchBooksSession(text: search.text, sort: search.sort).data(on: client).map(\.searchBooks)
+    }
   }
 
-  /// The latest first page for a text, and each new one.
-  public func results(for text: String) -> Observable<BookPage> {
-    searches.stream(text, .cacheOnly).compactMap(\.value)
-  }
+  /// The latest first page of a search, and each new one. It asks no server.
+  public func results(of search: Search) -> Observable<BookPage> { searches.values(search) }
 
-  /// Looks for books, and tells who watches the text.
-  public func search(_ text: String, sort: SearchBooksSession.Sort? = nil) -> Observable<BookPage> {
-    SearchBooksSession(text: text, sort: sort).data(on: client)
-      .map(\.searchBooks)
-      .do(onNext: { [searches] in searches.save($0, for: text) })
-  }
+  /// Looks for books, and tells who watches the search.
+  public func search(_ search: Search) -> Observable<BookPage> { searches.fresh(search) }
 
   /// Reserves a book.
   public func reserve(isbn: String, note: GraphQLNullable<String> = .absent) -> Observable<Book> {

@@ -22,12 +22,23 @@ struct BookshopTests {
        "priceInCents": 4200, "note": null}]}}}
     """
 
-  @Test func `a search is decoded, and told to who watches its text`() async throws {
+  @Test func `a search is decoded, and told to who watches it`() async throws {
     transport.expect(.operation("searchBooks"), .json(answer))
-    let page = try await shop.search("Knuth").value
+    let page = try await shop.search(Search("Knuth")).value
     #expect(page.books.map(\.isbn) == ["0-201-03801-3"])
     #expect(page.books[0].publishedAt.timeIntervalSince1970 == -63_162_000 + 0.25)
-    #expect(try await shop.results(for: "Knuth").value == page)
+    #expect(try await shop.results(of: Search("Knuth")).value == page)
+    #expect(transport.failures.isEmpty)
+  }
+
+  @Test func `searches in two orders are two`() async throws {
+    let sorted = answer.replacing("4200", with: "4300")
+    for answer in [answer, sorted] { transport.expect(.operation("searchBooks"), .json(answer)) }
+    let (byText, byPrice) = (Search("Knuth"), Search("Knuth", sort: .price))
+    let pages = [try await shop.search(byText).value, try await shop.search(byPrice).value]
+    #expect(pages.map { $0.books[0].priceInCents } == [4_200, 4_300])
+    #expect(try await shop.results(of: byText).value == pages[0])
+    #expect(try await shop.results(of: byPrice).value == pages[1])
     #expect(transport.failures.isEmpty)
   }
 
