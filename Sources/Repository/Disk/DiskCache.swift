@@ -22,7 +22,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   ///   - limit: The greatest sum of the sizes of a partition's files, in bytes; while one is written there may be one
   ///     more. The oldest go first.
   ///   - coder: Turns keys and values into bytes; JSON unless given.
-  /// - Throws: ``FileError`` where the folder cannot be made or read.
+  /// - Throws: ``FileError`` where the folder cannot be made or read, or another process has its lock for ten seconds.
   public convenience init(
     folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>
   ) throws {
@@ -72,6 +72,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   }
 
   /// The keys of the records, as far as they can be read; the values are not looked at. Each record is opened for that once.
+  /// Throws ``FileError`` where not one can be read.
   public func keys() throws -> [Key] {
     try folder.keys().compactMap { key in
       key.starts(with: prefix) ? try? coder.decodeKey(Data(key.dropFirst(prefix.count))) : nil

@@ -1,14 +1,18 @@
 /// A system call that failed.
 public struct FileError: Error, Hashable, CustomStringConvertible {
-  /// The system's error number.
+  /// The system's error number; `ETIMEDOUT` for a lock that another process has not given back in ten seconds.
   public let code: Int32
 
   /// The call.
   public let call: String
 
+  /// The name of the file, without its folders, where the call takes one.
+  public let file: String?
+
   /// Makes an error.
-  package init(code: Int32, call: String) {
+  package init(code: Int32, call: String, file: String? = nil) {
     self.code = code
     self.call = call
+    self.file = file
   }
 }

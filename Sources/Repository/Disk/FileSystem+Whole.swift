@@ -44,15 +44,27 @@ extension FileSystem {
   }
 
   /// Runs a closure with an open folder while no other thread and no other process does so: all ask for the lock of the
-  /// file `lock` in the folder, which the end of a process gives back.
+  /// file `lock` in the folder, which the end of a process gives back. One that was stopped does not, so that the wait has
+  /// an end: it throws `ETIMEDOUT`.
   package func withExclusiveAccess<Result>(to path: String, _ body: (_ folder: Int32) throws -> Result) throws -> Result
   {
     let lockFile = try open("\(path)/lock", .lock)
     defer { try? close(lockFile) }
-    try lock(lockFile)
+    try waitForLock(lockFile)
     let folder = try open(path, .folder)
     defer { try? close(folder) }
     return try body(folder)
+  }
+
+  private func waitForLock(_ file: Int32) throws {
+    let deadline = ContinuousClock.now + lockTimeout
+    var pause: UInt32 = 50
+    // The system's own wait has no end that one could set.
+    while try !tryLock(file) {
+      if .now >= deadline { throw FileError(code: ETIMEDOUT, call: "flock", file: "lock") }
+      usleep(pause)
+      pause = min(2 * pause, 1_000)
+    }
   }
 
   /// Puts a file with these bytes in the place of another, whole or not at all (D1): written under another name in the

@@ -14,10 +14,10 @@ package protocol FileSystem: Sendable {
   /// Returns when what was written is on the device.
   func sync(_ file: Int32) throws
 
-  /// Waits for the file's lock, which no other process that asks for it has meanwhile; closing gives it back.
-  func lock(_ file: Int32) throws
+  /// How long a lock is waited for.
+  var lockTimeout: Duration { get }
 
-  /// Takes the file's lock unless somebody has it; says whether it did.
+  /// Takes the file's lock unless somebody has it, in this process or another; says whether it did. Closing gives it back.
   func tryLock(_ file: Int32) throws -> Bool
 
   func close(_ file: Int32) throws

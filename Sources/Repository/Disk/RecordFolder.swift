@@ -47,29 +47,33 @@ final class RecordFolder: Sendable {
     return DiskStatistics(count: statistics.count, bytes: statistics.cost)
   }
 
-  /// The keys of all records that can be read. Each is read once, and without its value: whether that is damaged is not
-  /// known.
+  /// The keys of all records that can be read; an error where none can. Each is read once, and without its value: whether
+  /// that is damaged is not known.
   func keys() throws -> [[UInt8]] {
     let names = state.withLock { Array($0.index.keys) }
-    return try names.compactMap { name in
+    var failure: FileError?
+    let keys = try names.compactMap { name -> [UInt8]? in
       guard let known = state.withLock({ $0.index.peek(name) }) else { return nil }
       if let key = known.key { return key }
-      guard let key = try readKey(name) else { return nil }
-      state.withLock { $0.index.modify(name) { $0.key = key } }
-      return key
+      do {
+        guard let key = try readKey(name) else { return nil }
+        state.withLock { $0.index.modify(name) { $0.key = key } }
+        return key
+      } catch let error as FileError where error.isOfOneFile {
+        failure = failure ?? error
+        return nil
+      }
     }
+    if let failure, keys.isEmpty { throw failure }
+    return keys
   }
 
   private func readKey(_ name: RecordName) throws -> [UInt8]? {
-    do {
-      guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
-      let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
-      if let key, RecordName(hashing: key) == name { return Array(key) }
-      // Damaged, or longer than most.
-      return try read(name).map { Array($0.key) }
-    } catch let error as FileError where error.isOfOneFile {
-      return nil
-    }
+    guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
+    let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
+    if let key, RecordName(hashing: key) == name { return Array(key) }
+    // Damaged, or longer than most.
+    return try read(name).map { Array($0.key) }
   }
 
   func read(_ name: RecordName) throws -> Record? {

@@ -2,7 +2,9 @@ internal import Foundation
 
 /// The file system of the machine.
 package struct SystemFileSystem: FileSystem {
-  package init() {}
+  package let lockTimeout: Duration
+
+  package init(lockTimeout: Duration = .seconds(10)) { self.lockTimeout = lockTimeout }
 
   package func open(_ path: String, _ mode: FileMode) throws -> Int32 {
     let flags: Int32 =
@@ -12,7 +14,7 @@ package struct SystemFileSystem: FileSystem {
       case .lock: O_RDWR | O_CREAT
       case .folder: O_RDONLY | O_DIRECTORY
       }
-    let file = try check("open") { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    let file = try check("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard mode == .create || mode == .lock else { return file }
     do {
       // The mask of the process may have taken bits from the mode.
@@ -33,8 +35,6 @@ package struct SystemFileSystem: FileSystem {
   }
 
   package func sync(_ file: Int32) throws { _ = try check("fsync") { fsync(file) } }
-
-  package func lock(_ file: Int32) throws { _ = try check("flock") { flock(file, LOCK_EX) } }
 
   package func tryLock(_ file: Int32) throws -> Bool {
     do {
@@ -68,32 +68,32 @@ package struct SystemFileSystem: FileSystem {
 
   package func status(at path: String) throws -> FileStatus {
     var status = stat()
-    _ = try check("lstat") { lstat(path, &status) }
+    _ = try check("lstat", path) { lstat(path, &status) }
     return FileStatus(status)
   }
 
   package func rename(_ path: String, to target: String) throws {
-    _ = try check("rename") { Foundation.rename(path, target) }
+    _ = try check("rename", target) { Foundation.rename(path, target) }
   }
 
-  package func remove(_ path: String) throws { _ = try check("unlink") { unlink(path) } }
+  package func remove(_ path: String) throws { _ = try check("unlink", path) { unlink(path) } }
 
   package func makeFolder(_ path: String) throws {
     if mkdir(path, 0o700) == 0 {
-      _ = try check("chmod") { chmod(path, 0o700) }
+      _ = try check("chmod", path) { chmod(path, 0o700) }
     } else if errno != EEXIST {
-      throw FileError(code: errno, call: "mkdir")
+      throw error("mkdir", path)
     }
   }
 
   package func names(in folder: String) throws -> [String] {
-    guard let directory = opendir(folder) else { throw FileError(code: errno, call: "opendir") }
+    guard let directory = opendir(folder) else { throw error("opendir", folder) }
     defer { closedir(directory) }
     var names: [String] = []
     while true {
       errno = 0
       guard let entry = readdir(directory) else {
-        if errno != 0 { throw FileError(code: errno, call: "readdir") }
+        if errno != 0 { throw error("readdir", folder) }
         return names
       }
       let name = withUnsafeBytes(of: &entry.pointee.d_name) { bytes in
@@ -103,12 +103,19 @@ package struct SystemFileSystem: FileSystem {
     }
   }
 
-  private func check<Result: SignedInteger>(_ name: String, _ call: () -> Result) throws -> Result {
+  private func check<Result: SignedInteger>(
+    _ name: String, _ path: String? = nil, _ call: () -> Result
+  ) throws -> Result {
     while true {
       let result = call()
       if result >= 0 { return result }
-      if errno != EINTR { throw FileError(code: errno, call: name) }
+      if errno != EINTR { throw error(name, path) }
     }
+  }
+
+  /// What has gone wrong just now.
+  private func error(_ call: String, _ path: String?) -> FileError {
+    FileError(code: errno, call: call, file: path.map { ($0 as NSString).lastPathComponent })
   }
 }
 
@@ -120,8 +127,12 @@ extension FileStatus {
 }
 
 extension FileError {
-  /// The call, and the system's text for the error.
-  public var description: String { "\(call): \(String(cString: strerror(code)))" }
+  /// The call, the file, and the system's text for the error.
+  public var description: String {
+    let isLocked = call == "flock" && code == ETIMEDOUT
+    let reason = isLocked ? "another process does not give the lock back" : String(cString: strerror(code))
+    return "\(file.map { "\(call) \($0)" } ?? call): \(reason)"
+  }
 
   /// Whether there is no such file.
   package var isNotFound: Bool { code == ENOENT }

@@ -17,7 +17,7 @@ struct SystemFileSystemTests {
     let path = folder.path("new")
     try files.close(files.open(path, .create))
     let error = #expect(throws: FileError.self) { try files.close(files.open(path, .create)) }
-    #expect(error == FileError(code: EEXIST, call: "open"))
+    #expect(error == FileError(code: EEXIST, call: "open", file: "new"))
   }
 
   @Test(arguments: [FileMode.create, .lock])

@@ -81,10 +81,7 @@ final class FaultyFileSystem: FileSystem {
     try real.sync(file)
   }
 
-  func lock(_ file: Int32) throws {
-    try check("lock")
-    try real.lock(file)
-  }
+  var lockTimeout: Duration { real.lockTimeout }
 
   func tryLock(_ file: Int32) throws -> Bool {
     try check("tryLock")
