@@ -9,5 +9,10 @@ final class Findings: Sendable {
     found.withLock { if $0.count < 5 { $0.append(line) } }
   }
 
+  /// Runs a body, whose error is a finding.
+  func note(_ body: () throws -> Void) {
+    do { try body() } catch { add("an error: \(error)") }
+  }
+
   var lines: [String] { found.withLock { $0 } }
 }

@@ -1,4 +1,3 @@
-import Dispatch
 import Repository
 
 extension StoreConformance {
@@ -9,18 +8,14 @@ extension StoreConformance {
         let values = (0..<4).map { String(repeating: "\($0)", count: 1_000 + $0) }
         try subject.write(stored(values[0]), for: "k")
         let found = Findings()
-        DispatchQueue.concurrentPerform(iterations: 4) { thread in
-          for round in 0..<50 {
-            do {
-              if thread == 0 {
-                try subject.write(stored(values[round % 4]), for: "k")
-              } else if let value = try subject.read("k")?.value {
-                if !values.contains(value) { found.add("a reader got \(value.count) characters that nobody wrote") }
-              } else {
-                found.add("a reader got nothing")
-              }
-            } catch {
-              found.add("an error: \(error)")
+        onThreads(4, rounds: 50) { thread, round in
+          found.note {
+            if thread == 0 {
+              try subject.write(stored(values[round % 4]), for: "k")
+            } else if let value = try subject.read("k")?.value {
+              if !values.contains(value) { found.add("a reader got \(value.count) characters that nobody wrote") }
+            } else {
+              found.add("a reader got nothing")
             }
           }
         }
@@ -33,19 +28,43 @@ extension StoreConformance {
       { conformance, first, failures in
         let second = try conformance.reopened()
         let found = Findings()
-        DispatchQueue.concurrentPerform(iterations: 2) { index in
-          let subject = index == 0 ? first : second
-          for round in 0..<25 {
-            do {
-              try subject.write(stored("\(round)"), for: "\(index)-\(round)")
-            } catch {
-              found.add("an error: \(error)")
+        onThreads(2, rounds: 25) { thread, round in
+          let subject = thread == 0 ? first : second
+          found.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
+        }
+        for line in found.lines { failures.expect(false, line) }
+        let keys = try conformance.reopened().keys()
+        failures.expect(keys.count, is: 50, "the number of keys, opened anew")
+        failures.expect(Set(keys).count, is: 50, "the number of different keys, opened anew")
+      }
+    ),
+    (
+      "keys are listed, and all is removed, while other threads write",
+      { conformance, subject, failures in
+        let keys = (0..<8).map { "\($0)" }
+        let found = Findings()
+        onThreads(4, rounds: 25) { thread, round in
+          found.note {
+            switch thread {
+            case 0:
+              let listed = try subject.keys()
+              if Set(listed).count < listed.count { found.add("a key is listed twice") }
+              if !Set(listed).isSubset(of: keys) { found.add("a key is listed that nobody wrote") }
+            case 1: if round % 5 == 0 { try subject.removeAll() }
+            default:
+              let key = keys[round % 8]
+              try subject.write(stored("value of \(key)"), for: key)
+              let value = try subject.read(key)
+              if let value, value != stored("value of \(key)") { found.add("a value is another key's, or not whole") }
             }
           }
         }
         for line in found.lines { failures.expect(false, line) }
-        let keys = Set(try conformance.reopened().keys())
-        failures.expect(keys.count, is: 50, "the number of keys, opened anew")
+        try subject.removeAll()
+        for subject in [subject, try conformance.reopened()] {
+          failures.expect(try subject.keys(), is: [], "the keys when all were removed")
+          failures.expect(try subject.read("7"), is: nil, "a value when all were removed")
+        }
       }
     ),
   ]

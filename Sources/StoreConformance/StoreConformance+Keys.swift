@@ -20,8 +20,10 @@ extension StoreConformance {
             failures.expect(
               try subject.read(key), is: stored("value of \(key)"), "the value of \(key.prefix(40).debugDescription)")
           }
-          let keys = Set(try subject.keys().map { Array($0.utf8) })
-          failures.expect(keys == Set(hostileKeys.map { Array($0.utf8) }), "the keys are not those that were written")
+          let keys = try subject.keys().map { Array($0.utf8) }
+          failures.expect(
+            Set(keys) == Set(hostileKeys.map { Array($0.utf8) }), "the keys are not those that were written")
+          failures.expect(keys.count == Set(keys).count, "a key is listed twice")
         }
         for key in hostileKeys { try subject.remove(key) }
         failures.expect(try subject.keys(), is: [], "the keys when all were removed")

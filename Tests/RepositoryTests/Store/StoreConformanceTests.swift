@@ -33,6 +33,11 @@ struct StoreConformanceTests {
     #expect(failures { Blinking(truth: $0) }.contains { $0.hasPrefix("readers see") })
   }
 
+  @Test func `what lists keys twice, or cannot while others write, does not conform`() {
+    #expect(failures { Repeating(truth: $0) }.contains { $0.hasSuffix("a key is listed twice") })
+    #expect(failures { Busy(truth: $0) }.contains { $0.hasPrefix("keys are listed") && $0.hasSuffix("failure") })
+  }
+
   @Test func `what gives texts in other bytes does not conform`() {
     let found = failures { Normalizing(truth: $0) }
     #expect(found.contains { $0.hasPrefix("any text is a value") })
@@ -70,6 +75,39 @@ private struct Blinking: SourceOfTruth {
   func remove(_ key: String) { truth.remove(key) }
   func removeAll() { truth.removeAll() }
   func keys() -> [String] { truth.keys() }
+}
+
+/// A source of truth that has its keys twice.
+private struct Repeating: SourceOfTruth {
+  let truth: MemoryTruth<String, String>
+
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) { truth.write(stored, for: key) }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() -> [String] { truth.keys() + truth.keys() }
+}
+
+/// A source of truth that cannot be listed while it is written to.
+private struct Busy: SourceOfTruth {
+  let truth: MemoryTruth<String, String>
+  private let writers = Mutable(0)
+
+  init(truth: MemoryTruth<String, String>) { self.truth = truth }
+
+  func read(_ key: String) -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) {
+    writers.update { $0 += 1 }
+    usleep(500)
+    truth.write(stored, for: key)
+    writers.update { $0 -= 1 }
+  }
+  func remove(_ key: String) { truth.remove(key) }
+  func removeAll() { truth.removeAll() }
+  func keys() throws -> [String] {
+    if writers.value > 0 { throw Failure() }
+    return truth.keys()
+  }
 }
 
 /// A source of truth that gives texts that look the same, in other bytes.
