@@ -3,7 +3,8 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
   /// The rows, in the server's order.
   public var items: [Item]
 
-  /// What to ask for the page after this one with; `nil` on the last page.
+  /// What to ask for the page after this one with; `nil` on the last page. To a ``Pager`` it is the last page, too, if that
+  /// has asked with the same cursor before.
   public var next: Cursor?
 
   /// Makes a page.

@@ -25,8 +25,9 @@ public struct Freshness: Hashable, Sendable {
   }
 }
 
+/// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale, but has not
+/// expired since it was written, and may stand in for a failed request.
 extension Freshness {
-  /// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale.
   @inlinable func isStale<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     if kept.isInvalidated || kept.writtenAt > now { return true }
     return staleTime.map { now - kept.writtenAt >= $0 } ?? false

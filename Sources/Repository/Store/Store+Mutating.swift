@@ -21,6 +21,9 @@ extension Store {
   }
 
   /// The same for a change that may concern any value that is kept.
+  ///
+  /// Once the server has agreed, all that is kept is gone through, on the thread of its answer: what memory does not have
+  /// is read from the source of truth, which takes as long as that has records.
   /// - Parameters:
   ///   - optimistic: What the value of a key becomes; `nil` where the change does not concern it.
   ///   - send: Asks the server; the stream's first element is the new value of one key.
@@ -81,7 +84,7 @@ extension Store {
   @discardableResult
   func removeLayer(_ id: UInt64) -> Bool {
     perform { state in
-      let isThere = state.layers.contains { $0.id == id }
+      let isThere = state.layers.contains(id)
       state.removeLayer(id)
       return isThere
     }

@@ -4,7 +4,8 @@ extension Store {
   /// The live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by
   /// itself; what goes wrong stands in the snapshots.
   ///
-  /// Until the network has answered, `networkFirst`, `networkOnly` and `noCache` give a snapshot without a value.
+  /// Until the network has answered, or a value was saved, `networkFirst`, `networkOnly` and `noCache` give a snapshot
+  /// without a value.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       self.perform { $0.acquire(key, forReading: true) }

@@ -7,7 +7,7 @@ extension Store {
   }
 
   /// Changes the value of a key, where there is one. The closure may be called more than once: it sees what no other
-  /// write comes between.
+  /// write comes between. The answer to a request under way may lack the change: who watches gets that of another one.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }

@@ -6,7 +6,7 @@ extension StoreState {
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
     let entry = entries[key]
     guard let kept = entry?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
-    return KeyState(key: key, kept: kept, passing: nil, layers: layers(of: key), source: .memory, entry: entry)
+    return KeyState(key: key, kept: kept, passing: nil, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
   /// The same as the answer to a read, where that needs nothing else, nor has to be put back into memory.

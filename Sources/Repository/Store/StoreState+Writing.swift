@@ -40,9 +40,12 @@ extension StoreState {
     if !refetch(key) { publish(key) }
   }
 
+  /// Removes a value, also from the source of truth, and tells who watches.
   mutating func remove(_ key: Key) {
     guard !isSignedOut else { return }
-    forget(key)
+    garbage.append(memory.remove(key) as Any)
+    empty(key)
+    store(.remove(key))
     publish(key)
   }
 
@@ -62,7 +65,7 @@ extension StoreState {
   mutating func signOut() {
     guard !isSignedOut else { return }
     garbage.append((layers, recency))
-    (layers, recency) = ([], Recency())
+    (layers, recency) = (Layers(), Recency())
     for key in Array(entries.keys) {
       guard let fetch = entries[key]?.fetch else { continue }
       entries[key]?.fetch = nil
@@ -76,15 +79,14 @@ extension StoreState {
   }
 
   mutating func add(_ layer: Layer<Key, Value>) {
-    layers.append(layer)
+    layers.add(layer)
     if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
     publishAll(of: layer)
   }
 
   /// Takes a layer away: what it had changed is shown as it is kept.
   mutating func removeLayer(_ id: UInt64) {
-    guard let place = layers.firstIndex(where: { $0.id == id }) else { return }
-    let layer = layers.remove(at: place)
+    guard let layer = layers.remove(id) else { return }
     garbage.append(layer)
     if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
     publishAll(of: layer)
@@ -93,7 +95,7 @@ extension StoreState {
   /// Whether the answer to a change is still wanted: its layer is there. What is done from the change's beginning on is
   /// then remembered until the settling ends, whatever becomes of the layer.
   mutating func beginSettling(_ layer: Layer<Key, Value>) -> Bool {
-    guard layers.contains(where: { $0.id == layer.id }) else { return false }
+    guard layers.contains(layer.id) else { return false }
     if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
     return true
   }
@@ -115,7 +117,7 @@ extension StoreState {
     _ layer: Layer<Key, Value>, kept: CachedValue<Value>, for key: Key,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
-    markSettled(layer.id, for: key)
+    layers.markSettled(layer.id, for: key)
     var kept = kept
     let old = entries[key]?.kept ?? memory.peek(key)
     kept.isInvalidated = layer.isInOrder ? old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
@@ -128,7 +130,7 @@ extension StoreState {
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard entries[key]?.version == version else { return false }
-    markSettled(id, for: key)
+    layers.markSettled(id, for: key)
     return save(changed: changed, for: key, version: version, completion: completion)
   }
 
@@ -138,10 +140,6 @@ extension StoreState {
     guard let entry = entries[key], entry.version == version else { return false }
     entry.fetch?.mayBeOutdated = true
     return true
-  }
-
-  private mutating func markSettled(_ id: UInt64, for key: Key) {
-    if let place = layers.firstIndex(where: { $0.id == id }) { layers[place].settled.insert(key) }
   }
 
   private mutating func publishAll(of layer: Layer<Key, Value>) {

@@ -16,7 +16,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   let storage: StorageQueue<Key, Value>?
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
-  @usableFromInline var layers: [Layer<Key, Value>] = []
+  @usableFromInline var layers = Layers<Key, Value>()
   /// What answers may have been overtaken by.
   var recency = Recency<Key>()
   @usableFromInline var isSignedOut = false
@@ -64,8 +64,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
     guard let kept = entries[key]?.kept else { return nil }
     if freshness.isExpired(kept, now: now) {
-      forget(key)
-      publish(key)
+      remove(key)
       return nil
     }
     noteRead(key, now: now)
@@ -116,13 +115,6 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.kept = kept
   }
 
-  /// Removes a value everywhere.
-  mutating func forget(_ key: Key) {
-    garbage.append(memory.remove(key) as Any)
-    empty(key)
-    store(.remove(key))
-  }
-
   /// Notes that a key has no value any more.
   mutating func empty(_ key: Key) {
     guard let entry = entries[key] else { return }
@@ -161,12 +153,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   ) -> KeyState<Key, Value> {
     let entry = entries[key]
     return KeyState(
-      key: key, kept: entry?.kept, passing: passing, layers: layers(of: key), source: source, entry: entry)
+      key: key, kept: entry?.kept, passing: passing, layers: layers.concerning(key), source: source, entry: entry)
   }
-
-  /// The changes that are shown over what is kept for a key.
-  @inlinable
-  func layers(of key: Key) -> [Layer<Key, Value>] { layers.isEmpty ? [] : layers.filter { $0.concerns(key) } }
 
   /// Tells all who watch a key.
   mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: CachedValue<Value>? = nil) {

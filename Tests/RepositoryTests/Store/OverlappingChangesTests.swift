@@ -38,4 +38,21 @@ import Testing
     server[0].answer(["older"])
     #expect(store.peek("k")?.value == ["newer", "b"] && later.isCompleted.value)
   }
+
+  @Test func `changes of one value and of all lie over each other in the order in which they were made`() {
+    for key in ["k", "x"] { store.save([], for: key) }
+    let changes = (0..<4).map { index in
+      let send = { @Sendable [server] in server.fetch("k").map(\.value) }
+      return Recorder(
+        index % 2 == 0
+          ? store.mutate("k", optimistic: { $0.map { $0 + ["\(index)"] } }, send: send)
+          : store.mutateAll(optimistic: { $1 + ["\(index)"] }, send: send, keyForResponse: { _ in "k" }))
+    }
+    #expect(store.peek("k")?.value == ["0", "1", "2", "3"] && store.peek("x")?.value == ["1", "3"])
+    for index in [1, 2] { changes[index].dispose() }
+    #expect(store.peek("k")?.value == ["0", "3"] && store.peek("x")?.value == ["3"])
+    for index in [0, 3] { changes[index].dispose() }
+    #expect(store.peek("k")?.value == [] && store.peek("x")?.source == .memory)
+    #expect(store.perform { $0.layers.isEmpty && $0.recency.isEmpty })
+  }
 }

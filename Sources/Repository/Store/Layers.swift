@@ -1,0 +1,41 @@
+/// The changes under way. Those of one key are found without a look at all the others.
+@usableFromInline
+struct Layers<Key: Hashable & Sendable, Value: Sendable> {
+  /// Each list in the order of its layers' ids; under `nil` those of all keys.
+  @usableFromInline var lists: [Key?: [Layer<Key, Value>]] = [:]
+  private var keys: [UInt64: Key?] = [:]
+
+  @inlinable var isEmpty: Bool { lists.isEmpty }
+
+  func contains(_ id: UInt64) -> Bool { keys[id] != nil }
+
+  /// Those that concern a key, in the order in which they were added.
+  @inlinable
+  func concerning(_ key: Key) -> [Layer<Key, Value>] {
+    if isEmpty { return [] }
+    let (ofKey, ofAll) = (lists[key] ?? [], lists[nil] ?? [])
+    let layers = ofKey.isEmpty || ofAll.isEmpty ? ofKey + ofAll : (ofKey + ofAll).sorted { $0.id < $1.id }
+    return layers.filter { $0.concerns(key) }
+  }
+
+  /// Adds a layer, whose id is the greatest so far.
+  mutating func add(_ layer: Layer<Key, Value>) {
+    lists[layer.key, default: []].append(layer)
+    keys[layer.id] = .some(layer.key)
+  }
+
+  mutating func remove(_ id: UInt64) -> Layer<Key, Value>? {
+    guard let key = keys.removeValue(forKey: id), let place = lists[key]?.firstIndex(where: { $0.id == id }) else {
+      return nil
+    }
+    let layer = lists[key]?.remove(at: place)
+    if lists[key]?.isEmpty == true { lists[key] = nil }
+    return layer
+  }
+
+  /// Notes that the change of a layer is in what is kept for a key.
+  mutating func markSettled(_ id: UInt64, for key: Key) {
+    guard let listKey = keys[id], let place = lists[listKey]?.firstIndex(where: { $0.id == id }) else { return }
+    lists[listKey]?[place].settled.insert(key)
+  }
+}
