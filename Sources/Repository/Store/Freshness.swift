@@ -25,8 +25,8 @@ public struct Freshness: Hashable, Sendable {
   }
 }
 
-/// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale, but has not
-/// expired since it was written, and may stand in for a failed request.
+/// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale, but not
+/// expired, and may stand in for a failed request.
 extension Freshness {
   @inlinable func isStale<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     if kept.isInvalidated || kept.writtenAt > now { return true }

@@ -15,7 +15,7 @@ import Testing
     try DiskCache(folder: folder.url, limit: limit, coder: .json, fileSystem: fileSystem)
   }
 
-  @Test func `who keeps the lock does not stop others for ever`() throws {
+  @Test func `D7: who keeps the lock does not stop others for ever`() throws {
     let files = SystemFileSystem(lockTimeout: .milliseconds(20))
     let cache = try cache(files)
     try cache.write(stored, for: "k")
