@@ -121,8 +121,7 @@ struct StandardStackTests {
     #expect(response.data?.getMomentsDetailsByUserID.moments.count == 1)
     let end = try #require(ears.ends.withLock { $0.first })
     #expect(end.attemptCount == 3 && end.status == 200 && end.outcome.label == "succeeded")
-    let traces = server.requests.compactMap { $0["traceparent"].flatMap { TraceContext($0)?.traceID } }
-    #expect(traces.count == 3 && Set(traces).count == 1)
+    #expect(server.requests.count == 3 && server.requests.allSatisfy { $0["traceparent"] == nil })
   }
 
   @Test func `the observer hears that an answer could not be read`() async throws {
