@@ -71,6 +71,38 @@ struct StandardStackTests {
     #expect([any HTTPMiddleware].standard().map { "\(type(of: $0))" } == names.filter { $0 != "AuthMiddleware" })
   }
 
+  /// Asks a second server where the first one fails.
+  private struct Failover: HTTPMiddleware {
+    let replica: URL
+
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      next(request).catch { _ in next(try request.to(replica)) }
+    }
+  }
+
+  @Test func `S3: what is sent elsewhere is the same request to who counts, logs and redacts`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .failure(RequestError(.connectionLost, "'canary-password' is wrong")))
+    let logged = Mutex("")
+    let ears = Ears()
+    let log = LoggingMiddleware(detail: .headers) { line in logged.withLock { $0 += line + "\n" } }
+    let replica = try #require(URL(string: "http://127.0.0.2/replica"))
+    var client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: [Failover(replica: replica), log])
+    client.observer = ears
+    await #expect(throws: RequestError.self) {
+      _ = try await LogIn(variables: .init(password: "canary-password")).post(on: client).value
+    }
+    #expect(transport.requests.map(\.url.host) == ["127.0.0.1", "127.0.0.2"])
+    #expect(ears.ends.withLock { $0.map(\.attemptCount) } == [2])
+    for text in [logged.withLock { $0 }, ears.text.withLock { $0 }] {
+      #expect(text.contains("'<redacted>' is wrong") && !text.contains("canary"))
+    }
+  }
+
   @Test func `R2: unless set a query is sent three times, and no more`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, .response(status: 503))
