@@ -69,6 +69,38 @@ struct StandardStackTests {
         "CircuitBreakerMiddleware",
       ])
     #expect([any HTTPMiddleware].standard().map { "\(type(of: $0))" } == names.filter { $0 != "AuthMiddleware" })
+    let other = [any HTTPMiddleware].standard(retries: 0, hedging: .fixed(.seconds(1)), redirects: 5)
+    #expect(
+      other.map { "\(type(of: $0))" } == [
+        "DeadlineMiddleware", "HedgingMiddleware", "ConcurrencyLimitMiddleware", "RedirectMiddleware",
+        "CircuitBreakerMiddleware",
+      ])
+  }
+
+  @Test func `retries and hedges share a budget`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .response(status: 503))
+    let budget = RetryBudget(retriesPerRequest: 0, reserve: 3)
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: .standard(retries: 5, budget: budget, hedging: .fixed(.zero), scheduler: Hasty()),
+      timeouts: HTTPTimeouts(total: nil))
+    await #expect(throws: RequestError.self) { _ = try await Ping().post(on: client).value }
+    #expect(transport.requests.count == 1 + 3)
+  }
+
+  @Test func `a challenge of one's own is known by the standard stack`() async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.any, .json(#"{"code": 40101}"#))
+    transport.expect(.any, .json(#"{"data": {"getMomentsDetailsByUserID": {"moments": []}}}"#))
+    let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
+    let expired = AuthenticationChallenge(
+      isPossible: { $0.status == 200 }, isMet: { String(decoding: $0.body, as: UTF8.self).contains("40101") })
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: .standard(tokens: tokens, challenge: expired))
+    _ = try await Ping().post(on: client).value
+    #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a-token", "Bearer b-token"])
   }
 
   /// Asks a second server where the first one fails.
