@@ -5,6 +5,7 @@ import Streams
 final class ScriptRun: Sendable {
   private let scheduler: any Scheduler
   private let steps: Locked<ArraySlice<ScriptedResponse.Step>?>
+  private let waits = DisposeBag()
 
   init(_ steps: [ScriptedResponse.Step], scheduler: any Scheduler) {
     self.steps = Locked(steps[...])
@@ -15,7 +16,7 @@ final class ScriptRun: Sendable {
   var parts: Observable<HTTPResponsePart> {
     .create { observer in
       self.advance(observer)
-      return Disposables.create()
+      return self.waits
     }
   }
 
@@ -34,7 +35,7 @@ final class ScriptRun: Sendable {
       guard !isStopped else { return }
       switch step {
       case .wait(let delay):
-        _ = scheduler.schedule(after: delay) { self.advance(observer) }
+        waits.insert(scheduler.schedule(after: delay) { self.advance(observer) })
         return
       case .send(let part): observer.onNext(part)
       case .hang: return

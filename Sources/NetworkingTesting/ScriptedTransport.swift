@@ -46,6 +46,7 @@ public final class ScriptedTransport: HTTPTransport {
   /// after a delay where the scheduler runs.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.deferred { [self] in
+      try request.checkFraming()
       let run = ScriptRun(answer(to: request).steps, scheduler: scheduler)
       return run.parts.do(onDispose: { [script] in
         if run.stop() { script.withLock { $0.cancellations += 1 } }

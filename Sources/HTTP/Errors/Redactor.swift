@@ -49,11 +49,18 @@ public struct Redactor: Sendable {
 
   /// Where the longest secret ends that begins at a place, be it a whole one or as much as there is text.
   private func endOfSecret(from place: Int, in text: [UInt8]) -> Int? {
-    let mayBeEscape = text[place] == UInt8(ascii: "\\") || text[place] == UInt8(ascii: "%")
-    let ends = secrets.lazy.filter { mayBeEscape || $0.first == text[place] }.flatMap { secret in
-      Spelling.allCases.lazy.compactMap { $0.end(of: secret, from: place, in: text) }
+    var longest: Int?
+    for spelling in Spelling.allCases {
+      // Read once, and not for each secret: the text may be nothing but escapes.
+      let first = spelling.escape(at: place, in: text)
+      for secret in secrets where first?.mayBegin(secret) ?? (secret.first == text[place]) {
+        guard let end = spelling.end(of: secret, from: place, in: text, first: first),
+          end - place >= Self.shortestSecret
+        else { continue }
+        longest = max(longest ?? 0, end)
+      }
     }
-    return ends.filter { $0 - place >= Self.shortestSecret }.max()
+    return longest
   }
 
   /// The start of a body as text, redacted, harmless, and at most `limit` bytes of it.

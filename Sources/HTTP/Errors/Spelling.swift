@@ -15,34 +15,58 @@ enum Spelling: CaseIterable {
   /// Two `\u` and four digits each.
   private static let longestEscape = 12
 
-  /// Where a secret that begins at a place ends, or where the text was cut within it.
-  func end(of secret: [UInt8], from place: Int, in text: [UInt8]) -> Int? {
+  /// What an escape is.
+  enum Escape {
+    /// These bytes, written in so many.
+    case bytes([UInt8], count: Int)
+    /// Nobody knows: the text was cut within it, here.
+    case cut(at: Int)
+
+    /// Whether a secret may begin with it.
+    func mayBegin(_ secret: [UInt8]) -> Bool {
+      switch self {
+      case .bytes(let bytes, _): secret.starts(with: bytes)
+      case .cut: true
+      }
+    }
+  }
+
+  /// The escape that begins at a place; `nil` where none does.
+  func escape(at place: Int, in text: [UInt8]) -> Escape? {
+    guard place < text.count, isEscape(text[place]) else { return nil }
+    if let (bytes, count) = unescaped(text[place...]) { return .bytes(bytes, count: count) }
+    return endOfCutEscape(from: place, in: text).map { .cut(at: $0) }
+  }
+
+  /// Where a secret that begins at a place, with this escape if with any, ends, or where the text was cut within it.
+  func end(of secret: [UInt8], from place: Int, in text: [UInt8], first: Escape?) -> Int? {
     var place = place
     var rest = secret[...]
+    var escape = first
     while let next = rest.first {
-      if place < text.count, isEscape(text[place]) {
-        if let (bytes, count) = unescaped(text[place...].prefix(Self.longestEscape)) {
-          guard rest.starts(with: bytes) else { return nil }
-          rest = rest.dropFirst(bytes.count)
-          place += count
-          continue
+      switch escape {
+      case .bytes(let bytes, let count):
+        guard rest.starts(with: bytes) else { return nil }
+        rest = rest.dropFirst(bytes.count)
+        place += count
+      case .cut(let end): return end
+      case nil:
+        guard place < text.count, text[place] == next else {
+          // What stands there in the place of the secret's own character may begin with the same bytes.
+          let start = text.startOfScalar(at: place)
+          return isCut(text, at: start) ? start : nil
         }
-        if let cut = endOfCutEscape(from: place, in: text) { return cut }
-      }
-      if place < text.count, text[place] == next {
         rest = rest.dropFirst()
         place += 1
-      } else {
-        // What stands there in the place of the secret's own character may begin with the same bytes.
-        let start = text.startOfScalar(at: place)
-        return isCut(text, at: start) ? start : nil
       }
+      escape = self.escape(at: place, in: text)
     }
     return place
   }
 
   private func isCut(_ text: [UInt8], at place: Int) -> Bool {
     guard place < text.count else { return place == text.count }
+    guard text[place] >= 0x80 else { return false }
     var rest = text[place...]
     if rest.starts(with: Self.replacement) { rest = rest.dropFirst(Self.replacement.count) }
     return rest.isEmpty || rest.starts(with: Self.ellipsis)
@@ -65,19 +89,16 @@ enum Spelling: CaseIterable {
 
   /// The bytes that a text's first escape stands for, and how long that is.
   private func unescaped(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], count: Int)? {
-    let text = String(decoding: text, as: UTF8.self)
-    if self == .url {
-      return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) }
-    }
+    if self == .url { return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) } }
     guard let letter = text.dropFirst().first else { return nil }
-    if letter == "u" { return self == .json ? text.jsonScalar : text.harmlessScalar }
     switch letter {
-    case "n": return ([10], 2)
-    case "r": return ([13], 2)
-    case "t": return ([9], 2)
-    case "b" where self == .json: return ([8], 2)
-    case "f" where self == .json: return ([12], 2)
-    case "\"", "\\", "/": return self == .json ? letter.asciiValue.map { ([$0], 2) } : nil
+    case UInt8(ascii: "u"): return self == .json ? text.jsonScalar : text.harmlessScalar
+    case UInt8(ascii: "n"): return ([10], 2)
+    case UInt8(ascii: "r"): return ([13], 2)
+    case UInt8(ascii: "t"): return ([9], 2)
+    case UInt8(ascii: "b") where self == .json: return ([8], 2)
+    case UInt8(ascii: "f") where self == .json: return ([12], 2)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return self == .json ? ([letter], 2) : nil
     default: return nil
     }
   }
@@ -90,18 +111,18 @@ extension [UInt8] {
   }
 }
 
-extension StringProtocol {
+extension ArraySlice<UInt8> {
   /// The number that the first digits are.
   fileprivate func hexadecimal(digits: Int) -> UInt32? {
-    let text = prefix(digits)
-    return text.utf8.count == digits && text.allSatisfy(\.isHexDigit) ? UInt32(text, radix: 16) : nil
+    let values = prefix(digits).compactMap(\.hexDigitValue)
+    return values.count == digits ? values.reduce(0) { $0 << 4 | UInt32($1) } : nil
   }
 
   /// The scalar of `\u00E9`, or of two such that are a pair.
   fileprivate var jsonScalar: (bytes: [UInt8], count: Int)? {
     guard let first = dropFirst(2).hexadecimal(digits: 4) else { return nil }
     if let scalar = Unicode.Scalar(first) { return (Array(String(scalar).utf8), 6) }
-    guard (0xD800...0xDBFF).contains(first), dropFirst(6).hasPrefix("\\u"),
+    guard (0xD800...0xDBFF).contains(first), dropFirst(6).starts(with: "\\u".utf8),
       let second = dropFirst(8).hexadecimal(digits: 4), (0xDC00...0xDFFF).contains(second),
       let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
     else { return nil }
@@ -110,9 +131,11 @@ extension StringProtocol {
 
   /// The scalar of `\u{E9}`.
   fileprivate var harmlessScalar: (bytes: [UInt8], count: Int)? {
-    guard dropFirst(2).first == "{", let end = firstIndex(of: "}") else { return nil }
-    let digits = self[..<end].dropFirst(3)
-    guard let value = digits.hexadecimal(digits: digits.count), let scalar = Unicode.Scalar(value) else { return nil }
+    guard starts(with: "\\u{".utf8) else { return nil }
+    let digits = dropFirst(3).prefix(9).prefix { $0 != UInt8(ascii: "}") }
+    guard (1...8).contains(digits.count), dropFirst(3 + digits.count).first == UInt8(ascii: "}"),
+      let value = digits.hexadecimal(digits: digits.count), let scalar = Unicode.Scalar(value)
+    else { return nil }
     return (Array(String(scalar).utf8), digits.count + 4)
   }
 }

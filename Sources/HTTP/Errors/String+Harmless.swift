@@ -10,17 +10,28 @@ extension StringProtocol {
   public func harmless(upTo limit: Int = .max) -> String {
     // Most text is short and printable ASCII, which stays as it is.
     if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
+    // Nothing gets shorter, so that no more of it can count; and one character may have no end.
+    let text = prefix(beyond: limit)
     var result = ""
-    var index = startIndex
-    while index < endIndex {
+    var index = text.startIndex
+    while index < text.endIndex {
       let end = result.endIndex
-      let cluster = self[index]
-      index = self.index(after: index)
-      let next = index < endIndex ? self[index].unicodeScalars.first : nil
+      let cluster = text[index]
+      index = text.index(after: index)
+      let next = index < text.endIndex ? text[index].unicodeScalars.first : nil
       cluster.appendHarmless(to: &result, before: next)
       if result.utf8.count > limit { return result[..<end] + "…" }
     }
     return result
+  }
+
+  /// The text up to the first scalar that ends beyond a number of bytes.
+  private func prefix(beyond limit: Int) -> String {
+    guard utf8.count > limit else { return String(self) }
+    var end = utf8.index(startIndex, offsetBy: limit + 1)
+    while end < endIndex, UTF8.isContinuation(utf8[end]) { end = utf8.index(after: end) }
+    // A slice of the text would look for the end of its last character.
+    return String(decoding: utf8[..<end], as: UTF8.self)
   }
 }
 

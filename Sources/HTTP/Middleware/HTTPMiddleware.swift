@@ -5,7 +5,8 @@ public import Streams
 /// Write a middleware for what concerns the messages, whatever moves them: headers, logs, retries. What concerns a
 /// session's decoded answer belongs into a `SessionInterceptor` of the module Networking.
 public protocol HTTPMiddleware: Sendable {
-  /// Gives the answer to a request: by calling `next` once, several times or not at all, with this request or another.
+  /// Gives the answer to a request: by calling `next` once, several times or not at all, with this request or another,
+  /// such as the same one elsewhere (``HTTPRequest/to(_:method:)``).
   ///
   /// Must not block; what it returns keeps the rules of ``HTTPTransport/send(_:)``.
   func intercept(

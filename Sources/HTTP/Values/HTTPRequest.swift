@@ -79,6 +79,18 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
+  /// The same request to another URL, by another method where one is given: what a middleware hands on that chooses
+  /// between servers. It stays one request to observers and budgets, and keeps what is secret. The header fields go along:
+  /// take out credentials that are not for the other origin.
+  ///
+  /// Throws `invalidRequest` for a URL that the initialiser refuses.
+  public func to(_ url: URL, method: HTTPMethod? = nil) throws(RequestError) -> HTTPRequest {
+    var request = self
+    request.target = try HTTPTarget(url)
+    request.method = method ?? self.method
+    return request
+  }
+
   /// The value of `Idempotency-Key`, by which a server knows a request that it has carried out already
   /// (draft-ietf-httpapi-idempotency-key-header).
   public var idempotencyKey: String? { headers["Idempotency-Key"] }

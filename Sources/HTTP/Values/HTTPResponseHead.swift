@@ -1,6 +1,6 @@
 /// The head of an answer: its final status and its header fields.
 public struct HTTPResponseHead: Hashable, Sendable {
-  /// The status code, three digits.
+  /// The status code: three digits, from a transport.
   public var status: Int
 
   /// The header fields, as the server sent them.

@@ -3,12 +3,12 @@ public import Foundation
 extension URL {
   /// Throws `invalidRequest` unless this is an absolute `http` or `https` URL with a host, and without a user name, a
   /// password or a fragment.
-  public func checkForHTTP() throws(RequestError) {
+  package func checkForHTTP() throws(RequestError) {
     _ = try HTTPTarget(self)
   }
 
   /// Whether the host is this machine: `localhost`, `127.0.0.0/8` or `::1`.
-  public var isLoopback: Bool {
+  package var isLoopback: Bool {
     host(percentEncoded: false)?.lowercased().isLoopbackHost ?? false
   }
 

@@ -1,7 +1,7 @@
 public import Foundation
 
 extension Date {
-  /// Reads a date of ISO 8601 in the form of RFC 3339, section 5.6, with up to 6 digits of a fraction:
+  /// Reads a date of ISO 8601 in the form of RFC 3339, section 5.6, of a fraction the first 6 digits:
   /// `2026-01-31T12:00:00Z`, `2026-01-31T12:00:00.123456+05:30`. `nil` for anything else.
   public init?(iso8601 text: String) {
     var reader = DateReader(text)

@@ -21,10 +21,13 @@ struct DateReader {
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
 
+  /// Part of a second: as many digits as there are, of which six count.
   mutating func fraction() -> Double? {
     guard take(".") || take(",") else { return 0 }
-    let count = rest.prefix { (48...57).contains($0) }.count
-    guard (1...6).contains(count), let value = digits(count) else { return nil }
+    let all = rest.prefix { (48...57).contains($0) }.count
+    let count = min(all, 6)
+    guard count > 0, let value = digits(count) else { return nil }
+    rest.removeFirst(all - count)
     return Double(value) / [10, 100, 1e3, 1e4, 1e5, 1e6][count - 1]
   }
 

@@ -11,27 +11,40 @@ extension [any HTTPMiddleware] {
   /// 1. **Deadline**: its clock runs for all that follows; each of the others hands on what is left of the time.
   /// 2. **Retry**: starts every attempt anew through the rest; its pauses take no place in line. What the inner ones
   ///    refuse, an open circuit or a full line, it does not try again.
-  /// 3. **Limit**: what waits here holds no token yet that could expire meanwhile. A `HedgingMiddleware`, which
-  ///    is not among the standard ones, stands right above, on the budget of the retries, as each hedge takes a place.
-  /// 4. **Tokens**: an attempt and its replay are one attempt to those above. Left out without a provider. A
-  ///    `RedirectMiddleware`, which is not among the standard ones either, stands right above: where the request
-  ///    that a redirect leads to needs a new token, that one goes again, and not the first.
-  /// 5. **Circuit breaker**: sees each exchange, and each outcome, as the server has it.
+  /// 3. **Hedging**, where a delay is given: above the limit, as each hedge takes a place.
+  /// 4. **Limit**: what waits here holds no token yet that could expire meanwhile.
+  /// 5. **Redirects**, where some are to be followed: where the request that a redirect leads to needs a new token, that
+  ///    one goes again, and not the first.
+  /// 6. **Tokens**, where there is a provider: an attempt and its replay are one attempt to those above.
+  /// 7. **Circuit breaker**: sees each exchange, and each outcome, as the server has it.
   ///
   /// Log with `APIClient.observer`, which sees all of it. A middleware that adds headers, or signs, stands last.
+  ///
+  /// - Parameters:
+  ///   - tokens: Where tokens come from.
+  ///   - challenge: Which answers reject a token.
+  ///   - retries: How often to try again at most. With none, no answer is held back for it.
+  ///   - budget: What retries and hedges may cost together.
+  ///   - hedging: When a request is slow enough to be sent a second time; never unless given.
+  ///   - concurrency: How many requests to an origin may be under way. More take a transport with as many connections: a
+  ///     `SocketTransport` has 64 to each unless its `maximumConnectionsPerOrigin` is set, too.
+  ///   - redirects: How many redirects to follow one after the other; none unless given.
+  ///   - scheduler: Times all of it.
   public static func standard(
-    tokens: (any TokenProvider)? = nil, retries: Int = 2, concurrency: Int = 64,
+    tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL, retries: Int = 2,
+    budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,
     scheduler: some Scheduler = ConcurrentScheduler()
   ) -> [any HTTPMiddleware] {
-    let stack: [(any HTTPMiddleware)?] = [
-      DeadlineMiddleware(scheduler: scheduler),
-      RetryMiddleware(
-        policy: .exponential(attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10)),
-        scheduler: scheduler),
-      ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler),
-      tokens.map { AuthMiddleware($0, challenge: .graphQL, scheduler: scheduler) },
-      CircuitBreakerMiddleware(scheduler: scheduler),
-    ]
-    return stack.compactMap { $0 }
+    var stack: [any HTTPMiddleware] = [DeadlineMiddleware(scheduler: scheduler)]
+    if retries > 0 {
+      let policy = RetryPolicy.exponential(
+        attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10))
+      stack.append(RetryMiddleware(policy: policy, budget: budget, scheduler: scheduler))
+    }
+    if let hedging { stack.append(HedgingMiddleware(after: hedging, budget: budget, scheduler: scheduler)) }
+    stack.append(ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler))
+    if redirects > 0 { stack.append(RedirectMiddleware(limit: redirects, scheduler: scheduler)) }
+    if let tokens { stack.append(AuthMiddleware(tokens, challenge: challenge, scheduler: scheduler)) }
+    return stack + [CircuitBreakerMiddleware(scheduler: scheduler)]
   }
 }

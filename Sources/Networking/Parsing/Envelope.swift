@@ -74,18 +74,21 @@ extension ResponseParser where Output: Decodable {
   /// ``EnvelopeFailure`` as the cause, whatever the status.
   public static func envelope<Keys: EnvelopeKeys>(_ keys: Keys.Type) -> Self {
     ResponseParser(accept: "application/json") { response, decoder in
-      let envelope = Result { try decoder.decode(Envelope<Keys, Output>.self, from: response.body) }
-      if case .success(let envelope) = envelope, envelope.content == nil {
+      let content = Result {
+        let envelope = try decoder.decode(Envelope<Keys, Output>.self, from: response.body)
+        guard let content = envelope.content else {
+          throw EnvelopeFailure(code: envelope.code, message: envelope.message)
+        }
+        return content
+      }
+      if case .failure(let failure as EnvelopeFailure) = content {
         throw RequestError(
-          .rejected, envelope.message.isEmpty ? "The server answered with code \(envelope.code)." : envelope.message,
-          status: response.head.status, cause: EnvelopeFailure(code: envelope.code, message: envelope.message))
+          .rejected, failure.message.isEmpty ? "The server answered with code \(failure.code)." : failure.message,
+          status: response.head.status, cause: failure)
       }
       try response.requireSuccess()
       try response.requireJSON()
-      guard let content = try envelope.get().content else {
-        throw RequestError(.undecodable, "At \(Keys.content): a value is missing.")
-      }
-      return content
+      return try content.get()
     }
   }
 }

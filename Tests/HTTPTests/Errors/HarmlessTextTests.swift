@@ -51,6 +51,15 @@ struct HarmlessTextTests {
     #expect("".harmless(upTo: 0) == "")
   }
 
+  @Test func `of a text that is cut no more is looked at than is shown`() {
+    let time = { (count: Int) in
+      let text = "a" + String(repeating: "\u{301}", count: count)
+      #expect(text.harmless(upTo: 100) == "…")
+      return (0..<5).map { _ in ContinuousClock().measure { _ = text.harmless(upTo: 100) } }.min() ?? .zero
+    }
+    #expect(time(1_000_000) < time(1000) * 100)
+  }
+
   @Test func `what was made harmless stays as it is`() {
     let text = "\u{1B}]0;owned\u{7}\u{9B}31m\r\nforged \u{202E}txt.exe 早安".harmless()
     #expect(text.harmless() == text)

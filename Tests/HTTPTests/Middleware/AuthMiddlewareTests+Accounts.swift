@@ -40,15 +40,48 @@ extension AuthMiddlewareTests {
 
   @Test(arguments: ["a", nil])
   func `after a sign-out no request goes again under the token of who left`(account: String?) throws {
-    let withoutToken = RequestMatcher("without a token") { $0.headers["Authorization"] == nil }
-    harness.transport.always(withoutToken, .response(status: 401))
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    let first = try start()
+    tokens.tokens.setToken(nil)
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(tokens.refreshCount == 1 && late.result == nil)
+    tokens.succeed(0, with: AccessToken("t2", account: account))
+    #expect(first.status == 401 && late.status == 401)
+    #expect(sent == ["t1", "t1"])
+  }
+
+  @Test func `what waited for a token when its holder signed out is sent without one`() throws {
+    harness.transport.always(.any, .response())
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
+    let outcome = try start()
+    tokens.tokens.setToken(nil)
+    tokens.succeed(0, with: AccessToken("t2", account: "a"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["-"])
+  }
+
+  @Test func `a request of nobody goes again for who signed in while it waited`() throws {
+    tokens.tokens.setToken(nil)
+    harness.transport.expect(.any, .response(status: 401))
+    let outcome = try start()
+    tokens.tokens.setToken(AccessToken("t3", account: "a"))
+    tokens.succeed(0, with: AccessToken("t2"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["-", "t3"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out no request waits for the refresh of who left`(account: String?) throws {
+    harness.transport.always(.any, .response(status: 401))
     tokens.tokens.setToken(AccessToken("t1", account: account))
     let first = try start()
     tokens.tokens.setToken(nil)
     let second = try start()
     tokens.succeed(0, with: AccessToken("t2", account: account))
-    #expect(first.status == 200 && second.result == nil)
-    #expect(sent.count { $0 == "t2" } == 1)
+    #expect(first.status == 401 && second.result == nil)
+    #expect(tokens.refreshCount == 2)
   }
 
   @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {

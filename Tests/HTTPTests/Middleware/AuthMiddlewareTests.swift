@@ -195,6 +195,34 @@ struct AuthMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(6)])
   }
 
+  /// Notes whether a task does the work, and rejects all tokens but one.
+  private struct NotingTransport: HTTPTransport {
+    let isOnTask: Locked<[Bool]>
+
+    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+      .deferred {
+        isOnTask.withLock { $0.append(TaskMailbox.current != nil) }
+        let isGood = request.headers["Authorization"] == "Bearer t2"
+        return .just(.head(HTTPResponseHead(status: isGood ? 200 : 401)))
+      }
+    }
+  }
+
+  @Test func `a refresh, and what follows for all who wait, is no work of the task that needs it first`() throws {
+    let isOnTask = Locked<[Bool]>([])
+    let answer = PublishSubject<AccessToken>()
+    let tokens = InMemoryTokenProvider(AccessToken("t1")) { _ in
+      isOnTask.withLock { $0.append(TaskMailbox.current != nil) }
+      return answer.asObservable()
+    }
+    let exchange = try NotingTransport(isOnTask: isOnTask).send(
+      MiddlewareHarness.request(), through: [AuthMiddleware(tokens)])
+    let subscriptions = TaskMailbox.$current.withValue(TaskMailbox()) { [exchange.subscribe(), exchange.subscribe()] }
+    answer.onNext(AccessToken("t2"))
+    #expect(isOnTask.withLock { $0 } == [true, false, true, false, false])
+    for subscription in subscriptions { subscription.dispose() }
+  }
+
   @Test func `a token that no header can carry fails the request, and is not in the error`() throws {
     tokens.tokens.setToken(AccessToken("canary\r\nX: y"))
     let error = try #require(try start().error)

@@ -84,6 +84,29 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(8)])
   }
 
+  @Test func `T6: who waits in line is told in time where its turn does not come`() throws {
+    let harness = harness(1)
+    harness.transport.always(.never)
+    let first = try start([0], harness)
+    let timeouts = HTTPTimeouts(total: .seconds(2))
+    let waiting = try harness.start(MiddlewareHarness.request("1", timeouts: timeouts))
+    harness.scheduler.advance(by: .milliseconds(1999))
+    #expect(waiting.result == nil)
+    harness.scheduler.advance(by: .milliseconds(1))
+    #expect(waiting.error?.kind == .timedOut && waiting.error?.operationName == "1")
+    first[0].dispose()
+    harness.scheduler.run()
+    #expect(sent(harness) == [0])
+  }
+
+  @Test func `who goes on leaves no timer behind`() throws {
+    let harness = harness(1)
+    harness.transport.always(.response().after(.seconds(1)))
+    let outcomes = try start(0..<2, harness)
+    harness.scheduler.advance(by: .seconds(2))
+    #expect(outcomes.allSatisfy { $0.status == 200 } && harness.scheduler.pendingCount == 0)
+  }
+
   @Test func `a line of 10,000 that end at once takes no stack, and a line that is left no memory`() throws {
     let harness = harness(1, queueLimit: 20_000)
     harness.transport.expect(.any, .response().after(.seconds(1)))

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import NetworkingTesting
 import Streams
+import StreamsTesting
 import Testing
 
 @Suite struct MiddlewareTests {
@@ -84,5 +85,12 @@ import Testing
     let subscription = transport.send(try request(), through: [Note(name: "a", log: log)]).subscribe()
     subscription.dispose()
     #expect(transport.cancellations == 1)
+  }
+
+  @Test func `of a scripted answer that nobody waits for any more nothing is left`() throws {
+    let harness = MiddlewareHarness()
+    harness.transport.always(.response().after(.seconds(60)))
+    try harness.start(request()).dispose()
+    #expect(harness.scheduler.pendingCount == 0 && harness.transport.cancellations == 1)
   }
 }

@@ -13,6 +13,17 @@ import Testing
     #expect(timeouts == HTTPTimeouts(connect: .seconds(10), idle: .seconds(30), total: .seconds(60)))
   }
 
+  @Test func `a request goes elsewhere with all that it has`() throws {
+    let first = try request(headers: ["X-A": "a"], body: Data("b".utf8), operationName: "getUser")
+    let second = try first.to(url("https://h.example:8443/x?y"))
+    #expect(second.url.absoluteString == "https://h.example:8443/x?y" && second.origin.port == 8443)
+    #expect(second.method == .post && second.headers == first.headers && second.body == first.body)
+    #expect(second.operationName == "getUser" && second.timeouts == first.timeouts)
+    #expect(try first.to(url("http://h"), method: .get).method == .get)
+    let error = #expect(throws: RequestError.self) { try first.to(url("ftp://h/")) }
+    #expect(error?.kind == .invalidRequest)
+  }
+
   @Test(arguments: ["Content-Length", "transfer-encoding", "CONNECTION", "Upgrade", "te", "Trailer"])
   func `a header that frames the message is refused`(name: String) throws {
     var request = try request(operationName: "getUser")

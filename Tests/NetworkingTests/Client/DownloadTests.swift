@@ -53,7 +53,7 @@ struct SessionDownloadTests {
     #expect(try Data(contentsOf: file) == Data(body.utf8))
     let request = try #require(server.requests.first)
     #expect(request.method == "GET" && request.target == "/photos/7" && request["Accept"] == "*/*")
-    #expect(request["Authorization"] == "Bearer \(canary)" && request["traceparent"] != nil)
+    #expect(request["Authorization"] == "Bearer \(canary)" && request["traceparent"] == nil)
     let summary = try #require(observer.all.withLock { $0 }.first)
     #expect(summary.outcome.label == "succeeded" && summary.receivedBytes == body.utf8.count && summary.status == 200)
     try FileManager.default.removeItem(at: folder)

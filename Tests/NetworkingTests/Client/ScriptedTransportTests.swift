@@ -40,4 +40,13 @@ import Testing
     #expect(try await status() == 200)
     #expect(transport.requests.count == 2 && transport.failures.isEmpty)
   }
+
+  @Test func `a header that frames the message is refused, as by every transport`() async throws {
+    transport.always(.any, .response())
+    var request = try request()
+    try request.headers.set("Connection", to: "close")
+    let answer = transport.send(request).collect(upTo: 9)
+    let error = await #expect(throws: RequestError.self) { _ = try await answer.value }
+    #expect(error?.kind == .invalidRequest && transport.requests.isEmpty)
+  }
 }

@@ -11,7 +11,7 @@ public struct RequestLogger: RequestObserver {
     self.logger = logger
   }
 
-  /// Logs what becomes of a request, with its operation, origin and trace.
+  /// Logs what becomes of a request, with its operation, its origin and, where it is part of one, its trace.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     var logger = logger
     logger[metadataKey: "operation"] = "\(request.operationName ?? "unnamed")"

@@ -1,8 +1,11 @@
 public import HTTP
 public import Metrics
 
-/// Measures requests by swift-metrics, under the names that OpenTelemetry has for HTTP clients, with the operation and
-/// the outcome as dimensions: both have few values, so that series stay few.
+/// Measures requests by swift-metrics, with the operation, the outcome and the status as dimensions: they have few values,
+/// so that series stay few.
+///
+/// Durations and sizes have the names that OpenTelemetry has for those of HTTP clients; `http.client.retries`,
+/// `http.client.queue.duration` and the dimensions are this example's own.
 public struct RequestMetrics: RequestObserver {
   private let factory: (any MetricsFactory)?
 

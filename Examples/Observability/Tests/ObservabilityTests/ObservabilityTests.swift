@@ -37,12 +37,15 @@ import Tracing
     let handler = InMemoryLogHandler()
     var logger = Logger(label: "requests") { _ in handler }
     logger.logLevel = .trace
-    _ = try await GetUser().post(on: client(RequestLogger(logger))).value
+    var client = try client(RequestLogger(logger))
+    let trace = TraceContext()
+    try client.defaultHeaders.set(TraceContext.fieldName, to: trace.description)
+    _ = try await GetUser().post(on: client).value
     let entries = handler.entries
     #expect(entries.map(\.message) == ["attempt ended", "retrying", "attempt ended", "request ended"])
     #expect(entries.map(\.level) == [.debug, .notice, .debug, .info])
     #expect(entries.last?.metadata["attempts"] == "2" && entries.last?.metadata["status"] == "200")
-    #expect(Set(entries.map { "\($0.metadata["trace"] ?? "")" }).count == 1)
+    #expect(entries.allSatisfy { $0.metadata["trace"] == "\(trace.traceID)" })
     #expect(!"\(entries)".contains("canary"))
   }
 

@@ -12,10 +12,14 @@ public import Streams
 /// refresh that fails, fails all who wait with its error; the next request that needs one starts another. A token that
 /// says when it expires is renewed ahead of that, while requests go on with the old one; an expired one is not sent.
 ///
-/// A request that has the field already is left alone, and none is sent again under a token of another account, or after
-/// a sign-out: then its first answer is given, or an error of the kind `httpStatus` where that was too long to be held
-/// back. Each account has refreshes of its own. Calls back where the exchanges do; a request that waited for a token goes
-/// on where the refresh ended.
+/// - A request that has the field already is left alone.
+/// - None is sent again under a token of another account, or after a sign-out: then its first answer is given, or an error
+///   of the kind `httpStatus` where that was too long to be held back.
+/// - What waits for a token when its account signs out is sent without one.
+/// - Each account has refreshes of its own.
+/// - A wait for a token ends with the request's own `timeouts.total`, as `timedOut`; the refresh goes on.
+///
+/// Calls back where the exchanges do; a request that waited for a token goes on where the refresh ended.
 public struct AuthMiddleware: HTTPMiddleware {
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
@@ -57,8 +61,8 @@ public struct AuthMiddleware: HTTPMiddleware {
     .deferred {
       guard !request.headers.contains(fieldName) else { return next(request) }
       let start = scheduler.now
-      return keeper.ticket().flatMap { ticket in
-        var first = try adding(ticket.token, to: request, after: scheduler.now - start)
+      return keeper.ticket(for: request).flatMap { ticket in
+        var first = try adding(ticket.token, to: left(of: request, since: start))
         let isRedirected = Locked(false)
         first.noteRedirect = {
           isRedirected.withLock { $0 = true }
@@ -73,24 +77,29 @@ public struct AuthMiddleware: HTTPMiddleware {
             request.observation?.tell(.challenged)
             // After a redirect the challenge is another request's, and this one may have been carried out.
             guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
-            return keeper.renewed(ticket).flatMap { renewed in
+            return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
               guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
                 return refused.stream
               }
-              return next(try adding(token, to: request, after: scheduler.now - start))
+              return next(try adding(token, to: left(of: request, since: start)))
             }
           }
       }
     }
   }
 
-  /// The request with the token in it, and what is left of its time.
-  private func adding(
-    _ token: AccessToken?, to request: HTTPRequest, after elapsed: Duration
-  ) throws(RequestError) -> HTTPRequest {
+  /// The request with what is left of its time.
+  private func left(of request: HTTPRequest, since start: Duration) -> HTTPRequest {
     var request = request
-    if let token { try request.headers.append(fieldName, fieldValue(token)) }
-    request.timeouts = request.timeouts.after(elapsed)
+    request.timeouts = request.timeouts.after(scheduler.now - start)
+    return request
+  }
+
+  /// The request with the token in it.
+  private func adding(_ token: AccessToken?, to request: HTTPRequest) throws(RequestError) -> HTTPRequest {
+    guard let token else { return request }
+    var request = request
+    try request.headers.append(fieldName, fieldValue(token))
     return request
   }
 }

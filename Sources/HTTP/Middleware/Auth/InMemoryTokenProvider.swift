@@ -1,6 +1,11 @@
 public import Streams
 
 /// Keeps the present token in memory, and gets new ones by a closure.
+///
+/// Without a first token requests go out without one, until a challenge brings it. Where that is not to be, as with a
+/// client's own credentials (RFC 6749, section 4.4), one that has expired makes the first request wait for a refresh:
+///
+///     InMemoryTokenProvider(AccessToken("", expiresAt: .distantPast)) { _ in newToken() }
 public final class InMemoryTokenProvider: TokenProvider {
   private let token: Locked<AccessToken?>
   private let refresh: @Sendable (AccessToken?) -> Observable<AccessToken>

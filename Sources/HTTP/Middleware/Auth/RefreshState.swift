@@ -4,7 +4,8 @@
 ///                                               ▲ others in need: join
 ///
 /// Refreshes are counted. A request notes how many had ended when it took its token; where more have since, the last
-/// one's outcome is the request's, too: a late answer under an old token starts no further refresh.
+/// one's outcome is the request's, too: a late answer under an old token starts no further refresh. One ahead of need that
+/// fails, and that nobody waited for, is as if it had not been.
 struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   enum Decision {
     case start(Flight)
@@ -14,21 +15,28 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
 
   private(set) var endedCount = 0
   private(set) var flight: Flight?
+  private var isNeeded = false
   private var outcome: Result<Token, any Error>?
 
-  /// What a request has to do whose token, taken after `seen` refreshes had ended, was rejected.
-  mutating func need(seen: Int, makeFlight: () -> Flight) -> Decision {
-    if let flight { return .join(flight) }
+  /// What a request has to do whose token, taken after `seen` refreshes had ended, was rejected, or is to be renewed ahead
+  /// of that.
+  mutating func need(seen: Int, isAhead: Bool, makeFlight: () -> Flight) -> Decision {
+    if let flight {
+      isNeeded = isNeeded || !isAhead
+      return .join(flight)
+    }
     if seen < endedCount, let outcome { return .settled(outcome) }
     let new = makeFlight()
     flight = new
+    isNeeded = !isAhead
     return .start(new)
   }
 
   /// Notes the end of the refresh under way.
   mutating func end(_ outcome: Result<Token, any Error>) {
+    flight = nil
+    if case .failure = outcome, !isNeeded { return }
     self.outcome = outcome
     endedCount += 1
-    flight = nil
   }
 }

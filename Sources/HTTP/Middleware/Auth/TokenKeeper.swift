@@ -71,22 +71,37 @@ final class TokenKeeper: Sendable {
 
   /// The token for a request: the current one, or a new one where that has expired. One that is about to expire is
   /// renewed beside.
-  func ticket() -> Observable<Ticket> {
+  func ticket(for request: HTTPRequest) -> Observable<Ticket> {
     let ticket = makeTicket(currentToken)
     guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
     let now = now()
-    if expiry <= now { return renewed(ticket) }
+    if expiry <= now { return renewed(ticket, for: request) }
     // Read once more, after the ticket: a refresh that ended in between has replaced the token.
     if isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
     return .just(ticket)
   }
 
-  /// The token for a request whose ticket was turned down; none after a sign-out. Fails with the refresh's error.
-  func renewed(_ ticket: Ticket) -> Observable<Ticket> {
+  /// The token for a request whose ticket was turned down; none after a sign-out. Fails with the refresh's error, and with
+  /// `timedOut` when what is left of the request's time is over.
+  func renewed(_ ticket: Ticket, for request: HTTPRequest) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
     let current = currentToken
     if !isRefreshing, current?.value != ticket.token?.value { return .just(makeTicket(current)) }
-    return refreshed(ticket)
+    return wait(of: request, for: refreshed(ticket)).map { [self] token in
+      let current = currentToken
+      // What nobody sent goes on for who has signed in; what an account sent goes on for it, unless it has signed out.
+      return makeTicket(ticket.token == nil || current == nil ? current : token)
+    }
+  }
+
+  private func wait(of request: HTTPRequest, for token: Observable<AccessToken>) -> Observable<AccessToken> {
+    guard let total = request.timeouts.total else { return token }
+    return token.take(1).timeout(total, scheduler: scheduler).catch { error in
+      guard case StreamError.timeout = error else { throw error }
+      throw RequestError(
+        .timedOut, "The request's time was over before there was a token for it: try again, or allow more time.",
+        operationName: request.operationName)
+    }
   }
 
   private func makeTicket(_ token: AccessToken?) -> Ticket {
@@ -94,28 +109,30 @@ final class TokenKeeper: Sendable {
   }
 
   /// The token that a refresh brings, or has brought since the ticket was made.
-  private func refreshed(_ ticket: Ticket) -> Observable<Ticket> {
+  private func refreshed(_ ticket: Ticket, isAhead: Bool = false) -> Observable<AccessToken> {
     let decision = standings.withLock { standings in
-      standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen) { .create(bufferSize: 1) }
+      standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen, isAhead: isAhead) {
+        .create(bufferSize: 1)
+      }
     }
     switch decision {
-    case .join(let flight): return flight.asObservable().map(makeTicket)
-    case .settled(.success(let token)):
-      // Who had no token then, and has not this one now, has signed out again.
-      let isGone = ticket.token == nil && currentToken?.value != token.value
-      return .just(makeTicket(isGone ? nil : token))
+    case .join(let flight): return flight.asObservable()
+    case .settled(.success(let token)): return .just(token)
     case .settled(.failure(let error)): return .error(error)
     case .start(let flight):
       start(flight, of: ticket)
-      return flight.asObservable().map(makeTicket)
+      return flight.asObservable()
     }
   }
 
   private func start(_ flight: ReplaySubject<AccessToken>, of ticket: Ticket) {
     let end = { @Sendable in self.end(flight, of: ticket.holder, $0) }
-    // Nobody's to dispose: it ends by itself, or by the timeout.
-    _ = provider.refresh(replacing: ticket.token).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
-      onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
+    // No work of the task that is first to need it: all who wait go on from it.
+    TaskMailbox.$current.withValue(nil) {
+      // Nobody's to dispose: it ends by itself, or by the timeout.
+      _ = provider.refresh(replacing: ticket.token).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
+        onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
+    }
   }
 
   private func end(
@@ -144,7 +161,7 @@ final class TokenKeeper: Sendable {
   }
 
   private func refreshAhead(of ticket: Ticket) {
-    _ = refreshed(ticket).subscribe(onError: { _ in })
+    _ = refreshed(ticket, isAhead: true).subscribe(onError: { _ in })
   }
 
   private func isDue(_ token: AccessToken, _ expiry: Date, at now: Date) -> Bool {

@@ -4,8 +4,9 @@ public import Streams
 /// that find the line full fail at once with `overloaded`.
 ///
 /// A request is under way from its start to its end or dispose. One that waited goes on, on the scheduler, with what
-/// is left of its total deadline. Stands below a ``RetryMiddleware``, so that pauses take no place. Copies share their
-/// places. Of more than 1,024 origins those that were not used for longest are forgotten, and what is under way there.
+/// is left of its total deadline, or fails with `timedOut` when that is over. Stands below a ``RetryMiddleware``, so that
+/// pauses take no place. Copies share their places. Of more than 1,024 origins those that were not used for longest are
+/// forgotten, and what is under way there.
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   private let limit: Int
   private let queueLimit: Int
@@ -39,11 +40,23 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
         observer.onError(refusal(of: request))
         return Disposables.create()
       }
+      if entry.isWaiting, let total = request.timeouts.total {
+        let timer = scheduler.schedule(after: total) {
+          if entry.isWaiting { observer.onError(timeout(of: request)) }
+        }
+        exchange.insert(timer)
+      }
       return Disposables.create {
         exchange.dispose()
         gate.leave(entry)
       }
     }
+  }
+
+  private func timeout(of request: HTTPRequest) -> RequestError {
+    RequestError(
+      .timedOut, "The request's time was over before it was its turn: try again later, or allow more time.",
+      operationName: request.operationName)
   }
 
   private func refusal(of request: HTTPRequest) -> RequestError {

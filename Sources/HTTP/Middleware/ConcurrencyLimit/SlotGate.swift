@@ -12,6 +12,9 @@ final class SlotGate: Sendable {
     fileprivate let run: @Sendable (_ hasWaited: Bool) -> Void
     fileprivate let phase = Locked(Phase.waiting)
 
+    /// Whether it is in line.
+    var isWaiting: Bool { phase.withLock { $0 == .waiting } }
+
     fileprivate init(_ id: UInt64, _ run: @escaping @Sendable (Bool) -> Void) {
       self.id = id
       self.run = run
@@ -58,7 +61,7 @@ final class SlotGate: Sendable {
   /// Starts somebody who has a slot.
   private func start(_ entry: Entry, hasWaited: Bool) {
     let isWaiting = entry.phase.withLock { phase in
-      guard case .waiting = phase else { return false }
+      guard phase == .waiting else { return false }
       phase = .running
       return true
     }

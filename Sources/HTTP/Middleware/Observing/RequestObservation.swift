@@ -16,7 +16,6 @@ package final class RequestObservation: Sendable {
 
   /// Brings the events to the listener one at a time; the summary is the end, and nothing comes after it.
   private let events: AnyObserver<RequestEvent>
-  private let ownTrace: TraceContext?
   private let scheduler: any Scheduler
   private let start: Duration
   private let state: Locked<State>
@@ -25,12 +24,7 @@ package final class RequestObservation: Sendable {
   package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
     self.scheduler = scheduler
     start = scheduler.now
-    let given = request.headers[TraceContext.fieldName].flatMap { TraceContext($0) }
-    let trace = given ?? TraceContext()
-    request.setTrace(trace)
     let listener = observer.begin(&request)
-    let isOwn = given == nil && request.headers[TraceContext.fieldName] == trace.description
-    ownTrace = isOwn ? trace : nil
     let state = Locked(State(sentFields: Array(request.headers) + request.secrets))
     self.state = state
     events = AnyObserver { event in
@@ -66,8 +60,6 @@ package final class RequestObservation: Sendable {
   ) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
       var request = request
-      // Each attempt is a part of its own, unless a tracer does that in its way.
-      if let ownTrace { request.setTrace(ownTrace.child()) }
       let sentBytes = request.body?.count ?? 0
       let now = scheduler.now
       let attempt = state.withLock { [request] state in
@@ -128,13 +120,5 @@ package final class RequestObservation: Sendable {
     return RequestError(
       error.kind, redactor.redact(error.message), operationName: error.operationName, status: error.status,
       excerpt: error.excerpt.map(redactor.redact))
-  }
-}
-
-extension HTTPRequest {
-  fileprivate mutating func setTrace(_ trace: TraceContext) {
-    headers.remove(TraceContext.fieldName)
-    headers = HTTPHeaders(
-      Array(headers) + [HTTPField(received: TraceContext.fieldName, value: trace.description)])
   }
 }

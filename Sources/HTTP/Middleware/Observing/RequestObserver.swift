@@ -13,9 +13,10 @@
 /// secret. The request itself, which `begin` gets, may hold some.
 public protocol RequestObserver: Sendable {
   /// Called when a request begins, on the thread that subscribes, where its task-local values are. It may change header
-  /// fields: a tracer puts its context there, in the place of the `traceparent` that is there already.
+  /// fields: a tracer puts its context there, such as a ``TraceContext``. No other is sent: a `traceparent` without a
+  /// tracer behind it would tell servers to record a trace that has no beginning.
   ///
-  /// What it gives is called with each event of this request, on the threads of the exchanges, for attempts that run
-  /// beside each other at the same time, and must not block. The last event is `ended`, always, and once.
+  /// What it gives is called with each event of this request, one at a time, on the threads of the exchanges; it must not
+  /// block. The last event is `ended`, always, and once.
   func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void
 }

@@ -54,9 +54,9 @@ public struct RedirectMiddleware: HTTPMiddleware {
     guard let location = head.headers.values(of: "Location").first, !location.isEmpty,
       let url = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
     else { throw refusal(of: request, head, "it names no address") }
-    var redirected = request
+    var redirected: HTTPRequest
     do {
-      redirected.target = try HTTPTarget(url)
+      redirected = try request.to(url)
     } catch {
       throw refusal(of: request, head, "its address is none for a request")
     }
