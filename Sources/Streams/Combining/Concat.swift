@@ -1,50 +1,27 @@
-/// Runs streams one after the other.
-@usableFromInline
+/// Runs streams one after the other. The last one is started in the place of all, so a stream that goes on as itself does
+/// not nest.
 final class Concat<Element: Sendable>: Sendable {
-  private struct State {
-    var waiting = Fifo<Observable<Element>>()
-    var isBusy = false
-    var isLast = false
-  }
-
+  private let sources: [Observable<Element>]
   private let sink: Sink<Element>
-  private let current: Slot
-  private let state = Guarded(State())
   /// A stream that ends inside its own start is followed by the loop that started it: this takes no stack.
   private let loop: Serializer
 
-  @usableFromInline init(_ sink: Sink<Element>) {
+  init(_ sources: [Observable<Element>], _ sink: Sink<Element>) {
+    self.sources = sources
     self.sink = sink
-    current = sink.slot()
-    loop = sink.serializer()
+    loop = Serializer(sink.lifetime)
   }
 
-  @usableFromInline func add(_ source: Observable<Element>) { state.withLock { $0.waiting.append(source) } }
+  func advance(to index: Int) { loop.send(index) { self.start($0) } }
 
-  /// No more streams come.
-  @usableFromInline func end(_ error: (any Error)?) {
-    if let error { return sink.end(error) }
-    state.withLock { $0.isLast = true }
-  }
-
-  /// Starts the next stream, if none is under way.
-  @usableFromInline func advance() { loop.send(()) { self.startNext() } }
-
-  private func startNext() {
-    let (next, isOver) = state.withLock { state -> (Observable<Element>?, Bool) in
-      if state.isBusy { return (nil, false) }
-      let next = state.waiting.popFirst()
-      state.isBusy = next != nil
-      return (next, next == nil && state.isLast)
-    }
-    if isOver { sink.endIfOpen() }
-    guard let next else { return }
-    let segment = current.child()
-    next.start(segment, next: sink.next) { [self] error in
+  private func start(_ index: Int) {
+    if index == sources.count - 1 { return sources[index].start(sink) }
+    let part = Segment()
+    let place = sink.lifetime.add(part)
+    sources[index].start(part, next: sink.next) { [self] error in
       if let error { return sink.end(error) }
-      segment.close()
-      state.withLock { $0.isBusy = false }
-      advance()
+      sink.lifetime.close(part, at: place)
+      advance(to: index + 1)
     }
   }
 }

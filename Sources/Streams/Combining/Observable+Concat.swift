@@ -6,18 +6,20 @@ extension Observable {
   ///     b                      ──3──|
   ///     concat(a, b)   ──1──2────3──|
   public static func concat(_ sources: [Observable<Element>]) -> Observable<Element> {
-    Observable { sink in
-      let concat = Concat(sink)
-      for source in sources { concat.add(source) }
-      concat.end(nil)
-      concat.advance()
-    }
+    if sources.isEmpty { return .empty() }
+    return Observable { Concat(sources, $0).advance(to: 0) }
   }
 
   /// The elements of `sources`, one source after the other.
   public static func concat(_ sources: Observable<Element>...) -> Observable<Element> { concat(sources) }
 
-  /// This stream, then `second`.
+  /// This stream, then `second`. A stream may go on as itself: this one asks every 30 seconds, and takes no more room with
+  /// each time.
+  ///
+  ///     func poll() -> Observable<Answer> {
+  ///       let pause = Observable<Answer>.empty().delay(.seconds(30), scheduler: scheduler)
+  ///       return .concat(ask, pause, .deferred { poll() })
+  ///     }
   public func concat(_ second: Observable<Element>) -> Observable<Element> { .concat([self, second]) }
 
   /// The elements of the streams that `transform` makes, one stream after the other.
@@ -31,7 +33,7 @@ extension Observable {
     _ transform: @escaping @Sendable (Element) throws -> Observable<Result>
   ) -> Observable<Result> {
     Observable<Result> { sink in
-      let concat = Concat(sink.serialized())
+      let concat = ConcatMap(sink.serialized())
       self.map(transform).start(
         sink.segment(),
         next: { inner in

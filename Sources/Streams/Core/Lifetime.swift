@@ -52,19 +52,33 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
 
   @usableFromInline final override func run() { dispose() }
 
-  @usableFromInline final func add(_ teardown: Node) {
+  /// Adds a teardown, and gives its place, which is the address of the one below.
+  @discardableResult @usableFromInline final func add(_ teardown: Node) -> UInt {
     let address = teardown.retainedAddress
     var current = word.load(ordering: .relaxed)
     while current != Lifetime.closed {
-      teardown.next = current & ~Lifetime.ending
+      let below = current & ~Lifetime.ending
+      teardown.next = below
       let desired = address | (current & Lifetime.ending)
       let result = word.compareExchange(expected: current, desired: desired, ordering: .acquiringAndReleasing)
-      if result.exchanged { return }
+      if result.exchanged { return below }
       current = result.original
     }
     teardown.next = 0
     teardown.disown()
     teardown.run()
+    return 0
+  }
+
+  /// Closes a segment above this one, and forgets it unless something was added after it: so streams that follow each other
+  /// for ever leave nothing. What lies below the newest teardown does not change: its `place` is what it was.
+  @usableFromInline final func close(_ segment: Segment, at place: UInt) {
+    segment.close()
+    let address = UInt(bitPattern: Unmanaged.passUnretained(segment).toOpaque())
+    if word.compareExchange(expected: address, desired: place, ordering: .acquiringAndReleasing).exchanged {
+      segment.next = 0
+      segment.disown()
+    }
   }
 
   @usableFromInline final func insert(_ disposable: any Disposable) {

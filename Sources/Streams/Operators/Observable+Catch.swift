@@ -12,10 +12,10 @@ extension Observable {
   ) -> Observable<Element> {
     Observable { sink in
       let attempt = Segment()
-      sink.lifetime.add(attempt)
+      let place = sink.lifetime.add(attempt)
       self.start(attempt, next: sink.next) { error in
         guard let error else { return sink.end(nil) }
-        attempt.close()
+        sink.lifetime.close(attempt, at: place)
         if sink.lifetime.isClosed { return }
         do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
       }

@@ -152,8 +152,14 @@ import Testing
     _ = Observable.concat(source(1), source(2)).concat(source(3)).subscribe(probe)
     #expect(
       probe.log == [
-        "start 1", "1", "stop 1", "start 2", "2", "stop 2", "start 3", "3", "stop 3", "|", ".",
+        "start 1", "1", "stop 1", "start 2", "2", "stop 2", "start 3", "3", "|", ".", "stop 3",
       ])
+  }
+
+  @Test func `30: a stream may go on as itself, after a pause`() {
+    let pause = Observable<String>.empty().delay(.seconds(2), scheduler: scheduler)
+    @Sendable func poll() -> Observable<String> { .concat(cold("a|"), pause, .deferred { poll() }) }
+    expect(poll().take(3), "a--a--(a|)")
   }
 
   @Test func `30: an error ends concat, and the rest is not subscribed to`() {

@@ -22,7 +22,7 @@ import Testing
       let streams = [
         subject.asObservable().flatMap { _ in inner }, subject.asObservable().flatMapLatest { _ in inner },
         subject.asObservable().concatMap { _ in inner }, failing.retry(),
-        subject.asObservable().observe(on: ImmediateScheduler()),
+        subject.asObservable().observe(on: ImmediateScheduler()), onAndOn(subject), againAndAgain(subject),
       ]
       let subscription = Disposables.create(streams.map { $0.subscribe(onNext: { _ in }) })
       for index in 0..<1000 { subject.onNext(index) }
@@ -69,6 +69,16 @@ import Testing
     subscription.dispose()
   }
 
+  @Test func `25: a stream that goes on as itself, one step at a time, is disposed in constant stack`() {
+    for stream in [onAndOn, againAndAgain] {
+      let (subject, probe) = (PublishSubject<Int>(), Probe<Int>())
+      let subscription = stream(subject).subscribe(probe)
+      for index in 0..<Self.many / 2 { subject.onNext(index) }
+      #expect(onSmallStack { subscription.dispose() } == ())
+      #expect(probe.log.count == Self.many / 2 + 1)
+    }
+  }
+
   @Test func `26: a chain of 10,000 maps subscribes, ends and goes away on a main thread's stack`() {
     let log = onStack(megabytes: 8) {
       let subject = PublishSubject<Int>()
@@ -101,6 +111,16 @@ import Testing
     }
     #expect(log == ["2001", "2002", "2003", "|", "."])
   }
+}
+
+/// One element of `subject`, then this again.
+@Sendable private func onAndOn(_ subject: PublishSubject<Int>) -> Observable<Int> {
+  subject.asObservable().take(1).concat(.deferred { onAndOn(subject) })
+}
+
+/// One element of `subject`, which fails, then this again.
+@Sendable private func againAndAgain(_ subject: PublishSubject<Int>) -> Observable<Int> {
+  subject.asObservable().take(1).concat(.error(Broken())).catch { _ in againAndAgain(subject) }
 }
 
 /// What `body` gives on a thread whose stack would not hold a frame for each of 100,000 steps.

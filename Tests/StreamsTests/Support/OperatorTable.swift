@@ -81,7 +81,7 @@ extension Operator {
     Operator("concatMap, as inner", [.tearsDownFirst]) { source, _ in Observable.just(0).concatMap { _ in source } },
     Operator("merge") { source, _ in .merge(.empty(), source) },
     Operator("concat, first", [.tearsDownFirst]) { source, _ in source.concat(.empty()) },
-    Operator("concat, last", [.tearsDownFirst]) { source, _ in .concat(.empty(), source) },
+    Operator("concat, last") { source, _ in .concat(.empty(), source) },
     Operator("zip", [.hooked]) { source, hook in
       .deferred {
         let partners = PublishSubject<Int>()
