@@ -5,12 +5,23 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   struct State {
     @usableFromInline var elements = Fifo<Element>()
     @usableFromInline var end: (any Error)??
-    @usableFromInline var waiting: [UnsafeContinuation<Void, Never>] = []
+    @usableFromInline var waiting = Fifo<UnsafeContinuation<Taken, Never>>()
     @inlinable init() {}
+
+    /// All that is here, if there is no bound: the lock is then taken once for many elements. Under a bound one at a time,
+    /// so that no more are kept than it says. An error is taken once.
+    @inlinable mutating func take(_ policy: BufferingPolicy) -> Taken? {
+      if !elements.isEmpty && policy == .unbounded { return .elements(exchange(&elements, with: Fifo())) }
+      if let element = elements.popFirst() { return .element(element) }
+      guard let end else { return nil }
+      self.end = .some(nil)
+      return .end(end)
+    }
   }
 
   @usableFromInline
-  enum Taken {
+  enum Taken: Sendable {
+    case element(Element)
     case elements(Fifo<Element>)
     case end((any Error)?)
   }
@@ -23,25 +34,27 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
 
   @inlinable func append(_ element: Element) {
     // What has no room is released after the lock: its deinit may be anybody's.
-    let (dropped, waiting) = state.withLock { state -> (Element?, [UnsafeContinuation<Void, Never>]) in
-      var dropped: Element?
-      // One that is waited for does not stay in the buffer.
-      let isFull = state.waiting.isEmpty && policy.isFull(state.elements.count)
-      if isFull { dropped = policy.keepsNewest ? state.elements.popFirst() : element }
-      if !isFull || dropped != nil && policy.keepsNewest { state.elements.append(element) }
-      return (dropped, state.waiting.isEmpty ? [] : exchange(&state.waiting, with: []))
+    let (waiting, dropped) = state.withLock { state -> (UnsafeContinuation<Taken, Never>?, Element?) in
+      // One that is waited for has its task, and takes no room in the buffer.
+      if let waiting = state.waiting.popFirst() { return (waiting, nil) }
+      let isFull = policy.isFull(state.elements.count)
+      if isFull && !policy.keepsNewest { return (nil, element) }
+      state.elements.append(element)
+      return (nil, isFull ? state.elements.popFirst() : nil)
     }
-    for continuation in waiting { continuation.resume() }
+    waiting?.resume(returning: .element(element))
     _ = dropped
   }
 
   /// The first end is the one that counts.
   @usableFromInline func finish(_ error: (any Error)?) {
-    let waiting = state.withLock { state in
+    let told = state.withLock { state in
       if state.end == nil { state.end = .some(error) }
-      return exchange(&state.waiting, with: [])
+      var told: [(UnsafeContinuation<Taken, Never>, Taken)] = []
+      while let waiting = state.waiting.popFirst() { told.append((waiting, state.take(policy) ?? .end(nil))) }
+      return told
     }
-    for continuation in waiting { continuation.resume() }
+    for (waiting, end) in told { waiting.resume(returning: end) }
   }
 
   /// Disposes the subscription, and drops what is left.
@@ -57,32 +70,18 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   /// The source has let go of the stream before its end.
   @usableFromInline override func run() { finish(CancellationError()) }
 
-  /// All that is here, if there is no bound: the lock is then taken once for many elements. Under a bound one at a time, so
-  /// that no more are kept than it says.
-  @inlinable func take() -> Taken? {
-    state.withLock { state -> Taken? in
-      if state.elements.isEmpty {
-        guard let end = state.end else { return nil }
-        state.end = .some(nil)
-        return .end(end)
-      }
-      if policy == .unbounded { return .elements(exchange(&state.elements, with: Fifo())) }
-      var one = Fifo<Element>()
-      if let element = state.elements.popFirst() { one.append(element) }
-      return .elements(one)
-    }
-  }
+  @inlinable func take() -> Taken? { state.withLock { $0.take(policy) } }
 
-  /// Returns when there is something to take, or when the task is cancelled.
-  @usableFromInline func wait(isolation actor: isolated (any Actor)?) async {
+  /// What comes next; an end without an error when the task is cancelled.
+  @usableFromInline func wait(isolation actor: isolated (any Actor)?) async -> Taken {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in
-        let isReady = state.withLock { state in
-          if !state.elements.isEmpty || state.end != nil { return true }
-          state.waiting.append(continuation)
-          return false
+        let taken = state.withLock { state in
+          let taken = state.take(policy)
+          if taken == nil { state.waiting.append(continuation) }
+          return taken
         }
-        if isReady { continuation.resume() }
+        if let taken { continuation.resume(returning: taken) }
       }
     } onCancel: {
       cancel()

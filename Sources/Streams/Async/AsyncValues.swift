@@ -8,11 +8,12 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     self.policy = policy
   }
 
-  /// Subscribes, and iterates over what comes.
+  /// Subscribes, and iterates over what comes. In a task that is cancelled already it does not subscribe.
   @inlinable
   public func makeAsyncIterator() -> Iterator {
     let buffer = AsyncBuffer<Element>(policy)
     buffer.segment.add(buffer)
+    if Task.isCancelled { buffer.cancel() }
     source.start(buffer.segment, next: { buffer.append($0) }, end: { buffer.finish($0) })
     return Iterator(buffer)
   }
@@ -33,19 +34,19 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     /// - Throws: the stream's error, once; or `CancellationError`, where the stream is let go of before its end.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
-      while true {
-        if Task.isCancelled {
-          buffer.cancel()
-          taken = Fifo()
-        }
+      while !Task.isCancelled {
         if let element = taken.popFirst() { return element }
-        switch buffer.take() {
+        let next = if let next = buffer.take() { next } else { await buffer.wait(isolation: actor) }
+        switch next {
+        case .element(let element): taken.append(element)
         case .elements(let elements): taken = elements
         case .end(let error?): throw error
         case .end(nil): return nil
-        case nil: await buffer.wait(isolation: actor)
         }
       }
+      buffer.cancel()
+      taken = Fifo()
+      return nil
     }
 
     /// The next element; nil after the completion, or when the task is cancelled.

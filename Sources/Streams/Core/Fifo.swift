@@ -28,3 +28,5 @@ struct Fifo<Element> {
     return element
   }
 }
+
+extension Fifo: Sendable where Element: Sendable {}

@@ -1,7 +1,60 @@
-import Streams
 import Testing
 
+@testable import Streams
+
 @Suite struct AsyncValuesTests {
+  static let policies: [BufferingPolicy] = [.unbounded, .bufferingOldest(1), .bufferingNewest(1)]
+
+  /// Starts a task that collects what `subject` sends, and returns when that waits for the first element.
+  private func waitingTask(_ subject: PublishSubject<Int>, _ policy: BufferingPolicy) async -> Task<[Int], any Error> {
+    let buffer = Locked<AsyncBuffer<Int>?>(nil)
+    let task = Task {
+      var received: [Int] = []
+      var iterator = subject.asObservable().values(bufferingPolicy: policy).makeAsyncIterator()
+      buffer.withLock { [own = iterator.buffer] in $0 = own }
+      while let element = try await iterator.next() { received.append(element) }
+      return received
+    }
+    while buffer.withLock({ $0 })?.state.withLock({ $0.waiting.isEmpty }) ?? true { await Task.yield() }
+    return task
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: policies)
+  func `41: cancelling a task that waits ends its loop, and disposes`(_ policy: BufferingPolicy) async throws {
+    let subject = PublishSubject<Int>()
+    let task = await waitingTask(subject, policy)
+    task.cancel()
+    #expect(subject.hub.members.isEmpty)
+    // Heard by none that was disposed, and the end of one that was not.
+    subject.onCompleted()
+    #expect(try await task.value == [])
+  }
+
+  @Test(.timeLimit(.minutes(1)), arguments: policies)
+  func `41: what a task waits for takes no room in its buffer`(_ policy: BufferingPolicy) async throws {
+    for _ in 0..<100 {
+      let subject = PublishSubject<Int>()
+      let task = await waitingTask(subject, policy)
+      for element in 1...2 { subject.onNext(element) }
+      subject.onCompleted()
+      #expect(try await task.value == [1, 2])
+    }
+  }
+
+  @Test func `41: a task that is cancelled already does not subscribe`() async throws {
+    let runs = Counter()
+    let source = Observable<Int>.deferred {
+      runs.increment()
+      return .from(1...9)
+    }
+    let task = Task {
+      withUnsafeCurrentTask { $0?.cancel() }
+      for try await _ in source.values(bufferingPolicy: .unbounded) { Issue.record("an element") }
+    }
+    try await task.value
+    #expect(runs.count == 0)
+  }
+
   @Test(.timeLimit(.minutes(1)), arguments: [BufferingPolicy.unbounded, .bufferingNewest(1)])
   func `41: a loop over a subject that goes away ends`(_ policy: BufferingPolicy) async throws {
     var subject: PublishSubject<Int>? = PublishSubject()
