@@ -5,7 +5,8 @@ extension Observable {
   ///     b              ────a──────b──|
   ///     zip(a, b)      ────1a─────2b─|
   ///
-  /// It completes when a source has ended and no element of it waits for a partner; the first error ends it.
+  /// It completes when a source has ended and no element of it waits for a partner; the first error ends it. Elements that
+  /// wait are kept without a bound.
   @inlinable
   public static func zip<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>,
@@ -57,11 +58,19 @@ extension Observable {
     return Observable { sink in
       let serializer = sink.serializer()
       let sides = sources.map { _ in ZipSide<A>() }
-      let match: @Sendable () -> Void = {
-        if sides.allSatisfy({ !$0.waiting.isEmpty }) { sink.next(sides.compactMap { $0.waiting.popFirst() }) }
-        if sides.contains(where: \.isOver) { sink.endIfOpen() }
+      // Looked up in all sides only when a row is complete: there may be many.
+      let tally = Cell((empty: sides.count, isOver: false))
+      let match: @Sendable (ZipSide<A>) -> Void = { side in
+        if !side.isEnded && side.waiting.count == 1 { tally.value.empty -= 1 }
+        tally.value.isOver = tally.value.isOver || side.isOver
+        if tally.value.empty == 0 {
+          let row = sides.compactMap { $0.waiting.popFirst() }
+          tally.value = (sides.count { $0.waiting.isEmpty }, sides.contains(where: \.isOver))
+          sink.next(row)
+        }
+        if tally.value.isOver { sink.endIfOpen() }
       }
-      for (side, source) in Swift.zip(sides, sources) { side.start(source, in: sink, serializer, match) }
+      for (side, source) in Swift.zip(sides, sources) { side.start(source, in: sink, serializer) { match(side) } }
     }
   }
 }

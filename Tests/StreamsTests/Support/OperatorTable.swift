@@ -83,15 +83,16 @@ extension Operator {
     Operator("concat, first", [.tearsDownFirst]) { source, _ in source.concat(.empty()) },
     Operator("concat, last") { source, _ in .concat(.empty(), source) },
     Operator("zip", [.hooked]) { source, hook in
-      .deferred {
-        let partners = PublishSubject<Int>()
-        let source = source.do(onNext: { partners.onNext($0) })
-        return .zip(partners.asObservable(), source) { _, element in
+      zipped(source) { partners, source in
+        .zip(partners, source) { _, element in
           try hook(element)
           return element
         }
       }
     },
+    Operator("zip, of three") { source, _ in zipped(source) { Observable.zip($0, $0, $1).map(\.2) } },
+    Operator("zip, of four") { source, _ in zipped(source) { Observable.zip($0, $0, $0, $1).map(\.3) } },
+    Operator("zip, of many") { source, _ in zipped(source) { Observable.zip([$0, $0, $0, $1]).map { $0[3] } } },
     Operator("combineLatest", [.hooked]) { source, hook in
       Observable.combineLatest(.just(0), source) { _, element in
         try hook(element)
@@ -110,6 +111,16 @@ extension Operator {
     Operator("share") { source, _ in source.share() },
     Operator("share, with replay") { source, _ in source.share(replay: 1) },
   ]
+
+  /// What `zip` makes of `source`, and of partners that have an element for each one of it.
+  private static func zipped(
+    _ source: Observable<Int>, _ zip: @escaping @Sendable (Observable<Int>, Observable<Int>) -> Observable<Int>
+  ) -> Observable<Int> {
+    .deferred {
+      let partners = PublishSubject<Int>()
+      return zip(partners.asObservable(), source.do(onNext: { partners.onNext($0) }))
+    }
+  }
 
   private static let scheduling: [Operator] = [
     Operator("subscribe, on") { source, _ in source.subscribe(on: now) },
