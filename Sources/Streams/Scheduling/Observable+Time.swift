@@ -1,5 +1,6 @@
 extension Observable {
   /// The elements and the completion, later by `dueTime`. An error comes at once, and drops what waits.
+  /// Elements that wait are kept without a bound.
   ///
   ///     source              ──1──2──3──|
   ///     delay(…)            ────────1──2──3──|

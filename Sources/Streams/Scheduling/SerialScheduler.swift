@@ -1,10 +1,11 @@
 public import Dispatch
 
-/// Runs work on a dispatch queue, one at a time and in order.
+/// Runs work on a dispatch queue, one at a time.
 public struct SerialScheduler: Scheduler {
   private let queue: DispatchQueue
 
-  /// Runs work on `queue`; one at a time even if that queue is concurrent. Work that is due keeps the order it was given in.
+  /// Runs work on `queue`; one at a time even if that queue is concurrent. `schedule(_:)` keeps the order it is given work
+  /// in; delayed work comes by its time.
   public init(queue: DispatchQueue) {
     self.queue = DispatchQueue(label: queue.label + ".serial", target: queue)
   }

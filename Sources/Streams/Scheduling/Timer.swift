@@ -1,7 +1,8 @@
 /// The one timer of an operator, and the serializer of its firing and the operator's events. It ends with the segment.
 ///
 /// An operator that moves its due time on need not set it again: it looks at the time when it fires, and may set it then.
-/// `@unchecked Sendable`: `action` is set before `attach()`; from then on all is touched inside the serializer.
+/// `@unchecked Sendable`: `action` is set, and `timeout` calls `fire` a first time, before another thread knows of it; from then
+/// on all is touched inside the serializer.
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler

@@ -1,3 +1,4 @@
+import Dispatch
 import Streams
 import StreamsTesting
 import Testing
@@ -40,5 +41,42 @@ import Testing
     scheduler.advance(by: .seconds(1))
     #expect(probe.log == ["1", "x", "."])
     subscription.dispose()
+  }
+
+  @Test func `4, 5: a timer's thread and eight producers keep out of each other's way, and lose nothing`() {
+    let count = raceEvents / 400
+    for _ in 0..<50 {
+      let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
+      let stream = subject.asObservable().delay(.microseconds(10), scheduler: ConcurrentScheduler())
+      _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
+      race { thread in
+        for index in 0..<count { subject.onNext(thread * count + index) }
+      }
+      subject.onCompleted()
+      #expect(done.wait(timeout: .now() + 20) == .success)
+      #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+      for thread in 0..<8 {
+        let mine = probe.elements.filter { $0 / count == thread }.map { $0 % count }
+        #expect(mine.elementsEqual(0..<count), "of producer \(thread)")
+      }
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `2, 3, 4: a timer's thread and eight producers keep out of each other's way`(_ throttles: Bool) {
+    for _ in 0..<100 {
+      let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
+      let (source, scheduler) = (subject.asObservable(), ConcurrentScheduler())
+      let stream =
+        throttles
+        ? source.throttle(.microseconds(3), scheduler: scheduler) : source.debounce(.zero, scheduler: scheduler)
+      _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
+      race { _ in
+        for index in 0..<(raceEvents / 400) { subject.onNext(index) }
+        subject.onCompleted()
+      }
+      #expect(done.wait(timeout: .now() + 20) == .success)
+      #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
+    }
   }
 }
