@@ -19,13 +19,15 @@ extension Observable {
     }
   }
 
-  /// A stream that `factory` makes anew for each subscriber. An error that it throws is the stream's.
+  /// A stream that `factory` makes anew for each subscriber. An error that it throws is the stream's. Where the subscription
+  /// was disposed before, `factory` is not called.
   @inlinable
   public static func deferred(
     _ factory: @escaping @Sendable () throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      // Also where the subscription was disposed meanwhile: what the factory began may be the stream's to end.
+      if sink.lifetime.isClosed { return }
+      // Started also where the factory disposed the subscription: what it began may be the stream's to end.
       do { try factory().start(sink) } catch { sink.endIfOpen(error) }
     }
   }

@@ -1,4 +1,3 @@
-import Synchronization
 import Testing
 
 @testable import Streams
@@ -47,20 +46,4 @@ import Testing
     }
     #expect(zip(claims.values, teardowns.values).allSatisfy { $0 + $1 == 1 })
   }
-}
-
-/// An atomic number that closures can share.
-private final class Count: Sendable {
-  let value = Atomic(0)
-}
-
-/// Many counters, without a lock that would keep the threads of a race apart.
-private final class Counters: Sendable {
-  private let counts: [Count]
-
-  init(_ count: Int) { counts = (0..<count).map { _ in Count() } }
-
-  var values: [Int] { counts.map { $0.value.load(ordering: .sequentiallyConsistent) } }
-
-  func increment(_ index: Int) { counts[index].value.add(1, ordering: .relaxed) }
 }

@@ -118,17 +118,6 @@ import Testing
     #expect(teardowns.count == 1)
   }
 
-  @Test func `14: what a factory has begun is ended, though the subscription was disposed meanwhile`() {
-    let (probe, handle, start, ends) = (Probe<Int>(), Handle(), PublishSubject<Int>(), Counter())
-    let stream = Observable<Int>.deferred {
-      handle.dispose()
-      return Observable.never().do(onDispose: { ends.increment() })
-    }
-    handle.set(start.asObservable().flatMap { _ in stream }.subscribe(probe))
-    start.onNext(0)
-    #expect(ends.count == 1)
-  }
-
   @Test func `12: disposed in a closure before its source is started, that is not started`() {
     let starts = Counter()
     let source = Observable<Int>.create { _ in
@@ -143,6 +132,15 @@ import Testing
         }
       },
       { handle in source.do(onSubscribe: { handle.dispose() }) },
+      { handle in
+        .deferred {
+          handle.dispose()
+          return .deferred {
+            starts.increment()
+            return source
+          }
+        }
+      },
     ]
     for stream in streams {
       let (probe, handle, start) = (Probe<Int>(), Handle(), PublishSubject<Int>())

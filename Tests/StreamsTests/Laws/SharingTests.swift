@@ -4,6 +4,8 @@ import Testing
 
 /// Laws 32 to 34.
 @Suite struct SharingTests {
+  private let count = 40_000
+
   @Test func `32: racing first subscribers make one connection, the last dispose ends it, the next reconnects`() {
     let (connections, teardowns) = (Counter(), Counter())
     let shared = Observable<Int>.create { _ in
@@ -18,6 +20,18 @@ import Testing
       bag.dispose()
       #expect(teardowns.count == round)
     }
+  }
+
+  @Test func `32: two first subscribers, a few nanoseconds apart, make one connection`() {
+    let connections = Counters(count)
+    let shared = (0..<count).map { index in
+      Observable<Int>.create { _ in
+        connections.increment(index)
+        return Disposables.create()
+      }.share()
+    }
+    raceInStep(count) { index, _ in _ = shared[index].subscribe() }
+    #expect(connections.values.allSatisfy { $0 == 1 })
   }
 
   @Test func `32: subscribers that come and go in a race leave no connection open`() {
@@ -110,12 +124,21 @@ import Testing
       }
     }
     #expect(probe.elements == Array(0...5))
-    race { thread in behavior.onNext(100 + thread) }
-    #expect(behavior.value == probe.elements.last)
     subscription.dispose()
   }
 
-  @Test func `an observer's side of a subject passes everything on, and does not keep it`() {
+  @Test func `34: a behavior's value is the last one delivered, whoever races`() {
+    let delivered = Counters(count)
+    let behaviors = (0..<count).map { index in
+      let behavior = BehaviorSubject(value: 0)
+      _ = behavior.asObservable().subscribe(onNext: { delivered.set(index, to: $0) })
+      return behavior
+    }
+    raceInStep(count) { index, thread in behaviors[index].onNext(thread + 1) }
+    #expect(delivered.values.elementsEqual(behaviors.map(\.value)))
+  }
+
+  @Test func `an observer's side of a subject passes everything on, and does not keep it after the end`() {
     weak var dropped: PublishSubject<Int>?
     let probe = Probe<Int>()
     do {

@@ -27,6 +27,17 @@ import Testing
     }
   }
 
+  @Test func `14: what a factory has begun is ended, though the subscription was disposed meanwhile`() {
+    let (probe, handle, start, ends) = (Probe<Int>(), Handle(), PublishSubject<Int>(), Counter())
+    let stream = Observable<Int>.deferred {
+      handle.dispose()
+      return Observable.never().do(onDispose: { ends.increment() })
+    }
+    handle.set(start.asObservable().flatMap { _ in stream }.subscribe(probe))
+    start.onNext(0)
+    #expect(ends.count == 1)
+  }
+
   @Test(arguments: Operator.all) func `15: the terminal handler first, then teardowns, last in first`(
     _ op: Operator
   ) {
