@@ -4,20 +4,8 @@ import StreamsTesting
 import Testing
 
 /// Laws 27 to 31.
-@Suite struct CombiningTests {
+@Suite struct CombiningTests: VirtualTime {
   let scheduler = TestScheduler()
-
-  private func expect<Element>(
-    _ stream: Observable<Element>, _ line: String, sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let start = String(repeating: "-", count: Int(scheduler.now / scheduler.frame))
-    let observer = scheduler.observe(stream.map { "\($0)" })
-    scheduler.run()
-    #expect(observer.difference(from: start + line) == nil, sourceLocation: sourceLocation)
-    #expect(scheduler.pendingCount == 0, sourceLocation: sourceLocation)
-  }
-
-  private func cold(_ line: String) -> Observable<String> { scheduler.cold(line).asObservable() }
 
   @Test func `27: zip pairs by index`() {
     let pairs = Observable.zip(cold("a-b---c-|"), cold("--1-2-----3")) { $0 == "a" && $1 == "1" ? "x" : $0 }

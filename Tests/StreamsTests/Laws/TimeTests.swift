@@ -4,21 +4,8 @@ import StreamsTesting
 import Testing
 
 /// Laws 35 to 38.
-@Suite struct TimeTests {
+@Suite struct TimeTests: VirtualTime {
   let scheduler = TestScheduler()
-
-  private func expect(
-    _ stream: Observable<String>, _ line: String, error: any Error = MarbleError(),
-    sourceLocation: SourceLocation = #_sourceLocation
-  ) {
-    let start = String(repeating: "-", count: Int(scheduler.now / scheduler.frame))
-    let observer = scheduler.observe(stream)
-    scheduler.run()
-    #expect(observer.difference(from: start + line, error: error) == nil, sourceLocation: sourceLocation)
-    #expect(scheduler.pendingCount == 0, sourceLocation: sourceLocation)
-  }
-
-  private func cold(_ line: String) -> Observable<String> { scheduler.cold(line).asObservable() }
 
   @Test func `35: debounce gives the last after the quiet, flushes on completion, drops on error`() {
     expect(cold("abc----d---|").debounce(.seconds(3), scheduler: scheduler), "-----c----d|")
