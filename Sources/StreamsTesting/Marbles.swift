@@ -17,28 +17,52 @@ public struct Marbles<Element: Sendable>: Sendable {
   public let events: [Recorded<Element>]
 
   /// The events of `line`, with the elements that `values` names.
-  /// - Precondition: `line` is well-formed, and `values` has all its elements.
+  /// - Precondition: `line` is well-formed, with nothing after its end, and `values` has all its elements.
   public init(
     _ line: String, values: [Character: Element], error: any Error = MarbleError(), frame: Duration = .seconds(1)
   ) {
+    do {
+      try self.init(parsing: line, values: values, error: error, frame: frame)
+    } catch {
+      preconditionFailure(error.description)
+    }
+  }
+
+  init(
+    parsing line: String, values: [Character: Element], error: any Error, frame: Duration
+  ) throws(MarbleFault) {
     var events: [Recorded<Element>] = []
     var time = Duration.zero
-    var isInGroup = false
+    var (isInGroup, isEnded) = (false, false)
+    func require(_ condition: Bool, _ fault: String) throws(MarbleFault) {
+      if !condition { throw MarbleFault(description: "\(fault): \(line)") }
+    }
+    func append(_ event: Event<Element>) throws(MarbleFault) {
+      try require(!isEnded, "something comes after the end")
+      events.append(Recorded(time, event))
+    }
     for character in line {
       switch character {
       case " ": continue
-      case "-": precondition(!isInGroup, "a group holds no frames: \(line)")
-      case "(": isInGroup = true
-      case ")": isInGroup = false
-      case "|": events.append(Recorded(time, .completed))
-      case "#": events.append(Recorded(time, .error(error)))
+      case "-": try require(!isInGroup, "a group holds no frames")
+      case "(":
+        try require(!isInGroup, "a group holds no group")
+        isInGroup = true
+      case ")":
+        try require(isInGroup, "a group is closed that was not opened")
+        isInGroup = false
+      case "|", "#":
+        try append(character == "|" ? .completed : .error(error))
+        isEnded = true
       default:
-        guard let element = values[character] else { preconditionFailure("no value for \(character) in \(line)") }
-        events.append(Recorded(time, .next(element)))
+        guard let element = values[character] else {
+          throw MarbleFault(description: "no value for \(character): \(line)")
+        }
+        try append(.next(element))
       }
       if !isInGroup { time += frame }
     }
-    precondition(!isInGroup, "a group is not closed: \(line)")
+    try require(!isInGroup, "a group is not closed")
     self.events = events
   }
 }

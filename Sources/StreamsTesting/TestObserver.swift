@@ -41,11 +41,17 @@ public final class TestObserver<Element: Sendable>: Disposable {
   /// Disposes the subscription.
   public func dispose() { state.withLock { $0.subscription }?.dispose() }
 
-  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing.
+  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing. What
+  /// is wrong with `line` itself, where that is not well-formed or `values` has not all its elements.
   public func difference(
     from line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> String? where Element: Equatable {
-    let expected = Marbles(line, values: values, error: error, frame: scheduler.frame).events
+    let expected: [Recorded<Element>]
+    do {
+      expected = try Marbles(parsing: line, values: values, error: error, frame: scheduler.frame).events
+    } catch {
+      return error.description
+    }
     let recorded = events
     if expected == recorded { return nil }
     func name(_ element: Element) -> Character { values.first { $0.value == element }?.key ?? "?" }

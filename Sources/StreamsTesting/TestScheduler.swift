@@ -14,14 +14,25 @@ public final class TestScheduler: Scheduler {
   private struct Job {
     let due: Duration
     let number: Int
-    let isDisposed: Flag
     let action: @Sendable () -> Void
   }
 
   private struct State {
     var now: Duration = .zero
     var count = 0
+    /// By their time, and then by their number.
     var jobs: [Job] = []
+
+    /// The place of the first job that is due at `due` and has `number`, or comes after that.
+    func place(due: Duration, number: Int) -> Int {
+      var places = 0..<jobs.count
+      while !places.isEmpty {
+        let middle = (places.lowerBound + places.upperBound) / 2
+        let isBefore = (jobs[middle].due, jobs[middle].number) < (due, number)
+        places = isBefore ? middle + 1..<places.upperBound : places.lowerBound..<middle
+      }
+      return places.lowerBound
+    }
   }
 
   /// The time that one character of a marble string stands for.
@@ -35,25 +46,20 @@ public final class TestScheduler: Scheduler {
   public var now: Duration { state.withLock { $0.now } }
 
   /// The number of jobs that wait and were not disposed: 0 at the end of a test that left nothing behind.
-  public var pendingCount: Int { state.withLock { $0.jobs.count { !$0.isDisposed.isSet } } }
+  public var pendingCount: Int { state.withLock { $0.jobs.count } }
 
   /// Runs `action` at the next `advance` or `run`, at the present time.
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(after: .zero, action) }
 
   /// Runs `action` when the clock has come to the present time and `delay`.
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let isDisposed = Flag()
-    state.withLock { state in
+    let (due, number) = state.withLock { state in
       state.count += 1
-      let due = state.now + max(delay, .zero)
-      let job = Job(due: due, number: state.count, isDisposed: isDisposed, action: action)
-      let place = state.jobs.lastIndex { $0.due <= due }.map { $0 + 1 } ?? 0
-      state.jobs.insert(job, at: place)
+      let job = Job(due: state.now + max(delay, .zero), number: state.count, action: action)
+      state.jobs.insert(job, at: state.place(due: job.due, number: job.number))
+      return (job.due, job.number)
     }
-    return Disposables.create {
-      isDisposed.set()
-      self.removeDisposed()
-    }
+    return Disposables.create { self.remove(due: due, number: number) }
   }
 
   /// Moves the clock on by `duration`, and runs what is due on the way, each at its own time.
@@ -78,26 +84,16 @@ public final class TestScheduler: Scheduler {
       return state.jobs.removeFirst()
     }
     guard let job else { return false }
-    if !job.isDisposed.isSet { job.action() }
+    job.action()
     return true
   }
 
-  /// The closures go with the jobs, outside the lock.
-  private func removeDisposed() {
-    let removed = state.withLock { state in
-      let all = state.jobs
-      state.jobs = all.filter { !$0.isDisposed.isSet }
-      return all
+  /// Its closure goes with the job, outside the lock.
+  private func remove(due: Duration, number: Int) {
+    _ = state.withLock { state -> Job? in
+      let place = state.place(due: due, number: number)
+      guard state.jobs.indices.contains(place), state.jobs[place].number == number else { return nil }
+      return state.jobs.remove(at: place)
     }
-    withExtendedLifetime(removed) {}
   }
-}
-
-/// Something that is set once.
-private final class Flag: Sendable {
-  private let value = Guarded(false)
-
-  var isSet: Bool { value.withLock { $0 } }
-
-  func set() { value.withLock { $0 = true } }
 }

@@ -34,9 +34,50 @@ import Testing
     scheduler.run()
     #expect(log.lines == [])
   }
+
+  @Test(.timeLimit(.minutes(1))) func `disposing work that has run does not look through what waits`() {
+    let scheduler = TestScheduler()
+    let done = (0..<20_000).map { _ in scheduler.schedule(after: .seconds(1)) {} }
+    let waiting = (0..<20_000).map { _ in scheduler.schedule(after: .seconds(2)) {} }
+    scheduler.advance(by: .seconds(1))
+    for job in done { job.dispose() }
+    #expect(scheduler.pendingCount == 20_000)
+    for job in waiting { job.dispose() }
+    #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test func `work that is disposed by other work of the same time does not run, and the rest does`() {
+    let scheduler = TestScheduler()
+    let log = TestLog()
+    let bag = DisposeBag()
+    _ = scheduler.schedule { bag.dispose() }
+    scheduler.schedule { log.add("never") }.disposed(by: bag)
+    _ = scheduler.schedule { log.add("after") }
+    scheduler.run()
+    #expect(log.lines == ["after"])
+  }
 }
 
 @Suite struct MarbleTests {
+  @Test(arguments: [
+    ("a)", "a group is closed that was not opened: a)"), ("((a))", "a group holds no group: ((a))"),
+    ("(a", "a group is not closed: (a"), ("(-)", "a group holds no frames: (-)"),
+    ("a|a", "something comes after the end: a|a"), ("(#|)", "something comes after the end: (#|)"),
+    ("ab", "no value for b: ab"),
+  ])
+  func `a line that is wrong is told as the difference`(_ line: String, _ fault: String) {
+    let observer = TestScheduler().observe(Observable<Int>.never())
+    #expect(observer.difference(from: line, values: ["a": 1]) == fault)
+  }
+
+  @Test func `a line that is wrong cannot be played`() async {
+    await #expect(processExitsWith: .failure) { _ = Marbles("a|a") }
+  }
+
+  @Test func `frames may follow the end, which line up with other lines`() {
+    #expect(Marbles("a|--").events.count == 2)
+  }
+
   @Test func `a line gives its events at their times`() {
     let events = Marbles("-a (b|) ", frame: .milliseconds(10)).events
     #expect(
