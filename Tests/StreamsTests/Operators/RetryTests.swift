@@ -17,4 +17,11 @@ import Testing
     for index in 0..<3 { observers.withLock { $0[index] }.onError(Broken()) }
     #expect(probe.log == ["start 1", "stop 1", "start 2", "stop 2", "start 3", "x", "stop 3", "."])
   }
+
+  @Test(arguments: [0, -1, .min]) func `31: retry makes one attempt at least`(_ count: Int) {
+    let attempts = Counter()
+    let source = Observable<Int>.error(Broken()).do(onSubscribe: { attempts.increment() })
+    #expect(source.retry(count).recorded() == ["x", "."])
+    #expect(attempts.count == 1)
+  }
 }
