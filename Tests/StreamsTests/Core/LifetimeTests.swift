@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import Streams
@@ -45,5 +46,37 @@ import Testing
       if thread == 1 { lifetimes[index].dispose() } else if lifetimes[index].claim() { claims.increment(index) }
     }
     #expect(zip(claims.values, teardowns.values).allSatisfy { $0 + $1 == 1 })
+  }
+
+  @Test func `14: a segment that is closed early is closed once, and nothing is lost of what is added meanwhile`() {
+    let (closed, added) = (Counters(count), Counters(count))
+    let lifetimes = (0..<count).map { _ in Lifetime() }
+    let segments = lifetimes.indices.map { index in
+      let segment = Segment()
+      segment.add(ClosureNode { closed.increment(index) })
+      return (segment, place: lifetimes[index].add(segment))
+    }
+    raceInStep(count) { index, thread in
+      let (lifetime, (segment, place)) = (lifetimes[index], segments[index])
+      if thread == 0 { return lifetime.close(segment, at: place) }
+      lifetime.add(ClosureNode { added.increment(index) })
+      if index.isMultiple(of: 2) { lifetime.dispose() }
+    }
+    for lifetime in lifetimes { lifetime.dispose() }
+    #expect(closed.values.allSatisfy { $0 == 1 })
+    #expect(added.values.allSatisfy { $0 == 1 })
+  }
+
+  @Test func `17: a segment that is closed early is forgotten, and what lies below stays`() {
+    let (lifetime, teardowns) = (Lifetime(), Counter())
+    lifetime.add(ClosureNode { teardowns.increment() })
+    let before = lifetime.word.load(ordering: .relaxed)
+    for _ in 0..<3 {
+      let segment = Segment()
+      lifetime.close(segment, at: lifetime.add(segment))
+      #expect(lifetime.word.load(ordering: .relaxed) == before)
+    }
+    lifetime.dispose()
+    #expect(teardowns.count == 1)
   }
 }
