@@ -55,6 +55,8 @@ extension MomentsCommand {
     } catch OutboxError.queued(let error) {
       say("\(ErrorLine(error)) '\(words)' is queued, and will be sent by the next run \(account).")
       try showJSON("queued", queued())
+      // The server not reached, a queued like is what was asked for; else something is to be mended first.
+      if [.notAllowed, .usage].contains(ExitCode(error)) { throw ToldError(cause: error) }
     } catch let error as CancellationError {
       if (try? queued()) != nil { say("'\(words)' is queued, since it may have been sent.") }
       throw error

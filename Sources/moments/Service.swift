@@ -95,14 +95,14 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
   }
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
-    outbox.flush(lockTimeout: .zero).flatMap { report in
+    Observable<OutboxReport>.async { await outbox.flush(lockTimeout: .zero) }.flatMap { report in
       // Where nobody can be reached, or answers in time, one attempt is enough to know.
-      if let error = report.error as? RequestError, isEnough(error) { throw error }
+      if let error = report.error as? RequestError, endsTheRun(error) { throw error }
       return answer()
     }
   }
 
-  private func isEnough(_ error: RequestError) -> Bool {
+  private func endsTheRun(_ error: RequestError) -> Bool {
     switch (error.kind, error.cause) {
     case (.timedOut, OutboxError.busy?): false
     case (.cannotConnect, _), (.timedOut, _): true

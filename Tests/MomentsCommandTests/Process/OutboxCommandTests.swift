@@ -149,17 +149,19 @@ struct OutboxCommandTests {
     }
   }
 
-  @Test func `without a valid token a like is not queued, and what is queued waits for one`() async throws {
+  @Test func `without a valid token a like is queued, which waits for one, and the exit code says so`() async throws {
     let account = try await Account.offline()
     _ = try await account.run("like", "m0-1")
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
-      try await account.run("like", "m0-2", environment: environment).expectFailure(77, "GraphQL")
+      let like = try await account.run("like", "m0-2", environment: environment)
+      #expect(like.exitCode == 77 && like.outputText == "" && like.errorText.hasPrefix("moments: GraphQL: "))
+      #expect(like.errorText.contains("'like m0-2 --user 0' is queued"))
       let refused = environment.merging(["MOMENTS_REFRESH_TOKEN": "no-such-token"]) { $1 }
       #expect(try await account.run("outbox", "flush", environment: refused).exitCode == 77)
       #expect(try await account.run("outbox", "list").outputText.contains("  like m0-1 --user 0, just now\n"))
       let timeline = try await account.run("timeline", environment: ["MOMENTS_TOKEN": "valid-token"])
-      #expect(timeline.errorText.contains("is sent now"))
+      #expect(timeline.errorText.split(separator: "\n").filter { $0.hasSuffix("is sent now.") }.count == 2)
     }
   }
 

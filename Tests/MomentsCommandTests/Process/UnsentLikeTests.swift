@@ -23,7 +23,7 @@ struct UnsentLikeTests {
       #expect(result.exitCode == 64 && result.errorText.hasPrefix("moments: invalid request: "))
     }
     let list = try await Moments.run(["outbox", "list"] + options).outputText.split(separator: "\n")
-    #expect(list.count == 2 && list.allSatisfy { $0.hasPrefix("waiting  ") })
+    #expect(list.count == 3 && list.allSatisfy { $0.hasPrefix("waiting  ") })
   }
 
   @Test func `flush ends as the server refuses, and what was set aside can be sent again`() async throws {
