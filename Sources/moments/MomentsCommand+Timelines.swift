@@ -62,6 +62,7 @@ extension MomentsCommand {
       throw error
     } catch OutboxError.sentElsewhere {
       say("moments: '\(words)' was sent by another run of the command.")
+      try showJSON("sent", like)
     } catch let error as OutboxError {
       guard case .discarded = error else { throw error }
       say("moments: '\(words)' was dropped by another run of the command, and not sent.")

@@ -9,7 +9,7 @@ import Streams
 struct Service {
   let repo: MomentsRepo
 
-  /// Both are there where the command line names a folder.
+  /// Both are there where the command line names a folder, unless nothing is kept for the account, and nothing is to be.
   let cache: DiskCache<MomentsKey, MomentsDetails>?
   let outbox: Outbox<MomentLike, MomentsDetails>?
 
@@ -24,15 +24,25 @@ struct Service {
     } else {
       sessions = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
     }
+    let plainRepo = {
+      MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+    }
     guard let folder = arguments.cacheFolder else {
       (cache, outbox) = (nil, nil)
-      repo = MomentsRepo(
-        getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+      repo = plainRepo()
       return
     }
     let (timelines, likes) = (folder.appendingPathComponent("timelines"), folder.appendingPathComponent("outbox"))
-    guard !arguments.action.needsCache || FileManager.default.fileExists(atPath: timelines.path) else {
-      throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
+    if arguments.action.needsCache {
+      guard FileManager.default.fileExists(atPath: timelines.path) else {
+        throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
+      }
+      // Nothing is kept for this account, and nothing is to be made for it.
+      guard FileManager.default.fileExists(atPath: Partition.folder(of: account, in: timelines).path) else {
+        (cache, outbox) = (nil, nil)
+        repo = plainRepo()
+        return
+      }
     }
     let cache: DiskCache<MomentsKey, MomentsDetails>
     let outbox: Outbox<MomentLike, MomentsDetails>
