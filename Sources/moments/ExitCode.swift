@@ -13,7 +13,8 @@ enum ExitCode: Int32, Sendable {
   /// none: nothing is cached, and nobody else was to be asked.
   case unusableAnswer = 65
 
-  /// The server was not reached, or not to the end: refused, reset, timed out, redirected, status 429 or 5xx.
+  /// The server was not reached, or not to the end: refused, reset, timed out, redirected, let alone after failures, status
+  /// 429 or 5xx.
   case unreachable = 69
 
   /// The results could not be written, or the cache folder cannot be used.
@@ -49,7 +50,8 @@ enum ExitCode: Int32, Sendable {
     } else {
       self =
         switch error.kind {
-        case .cannotConnect, .connectionLost, .timedOut, .redirectRefused, .insecure: .unreachable
+        case .cannotConnect, .connectionLost, .timedOut, .redirectRefused, .insecure, .circuitOpen, .overloaded:
+          .unreachable
         case .invalidRequest: .usage
         default: .unusableAnswer
         }

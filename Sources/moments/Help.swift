@@ -53,10 +53,12 @@ enum Help {
 
     With --cache-dir, a like without a server is queued: runs of the same --user at
     the same endpoint show it in timelines, and send it, once, before the next
-    timeline or like, or by 'moments outbox flush'. One that the server refuses, or
-    that cannot be read any more, is set aside: 'moments outbox list' shows it with
-    its id, 'moments outbox drop' takes it out, and 'moments outbox retry' queues
-    one that was refused anew.
+    timeline that asks the server, before the next like, or by 'moments outbox
+    flush'. So is one without a valid token, or under settings that let nothing be
+    sent; then the exit code tells why. One that the server refuses, or that cannot
+    be read any more, is set aside: 'moments outbox list' shows it with its id,
+    'moments outbox drop' takes it out, and 'moments outbox retry' queues one that
+    was refused anew.
 
     Environment:
       MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
@@ -81,7 +83,7 @@ enum Help {
            or a status not named below; nothing is cached; or a like was dropped
            before it was sent, or cannot be read any more
       69   the server was not reached: refused, cut off, timed out, redirected,
-           status 429 or 5xx
+           let alone after failures, status 429 or 5xx
       74   the output could not be written, or the cache folder not be used
       77   not allowed: status 401 or 403, or the GraphQL error UNAUTHENTICATED
       130  interrupted by Ctrl-C

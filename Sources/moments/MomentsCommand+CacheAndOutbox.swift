@@ -8,6 +8,10 @@ extension MomentsCommand {
   private struct CacheReport: Encodable {
     let timelines: Int
     let bytes: Int
+
+    init(_ statistics: DiskStatistics?) {
+      (timelines, bytes) = (statistics?.count ?? 0, statistics?.bytes ?? 0)
+    }
   }
 
   /// What is in the account's outbox.
@@ -18,23 +22,21 @@ extension MomentsCommand {
 
   /// What a flush has come to.
   private struct FlushReport: Encodable {
-    let sent: Int
-    let refused: Int
-    let waiting: Int
+    var sent = 0
+    var refused = 0
+    var waiting = 0
   }
 
   func showCacheStatistics() throws {
-    guard let statistics = try service().cache?.statistics else { return }
-    try show(CacheReport(timelines: statistics.count, bytes: statistics.bytes)) { _ in
-      "\(counted(statistics.count, "timeline")), \(counted(statistics.bytes, "byte"))\n"
-    }
+    let report = CacheReport(try service().cache?.statistics)
+    try show(report) { _ in "\(counted(report.timelines, "timeline")), \(counted(report.bytes, "byte"))\n" }
   }
 
   func clearCache() throws {
     let cache = try service().cache
-    let statistics = cache?.statistics
+    let report = CacheReport(cache?.statistics)
     try cache?.removeAll()
-    try showJSON("cleared", statistics.map { CacheReport(timelines: $0.count, bytes: $0.bytes) })
+    try showJSON("cleared", report)
   }
 
   func listOutbox() throws {
@@ -65,21 +67,25 @@ extension MomentsCommand {
   /// Sends what is queued; fails with the reason where something still is, or was refused.
   func flushOutbox() async throws {
     let service = try service()
-    guard let outbox = service.outbox else { return }
+    guard let outbox = service.outbox else { return try show(FlushReport()) }
     let refusal = Locked<(any Error)?>(nil)
     let watching = outbox.changes.subscribe(onNext: { change in
       if case .refused(_, let error) = change { refusal.withLock { $0 = $0 ?? error } }
     })
     defer { watching.dispose() }
-    let report = try await answer(outbox.flush(), from: service)
+    let report = try await answer(.async { await outbox.flush() }, from: service)
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
-    try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
+    try show(counts)
     for entry in report.unreadable { say("moments: not sent: \(Self.line(for: entry))") }
     if let error = report.error { throw error }
     if let error = refusal.withLock({ $0 }) ?? report.unreadable.first.map({ OutboxError.unreadable($0) }) {
       throw ToldError(cause: error)
     }
+  }
+
+  private func show(_ counts: FlushReport) throws {
+    try show(counts) { _ in "\(counts.sent) sent, \(counts.refused) refused, \(counts.waiting) waiting\n" }
   }
 
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {

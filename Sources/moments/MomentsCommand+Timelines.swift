@@ -55,11 +55,14 @@ extension MomentsCommand {
     } catch OutboxError.queued(let error) {
       say("\(ErrorLine(error)) '\(words)' is queued, and will be sent by the next run \(account).")
       try showJSON("queued", queued())
+      // The server not reached, a queued like is what was asked for; else something is to be mended first.
+      if [.notAllowed, .usage].contains(ExitCode(error)) { throw ToldError(cause: error) }
     } catch let error as CancellationError {
       if (try? queued()) != nil { say("'\(words)' is queued, since it may have been sent.") }
       throw error
     } catch OutboxError.sentElsewhere {
       say("moments: '\(words)' was sent by another run of the command.")
+      try showJSON("sent", like)
     } catch let error as OutboxError {
       guard case .discarded = error else { throw error }
       say("moments: '\(words)' was dropped by another run of the command, and not sent.")

@@ -9,7 +9,7 @@ import Streams
 struct Service {
   let repo: MomentsRepo
 
-  /// Both are there where the command line names a folder.
+  /// Both are there where the command line names a folder, unless nothing is kept for the account, and nothing is to be.
   let cache: DiskCache<MomentsKey, MomentsDetails>?
   let outbox: Outbox<MomentLike, MomentsDetails>?
 
@@ -24,15 +24,25 @@ struct Service {
     } else {
       sessions = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
     }
+    let plainRepo = {
+      MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+    }
     guard let folder = arguments.cacheFolder else {
       (cache, outbox) = (nil, nil)
-      repo = MomentsRepo(
-        getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+      repo = plainRepo()
       return
     }
     let (timelines, likes) = (folder.appendingPathComponent("timelines"), folder.appendingPathComponent("outbox"))
-    guard !arguments.action.needsCache || FileManager.default.fileExists(atPath: timelines.path) else {
-      throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
+    if arguments.action.needsCache {
+      guard FileManager.default.fileExists(atPath: timelines.path) else {
+        throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
+      }
+      // Nothing is kept for this account, and nothing is to be made for it.
+      guard FileManager.default.fileExists(atPath: Partition.folder(of: account, in: timelines).path) else {
+        (cache, outbox) = (nil, nil)
+        repo = plainRepo()
+        return
+      }
     }
     let cache: DiskCache<MomentsKey, MomentsDetails>
     let outbox: Outbox<MomentLike, MomentsDetails>
@@ -95,14 +105,14 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
   }
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
-    outbox.flush(lockTimeout: .zero).flatMap { report in
+    Observable<OutboxReport>.async { await outbox.flush(lockTimeout: .zero) }.flatMap { report in
       // Where nobody can be reached, or answers in time, one attempt is enough to know.
-      if let error = report.error as? RequestError, isEnough(error) { throw error }
+      if let error = report.error as? RequestError, endsTheRun(error) { throw error }
       return answer()
     }
   }
 
-  private func isEnough(_ error: RequestError) -> Bool {
+  private func endsTheRun(_ error: RequestError) -> Bool {
     switch (error.kind, error.cause) {
     case (.timedOut, OutboxError.busy?): false
     case (.cannotConnect, _), (.timedOut, _): true

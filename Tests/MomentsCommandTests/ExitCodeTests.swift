@@ -13,6 +13,7 @@ struct ExitCodeTests {
   @Test(arguments: [
     (RequestError.Kind.cannotConnect, ExitCode.unreachable), (.connectionLost, .unreachable), (.timedOut, .unreachable),
     (.redirectRefused, .unreachable), (.insecure, .unreachable), (.cancelled, .cancelled), (.invalidRequest, .usage),
+    (.circuitOpen, .unreachable), (.overloaded, .unreachable),
     (.graphQL, .unusableAnswer), (.undecodable, .unusableAnswer), (.tooLarge, .unusableAnswer),
     (.badResponse, .unusableAnswer), (.unknown, .unusableAnswer), (.notFound, .unusableAnswer),
     (RequestError.Kind("of another layer"), .unusableAnswer),

@@ -21,6 +21,9 @@ public struct RequestError: Error {
   /// The error behind this one.
   public var cause: (any Error)?
 
+  /// Whether it is the refresh of a token that failed: the request itself was not sent, or was turned down before.
+  package var isOfRefresh = false
+
   /// Makes an error; the message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
   /// visible.
   public init(

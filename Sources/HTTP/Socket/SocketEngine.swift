@@ -109,6 +109,7 @@ final class SocketEngine: Sendable {
   }
 
   private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+    guard exchange.depart() else { return cancel(exchange) }
     switch connection.start(exchange) {
     case .sent: break
     case .blocked, .more: loop.submit { connection.flush() }

@@ -29,6 +29,7 @@ final class SocketExchange: @unchecked Sendable {
   private let waitingSince = Atomic<Int64>(0)
   private let isStopped = Atomic<Bool>(false)
   private let progress: ProgressReport?
+  private let departure = Departure()
 
   /// Bodies up to this size are copied behind the head: one piece is sent for less than two.
   private static let largestJoinedBody = 4 << 10
@@ -48,6 +49,8 @@ final class SocketExchange: @unchecked Sendable {
     if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
     self.head = head
     rest = isJoined ? Data() : body
+    departure.noteWaiting()
+    request.departure?.noteWaiting()
     self.request = request  // last, so that it is moved, and not copied
   }
 
@@ -90,10 +93,15 @@ final class SocketExchange: @unchecked Sendable {
     return earlier(nextDeadline?.instant, later.map { now + $0 })
   }
 
-  /// The error for a deadline that has passed.
+  /// The error for a deadline that has passed; what has not left by then will not.
   func error(for phase: ExchangeDeadlines.Phase) -> RequestError {
-    ExchangeDeadlines(request.timeouts, start: start).error(for: phase, request)
+    let isUnsent = departure.cancel()
+    return ExchangeDeadlines(request.timeouts, start: start).error(
+      for: phase, request, cause: isUnsent ? NothingWasSent() : nil)
   }
+
+  /// Whether the request may go out; to be asked before its first byte. No more where a deadline has passed before.
+  func depart() -> Bool { departure.depart() && request.departure?.depart() ?? true }
 
   /// Takes note that there is a connection, or that the server has taken or sent something.
   func noteSign(at instant: Instant = .now) {

@@ -6,7 +6,7 @@ public import Foundation
 public struct PEM: Hashable, Sendable {
   private enum Source: Hashable {
     case file(String)
-    case bytes(Data)
+    case bytes(Data, path: String?)
   }
 
   private let source: Source
@@ -18,16 +18,22 @@ public struct PEM: Hashable, Sendable {
 
   /// The text itself.
   public static func bytes(_ bytes: Data) -> PEM {
-    PEM(source: .bytes(bytes))
+    PEM(source: .bytes(bytes, path: nil))
+  }
+
+  /// The text of a file, read now: one that is a pipe can be read once. Throws `insecure` where it cannot be.
+  package static func reading(_ path: String) throws(RequestError) -> PEM {
+    PEM(source: .bytes(try file(path).read(), path: path))
   }
 
   /// The bytes; throws `insecure` where a file cannot be read.
   func read() throws(RequestError) -> Data {
     switch source {
-    case .bytes(let bytes): return bytes
+    case .bytes(let bytes, _): return bytes
     case .file(let path):
       do {
-        return try Data(contentsOf: URL(filePath: path))
+        // Not Data(contentsOf:), which refuses pipes.
+        return try FileHandle(forReadingFrom: URL(filePath: path)).readToEnd() ?? Data()
       } catch {
         throw RequestError(.insecure, "Cannot read the PEM file '\(path)': \(error.localizedDescription)", cause: error)
       }
@@ -39,8 +45,8 @@ extension PEM: CustomStringConvertible, CustomReflectable {
   /// The path of a file, or the number of bytes.
   public var description: String {
     switch source {
-    case .file(let path): "the file '\(path)'"
-    case .bytes(let bytes): "\(bytes.count) bytes of PEM"
+    case .file(let path), .bytes(_, let path?): "the file '\(path)'"
+    case .bytes(let bytes, nil): "\(bytes.count) bytes of PEM"
     }
   }
 

@@ -42,7 +42,7 @@ struct ExchangeDeadlines {
   }
 
   /// The error for a deadline that has passed.
-  func error(for phase: Phase, _ request: HTTPRequest) -> RequestError {
+  func error(for phase: Phase, _ request: HTTPRequest, cause: (any Error)? = nil) -> RequestError {
     let (what, limit) =
       switch phase {
       case .connection: ("no connection", timeouts.connect)
@@ -52,6 +52,6 @@ struct ExchangeDeadlines {
     let place = request.url.shownSafely
     return RequestError(
       .timedOut, "After \(limit ?? .zero) there was \(what) from '\(place)': try again, or allow more time.",
-      operationName: request.operationName)
+      operationName: request.operationName, cause: cause)
   }
 }

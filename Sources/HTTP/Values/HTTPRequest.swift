@@ -37,6 +37,9 @@ public struct HTTPRequest: Sendable {
   /// Called by who follows a redirect in its place: what is answered from then on is another request.
   var noteRedirect: (@Sendable () -> Void)?
 
+  /// Whether any of it may have left this machine, for who ends it at a deadline; `nil` unless somebody asks.
+  var departure: Departure?
+
   /// Who watches it; `nil` for nobody.
   var observation: RequestObservation?
 

@@ -87,11 +87,7 @@ extension APIClient {
       request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
     } catch let error as EncodingError {
-      throw RequestError(
-        .invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))", cause: UnsendableSession())
-    } catch var error as RequestError where error.kind == .invalidRequest {
-      error.cause = error.cause ?? UnsendableSession()
-      throw error
+      throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
     }
     if request.target !== target { try checkCleartext(request.target) }
     return request

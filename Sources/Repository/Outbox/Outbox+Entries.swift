@@ -8,35 +8,37 @@ extension Outbox {
     return over.isEmpty ? names : names.filter { !over.contains($0) }
   }
 
-  /// Looks at what is on disk, and tells of what other processes have put in or taken out; gives the oldest that waits.
-  func look() throws -> Entry? {
+  /// Looks at what is on disk, and tells of what other processes have put in, taken out, or let wait again; gives the names
+  /// of what waits, oldest first.
+  func look() throws -> [OutboxFileName] {
     for name in state.withLock({ $0.over }) {
       if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
     }
     // What was put in before the look, and is not seen, is gone.
     let known = state.withLock { $0.known }
     let names = try names()
-    let gone = Set(known.keys).subtracting(names)
-    for name in gone { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
-    var oldest: Entry?
-    var unreadable: [UnreadableOutboxEntry] = []
-    for name in names where known[name]?.refusal == nil {
-      // Another process may have changed what is known: what is sent is what is on disk now.
-      if oldest != nil, known[name] != nil { continue }
-      // Whoever puts it in takes a turn then.
-      if state.withLock({ $0.arriving.contains(name.id) }) { continue }
-      switch try folder.listedContent(name) {
-      case .entry(let entry)?:
-        note(entry)
-        if oldest == nil, entry.refusal == nil { oldest = entry }
-      case .unreadable(let entry)?:
-        unreadable.append(entry)
-        if let known = known[name] { forget(known, .withdrawn(known)) }
-      case nil: continue
-      }
+    for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
+    // Whoever puts one in takes a turn then.
+    let arriving = state.withLock { state in
+      state.unreadable = []
+      return state.arriving
     }
-    state.withLock { [unreadable] in $0.unreadable = unreadable }
-    return oldest
+    return try names.filter { name in
+      if arriving.contains(name.id) { return false }
+      return try known[name]?.isWaiting == true || reread(name) != nil
+    }
+  }
+
+  /// Notes what is on disk now of an entry, which somebody may have changed, or taken out; gives it where it waits.
+  func reread(_ name: OutboxFileName) throws -> Entry? {
+    let content = try folder.listedContent(name)
+    if case .entry(let entry)? = content {
+      note(entry)
+      return entry.isWaiting ? entry : nil
+    }
+    if case .unreadable(let entry)? = content { state.withLock { $0.unreadable.append(entry) } }
+    if let known = state.withLock({ $0.known[name] }) { forget(known, .withdrawn(known)) }
+    return nil
   }
 
   /// Changes an entry on disk; `nil` where somebody has taken it out meanwhile.
@@ -45,7 +47,7 @@ extension Outbox {
     change(&changed)
     guard try await onQueue({ [changed] in try self.folder.update(changed) }) else { return nil }
     let old = state.withLock { state in
-      state.known[entry.name] == nil ? nil : state.known.updateValue(changed, forKey: entry.name)
+      state.known[entry.name] == nil ? nil : state.known.replace(entry.name, with: changed)
     }
     // Released here, outside the lock.
     _ = old
@@ -54,8 +56,8 @@ extension Outbox {
 
   /// Notes an entry as it is on disk, and tells of it where it is new here, or waits no more.
   func note(_ entry: Entry) {
-    let old = state.withLock { $0.known.updateValue(entry, forKey: entry.name) }
-    let (waited, waits) = (old.map { $0.refusal == nil } ?? false, entry.refusal == nil)
+    let old = state.withLock { $0.known.replace(entry.name, with: entry) }
+    let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
     if waits, !waited { notices.onNext(.change(.added(entry)) {}) }
     if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
@@ -86,7 +88,7 @@ extension Outbox {
   func forget(
     _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void = {}
   ) {
-    let old = state.withLock { $0.known.removeValue(forKey: entry.name) }
+    let old = state.withLock { $0.known.replace(entry.name, with: nil) }
     if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
   }
 }

@@ -6,58 +6,78 @@ extension Outbox {
   /// How many attempts may have reached the server before an entry is set aside.
   static var attemptLimit: Int { 8 }
 
-  /// Sends what waits, after all who have asked for that before.
-  /// - Parameter submitted: Whose submitter is told at the end what has become of it, at the latest.
-  @discardableResult
-  func takeTurn(lockTimeout: Duration? = nil, for submitted: Entry? = nil) -> Task<OutboxReport<Mutation>, Never> {
+  /// Sends what waits, after all turns that were asked for before.
+  func takeTurn(lockTimeout: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
+    state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }
+  }
+
+  /// The same, unless the server has failed shortly before: one turn for all who ask before it begins. One that has begun
+  /// will not do: whoever asks may have been told in it that his entry waits.
+  /// - Parameter submitted: Whose submitter is told at the turn's end what has become of it, at the latest.
+  func joinTurn(for submitted: Entry? = nil) {
     state.withLock { state in
-      let previous = state.turn
-      let turn = Task {
-        _ = await previous?.value
-        self.state.withLock { $0.comingTurns -= 1 }
-        return await self.sendAll(lockTimeout ?? self.lockTimeout, for: submitted)
-      }
-      state.turn = turn
-      state.comingTurns += 1
-      return turn
+      if let submitted { state.submitted.append(submitted) }
+      guard !state.isTurnComing else { return }
+      state.isTurnComing = true
+      addTurn(to: &state) { await self.runJoinedTurn() }
     }
   }
 
-  /// Sends what waits, unless nothing does, a turn is still to come, or the server has failed shortly before. A turn that
-  /// has begun will not do: whoever asks may have been told in it that his entry waits.
+  /// Sends what waits, unless nothing does, or the server has failed shortly before.
   func flushSoon() {
     let now = clock.now
-    let isDue = state.withLock { state in
-      state.comingTurns == 0 && state.pause.isOver(now: now) && state.known.values.contains { $0.refusal == nil }
-    }
-    if isDue { takeTurn() }
+    if state.withLock({ $0.known.waitingCount > 0 && $0.pause.reason(now: now) == nil }) { joinTurn() }
   }
 
-  private func sendAll(_ lockTimeout: Duration, for submitted: Entry?) async -> OutboxReport<Mutation> {
+  @discardableResult
+  private func addTurn(
+    to state: inout State, _ run: @escaping @Sendable () async -> OutboxReport<Mutation>
+  ) -> Task<OutboxReport<Mutation>, Never> {
+    let turn = Task { [previous = state.turn] in
+      _ = await previous?.value
+      return await run()
+    }
+    state.turn = turn
+    return turn
+  }
+
+  private func runJoinedTurn() async -> OutboxReport<Mutation> {
+    let now = clock.now
+    let (submitted, reason) = state.withLock { state in
+      state.isTurnComing = false
+      return (exchange(&state.submitted, with: []), state.pause.reason(now: now))
+    }
+    var report = OutboxReport<Mutation>()
+    // Whoever submits may have mended what has blocked the others, by signing in, say.
+    if let reason, submitted.isEmpty || OutboxVerdict(reason) != .blocked {
+      report.error = reason
+    } else {
+      report = await runTurn(lockTimeout)
+    }
+    for entry in submitted { await conclude(entry, report.error) }
+    return report
+  }
+
+  private func runTurn(_ lockTimeout: Duration) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
-      if try await onQueue({ try self.look() }) != nil {
+      if try await !onQueue({ try self.look() }).isEmpty {
         let letOthersSend = try await waitToSend(lockTimeout)
         defer { letOthersSend() }
-        do { try await sendAll(&report) } catch { report.error = error }
-        await conclude(submitted, report.error, hasTurn: true)
+        try await sendAll(&report)
       }
     } catch {
       report.error = error
     }
-    await conclude(submitted, report.error, hasTurn: false)
     report.unreadable = state.withLock { $0.unreadable }
     return report
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
     // What comes later has a turn of its own, in the process where somebody may wait for it.
-    let last = try await onQueue {
-      _ = try self.look()
-      return try self.names().last
-    }
-    while let last, let entry = try await onQueue({ try self.look() }), entry.name <= last {
+    for name in try await onQueue({ try self.look() }) {
       if isSignedOut.value { throw OutboxError.signedOut }
+      guard let entry = try await onQueue({ try self.reread(name) }) else { continue }
       if let error = try await attempt(entry, &report) {
         report.error = error
         return
@@ -90,9 +110,15 @@ extension Outbox {
         try await reject(entry, error, &report)
         return nil
       }
-      // Should the process end before the attempt does, the next one finds that it was made.
-      guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
-      entry = noted
+      do {
+        // Should the process end before the attempt does, the next one finds that it was made.
+        guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
+        entry = noted
+      } catch {
+        // It may look as if it had been sent, and is not sent then: nobody may be told that it waits.
+        await dismiss(entry, error, &report)
+        throw error
+      }
     }
     let answer: Response
     do {
@@ -103,7 +129,8 @@ extension Outbox {
     }
     report.sent.append(entry)
     let failure = await onQueue { [entry] in
-      self.state.withLock { $0.pause = OutboxPause() }
+      // Released here, outside the lock.
+      _ = self.state.withLock { exchange(&$0.pause, with: OutboxPause()) }
       let waiter = self.takeWaiter(entry.id)
       return self.end(entry, .sent(entry, answer)) {
         waiter?.onNext(answer)
@@ -117,9 +144,10 @@ extension Outbox {
   private func judge(
     _ entry: Entry, _ failure: RequestError, _ isIdempotent: Bool, _ report: inout OutboxReport<Mutation>
   ) async throws -> RequestError? {
-    switch OutboxVerdict(failure) {
+    let verdict = OutboxVerdict(failure)
+    switch verdict {
     case .notSent, .blocked:
-      if failure.status == 429 { pause(attempts: 0) }
+      if verdict == .blocked || failure.status == 429 { pause(attempts: 0, failure) }
       if isIdempotent { return failure }
       do {
         _ = try await change(entry) { $0.attempts = 0 }
@@ -129,7 +157,7 @@ extension Outbox {
         try await reject(entry, failure, &report)
       }
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
-      pause(attempts: entry.attempts + 1)
+      pause(attempts: entry.attempts + 1, failure)
       // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
       _ = try? await change(entry) { $0.attempts += 1 }
       return failure
@@ -139,9 +167,14 @@ extension Outbox {
     return nil
   }
 
-  private func pause(attempts: Int) {
+  private func pause(attempts: Int, _ reason: RequestError) {
     let now = clock.now
-    state.withLock { $0.pause.begin(attempts: attempts, now: now) }
+    // Released here, outside the lock.
+    _ = state.withLock { state in
+      let old = state.pause
+      state.pause.begin(attempts: attempts, because: reason, now: now)
+      return old
+    }
   }
 
   /// Does what may wait for a device, or another process, or those who watch, on a thread that may.

@@ -8,8 +8,8 @@ public import Streams
 ///     ) { rename, key in
 ///       RenameUser(rename, idempotencyKey: key).put(on: client)
 ///     }
-///     outbox.submit(rename)     // one answer; or `OutboxError.queued`, and it is sent later
-///     outbox.flush()            // sends what waits
+///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
+///     await outbox.flush()                              // sends what waits
 ///
 /// A mutation is on the device before it is sent, and goes when the server has answered: the end of the process, however
 /// it comes, loses none. What waits is sent oldest first, one at a time, also by several processes on one folder. Each
@@ -18,16 +18,21 @@ public import Streams
 /// What becomes of an entry depends on how its attempt ends:
 ///
 /// - With an answer: it goes.
-/// - Without a connection, for certain; with status 401 or `UNAUTHENTICATED`, status 429, a redirect, a failure of TLS, or
-///   settings that let nothing be sent (`invalidRequest`): it waits.
-/// - With a lost connection, a deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where the
-///   mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it out
-///   twice.
-/// - With anything else, such as GraphQL errors, or parameters that cannot be encoded: it is set aside.
+/// - Without a connection, for certain, also at a deadline; with status 401 or `UNAUTHENTICATED`, a token that could not be
+///   refreshed, status 429, a redirect, a failure of TLS, or settings that let nothing be sent, as those of a proxy: it
+///   waits.
+/// - With a lost connection, another deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where
+///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
+///   out twice.
+/// - With anything else, such as GraphQL errors, or a request that is not valid: it is set aside.
 ///
-/// Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless ``retry(id:)`` asks for it.
-/// Whoever has submitted a mutation and still subscribes is told the error instead, and the entry goes; only what is to be
-/// sent later stays.
+/// While one waits, all behind it do. Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless
+/// ``retry(id:)`` asks for it. Whoever has submitted a mutation and still subscribes is told the error instead, and the
+/// entry goes; only what is to be sent later stays.
+///
+/// A server that has failed to take what waits is let alone: for 2 seconds after the first attempt, twice as long after each
+/// further one, and 128 at most, unless it was not reached at all. What is submitted meanwhile is queued behind the others;
+/// it is tried only where a token or such was missing, which may be there now. ``flush(lockTimeout:)`` does not wait.
 ///
 /// A partition is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread
 /// may call; answers and changes come on threads of the outbox's own, or of those who call.
@@ -36,7 +41,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   struct State {
     /// What was on disk when it was last looked at, or written.
-    var known: [OutboxFileName: Entry] = [:]
+    var known = OutboxIndex<Mutation>()
     var waiters: [String: AnyObserver<Response>] = [:]
     /// The ids of what is being put in: nobody looks at it before those who watch were told.
     var arriving: Set<String> = []
@@ -44,8 +49,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var over: Set<OutboxFileName> = []
     var pause = OutboxPause()
     var turn: Task<OutboxReport<Mutation>, Never>?
-    /// How many turns have not begun yet.
-    var comingTurns = 0
+    /// Whether there is a turn that has not begun, which others may join, and whose submitters are told at its end.
+    var isTurnComing = false
+    var submitted: [Entry] = []
     var lastNumber: UInt64 = 0
     /// What the last look has found that cannot be read.
     var unreadable: [UnreadableOutboxEntry] = []
@@ -120,10 +126,10 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
   ///
-  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, and with the server's error
-  /// where it is not. Nor is it sent where it cannot be written, which is a ``FileError`` or
-  /// ``OutboxError/tooLarge(size:limit:)``, or cannot be read back, which is ``OutboxError/unreadable(_:)``. Disposing
-  /// takes nothing back: it says that nobody waits for the answer.
+  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, because an attempt has failed,
+  /// for it or for one before it; and with the server's error where it is set aside otherwise, and goes. Nor is it sent
+  /// where it cannot be written, which is a ``FileError`` or ``OutboxError/tooLarge(size:limit:)``, or cannot be read back,
+  /// which is ``OutboxError/unreadable(_:)``. Disposing takes nothing back: it says that nobody waits for the answer.
   public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString
@@ -135,7 +141,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
         let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
         self.note(entry)
         self.endArrival(of: entry)
-        self.takeTurn(for: entry)
+        self.joinTurn(for: entry)
       } catch {
         self.state.withLock { _ = $0.arriving.remove(id) }
         observer.onError(error)
@@ -144,13 +150,15 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     }
   }
 
-  /// A cold stream of one report: sends what waits. It never fails; disposing it does not stop the sending.
+  /// Sends what waits; cancelling the task that awaits this does not stop the sending.
   ///
   /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
   /// lock timeout, the report's error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
   /// - Parameter lockTimeout: How long to wait for another process; as the outbox was opened with unless given.
-  public func flush(lockTimeout: Duration? = nil) -> Observable<OutboxReport<Mutation>> {
-    .async { await self.takeTurn(lockTimeout: lockTimeout).value }
+  /// - Returns: What was sent, what was set aside, and why the rest still waits.
+  @discardableResult
+  public func flush(lockTimeout: Duration? = nil) async -> OutboxReport<Mutation> {
+    await takeTurn(lockTimeout: lockTimeout).value
   }
 
   /// Lets an entry wait again that was set aside, as when the server takes such mutations now; false where there is none
@@ -160,7 +168,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     guard let name = try names().first(where: { $0.id == id }), var entry = try folder.read(name) else {
       return false
     }
-    guard entry.refusal != nil else { return false }
+    guard !entry.isWaiting else { return false }
     (entry.refusal, entry.attempts) = (nil, 0)
     guard try folder.update(entry) else { return false }
     note(entry)

@@ -6,7 +6,7 @@ public enum OutboxChange<Mutation: Codable & Sendable, Response: Sendable>: Send
   /// The server has answered.
   case sent(OutboxEntry<Mutation>, Response)
 
-  /// It was set aside, and is not sent any more: the server has said no, or it may not be sent again.
+  /// It was set aside, and is not sent any more unless it is retried: the server has said no, or it may not be sent again.
   case refused(OutboxEntry<Mutation>, any Error)
 
   /// It does not wait any more: it was discarded, or the one who has submitted it was told why it was not sent, or another

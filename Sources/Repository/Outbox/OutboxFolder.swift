@@ -24,17 +24,14 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// - Parameter entryLimit: The greatest file, in bytes, that is put in.
   init(_ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
     self.partition = Array(partition.utf8)
-    path = folder.appendingPathComponent(RecordName(hashing: self.partition).hexadecimal).path
+    path = Partition.folder(of: partition, in: folder).path
     self.fileSystem = fileSystem
     self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
     try changing { _ in
-      let now = StoreTime.now()
-      for name in try fileSystem.names(in: path) {
-        // Whoever wrote these had the lock, and is gone.
-        let isLeftOver = name.hasPrefix("temporary-")
-        if isLeftOver || OutboxFileName(discarded: name).map({ !isRecent($0, now) }) ?? false { try remove(file: name) }
-      }
+      // Whoever wrote these had the lock, and is gone.
+      for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") { try remove(file: name) }
+      try forgetDiscarded(.now())
     }
   }
 
@@ -61,7 +58,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   @discardableResult
   func update(_ entry: Entry) throws -> Bool {
     try changing { folder in
-      guard try names().contains(entry.name) else { return false }
+      guard try isThere(entry.name) else { return false }
       try write(bytes(of: entry), as: "\(entry.name)", in: folder)
       return true
     }
@@ -78,6 +75,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// Removes an entry, and notes that, as far as there is room, for whoever waits for it, maybe in another process.
   func discard(_ name: OutboxFileName, now: StoreTime) throws {
     try changing { folder in
+      try? forgetDiscarded(now)
       if isRecent(name, now) { try? write([], as: name.discarded, in: folder) }
       try remove(file: "\(name)")
       try fileSystem.sync(folder)
@@ -108,8 +106,11 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// What a file holds; `nil` where it is gone, or another partition's.
   func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     let limit = entryLimit + Self.growthLimit
-    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else { return nil }
     let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(name))
+    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else {
+      // What is there is too large: nothing has put it in.
+      return try isThere(name) ? unreadable : nil
+    }
     guard let record = try? Record(bytes) else { return unreadable }
     guard record.key.elementsEqual(partition) else { return nil }
     guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
@@ -144,6 +145,21 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
     close()
     return nil
+  }
+
+  private func isThere(_ name: OutboxFileName) throws -> Bool {
+    do {
+      _ = try fileSystem.status(at: "\(path)/\(name)")
+      return true
+    } catch let error as FileError where error.isNotFound {
+      return false
+    }
+  }
+
+  private func forgetDiscarded(_ now: StoreTime) throws {
+    for name in try fileSystem.names(in: path) {
+      if let entry = OutboxFileName(discarded: name), !isRecent(entry, now) { try remove(file: name) }
+    }
   }
 
   private func isRecent(_ name: OutboxFileName, _ now: StoreTime) -> Bool { now - name.addedAt < Self.memory }

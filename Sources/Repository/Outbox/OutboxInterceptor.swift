@@ -5,8 +5,8 @@ public import Streams
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
-/// Nothing waits for that, and nothing is done while a flush is still to begin, nor for some time after the server has
-/// failed to take what waits: 2 seconds after the first attempt, twice as long after each further one, and 128 at most.
+/// Nothing waits for that, and nothing is done while a flush is still to begin, nor as long as the outbox lets a server
+/// alone that has failed to take what waits.
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 

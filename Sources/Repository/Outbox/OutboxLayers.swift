@@ -8,12 +8,10 @@ final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable 
 
   init(remove: @escaping @Sendable (Layer<Key, Value>) -> Void) { self.remove = remove }
 
+  /// Takes an entry's layer in the place of the one that it may have.
   func add(_ id: String, _ layer: Layer<Key, Value>) {
-    let isShown = waiting.withLock { waiting in
-      waiting?[id] = layer
-      return waiting != nil
-    }
-    if !isShown { remove(layer) }
+    let unused = waiting.withLock { waiting in waiting == nil ? layer : waiting?.updateValue(layer, forKey: id) }
+    if let unused { remove(unused) }
   }
 
   /// The layer of an entry, which is to be settled or removed.

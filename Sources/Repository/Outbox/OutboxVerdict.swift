@@ -18,14 +18,15 @@ enum OutboxVerdict {
   init(_ error: RequestError) {
     self =
       switch error.kind {
-      // Also where it was the refresh of a token that failed: then the server has turned the request down before.
-      case _ where error.status == 401: .blocked
       case .cannotConnect, .circuitOpen, .overloaded: .notSent
+      case .timedOut where error.cause is NothingWasSent: .notSent
+      // A refresh that fails comes before the request, or after the server has turned that down.
+      case _ where error.status == 401 || error.isOfRefresh: .blocked
       case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
       // A page of a proxy, say, with status 200: the server itself may have been asked, or not.
       case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
-      case .invalidRequest: error.cause is UnsendableSession ? .refused : .blocked
+      case .invalidRequest where error.cause is WrongSettings: .blocked
       // The server turns down what is too much for it, and carries none of it out (RFC 6585, section 4).
       case .httpStatus where error.status == 429: .notSent
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent

@@ -67,6 +67,23 @@ import Testing
     expect(time, isShortlyAfter: .milliseconds(300))
   }
 
+  @Test(arguments: [false, true])
+  func `whether anything was sent is known for certain at a deadline`(isOuter: Bool) async throws {
+    let (silent, away) = (try ScriptedServer(.neverAnswering), try UnansweredPort())
+    let unanswered = try #require(URL(string: "http://127.0.0.1:\(away.port)/"))
+    for (url, total, isUnsent) in [
+      (silent.url, Duration.seconds(1), false), (unanswered, .milliseconds(300), true), (silent.url, .zero, true),
+    ] {
+      let timeouts = HTTPTimeouts(connect: nil, idle: nil, total: isOuter ? nil : total)
+      let request = try HTTPRequest(method: .post, url: url, timeouts: timeouts)
+      let deadlines = isOuter ? [DeadlineMiddleware(total)] : []
+      let error = await #expect(throws: RequestError.self) {
+        try await transport().send(request, through: deadlines).collect(upTo: 9).value
+      }
+      #expect(error?.kind == .timedOut && error?.cause is NothingWasSent == isUnsent)
+    }
+  }
+
   @Test func `exchanges that expire with and without a connection leave none behind`() async throws {
     let server = try ScriptedServer(.neverAnswering)
     let transport = transport(connections: 4)

@@ -40,6 +40,23 @@ struct SecureServerTests {
     #expect(result.outputText.hasPrefix("Lin Wei "))
   }
 
+  @Test func `certificates and keys may come through pipes, which can be read once`() async throws {
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let client = try TestCertificate(.init(commonName: "Client", usage: "clientAuth"), signedBy: authority)
+    let relay = try await relay(asking: authority)
+    let script = #""$0" --endpoint "$1" --ca <(cat "$2") --cert <(cat "$3") --key <(cat "$4")"#
+    let files = [
+      try file("ca.pem", authority.certificate), try file("cert.pem", client.certificate),
+      try file("key.pem", client.key),
+    ]
+    let url = relay.url().appending(path: "graphql").absoluteString
+    let bash = try ChildProcess(
+      URL(fileURLWithPath: "/bin/bash"), ["-c", script, RepositoryLayout.executable("moments").path, url] + files)
+    let result = try await bash.waitForEnd()
+    result.expectSuccess()
+    #expect(result.outputText.hasPrefix("Lin Wei "))
+  }
+
   @Test func `a server that asks for a certificate is shown the one of --cert and --key`() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let client = try TestCertificate(.init(commonName: "Client", usage: "clientAuth"), signedBy: authority)

@@ -7,10 +7,15 @@ import Testing
 struct UnsentLikeTests {
   private static let taken = RawResponse(body: #"{"data":{"updateMomentLike":\#(TimelineJSON.details)}}"#)
 
-  /// The ids of what is in the outbox.
-  private func ids(_ options: [String]) async throws -> [String] {
-    let list = try await Moments.run(["outbox", "list"] + options).outputText
-    return list.split { " \n".contains($0) }.map(String.init).filter { UUID(uuidString: $0) != nil }
+  /// The ids of what is in the outbox, as soon as that is so many.
+  private func ids(_ options: [String], count: Int) async throws -> [String] {
+    let deadline = ContinuousClock.now + .seconds(60)
+    while true {
+      let list = try await Moments.run(["outbox", "list"] + options).outputText
+      let ids = list.split { " \n".contains($0) }.map(String.init).filter { UUID(uuidString: $0) != nil }
+      if ids.count >= count { return ids }
+      try #require(ContinuousClock.now < deadline, "There are \(ids.count) likes.")
+    }
   }
 
   @Test func `a wrong setting of one run sets nothing aside`() async throws {
@@ -23,7 +28,7 @@ struct UnsentLikeTests {
       #expect(result.exitCode == 64 && result.errorText.hasPrefix("moments: invalid request: "))
     }
     let list = try await Moments.run(["outbox", "list"] + options).outputText.split(separator: "\n")
-    #expect(list.count == 2 && list.allSatisfy { $0.hasPrefix("waiting  ") })
+    #expect(list.count == 3 && list.allSatisfy { $0.hasPrefix("waiting  ") })
   }
 
   @Test func `flush ends as the server refuses, and what was set aside can be sent again`() async throws {
@@ -40,7 +45,7 @@ struct UnsentLikeTests {
     let flush = try await Moments.run(["outbox", "flush"] + options)
     #expect(flush.ending == .exited(77) && flush.outputText == "0 sent, 1 refused, 0 waiting\n")
     #expect(flush.errorText.hasSuffix("is set aside.\n") && flush.errorText.filter { $0 == "\n" }.count == 1)
-    let id = try #require(try await ids(options).first)
+    let id = try await ids(options, count: 1)[0]
     try await Moments.run(["outbox", "retry", id] + options).expectSuccess()
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting"))
     try await Moments.run(["outbox", "retry", id] + options).expectFailure(64, "wrong usage", saying: id)
@@ -56,8 +61,7 @@ struct UnsentLikeTests {
     let sending = try Moments.start(["like", "m0"] + options)
     try await server.waitForRequests()
     let waiting = try Moments.start(["like", "m1"] + options)
-    var kept: [String] = []
-    while kept.count < 2 { kept = try await ids(options) }
+    let kept = try await ids(options, count: 2)
     for id in kept { try await Moments.run(["outbox", "drop", id] + options).expectSuccess() }
     sending.send(SIGKILL)
     _ = try await sending.waitForEnd()
@@ -65,6 +69,26 @@ struct UnsentLikeTests {
     #expect(result.ending == .exited(65) && result.outputText == "")
     #expect(result.errorText.contains("'like m1 --user 0' was dropped by another run of the command, and not sent.\n"))
     #expect(server.requests.count == 1)
+  }
+
+  @Test func `a like that another run sends is told of in JSON, too`() async throws {
+    let account = try await Account.offline()
+    let server = try ScriptedServer(.neverAnswering)
+    let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
+    let sending = try Moments.start(["like", "m0"] + options)
+    try await server.waitForRequests()
+    let waiting = try Moments.start(["like", "m1", "--json"] + options)
+    for id in try await ids(options, count: 2) {
+      // As a run that has sent it does.
+      let folder = URL(fileURLWithPath: try #require(options.last))
+      let files = try FileManager.default.subpathsOfDirectory(atPath: folder.path).filter { $0.contains(id) }
+      for file in files { try FileManager.default.removeItem(at: folder.appending(path: file)) }
+    }
+    sending.send(SIGKILL)
+    _ = try await sending.waitForEnd()
+    let result = try await waiting.waitForEnd()
+    #expect(result.exitCode == 0 && result.errorText.contains("was sent by another run"))
+    #expect(try JSONValue(result.output)["sent"]?["momentID"] == .string("m1"))
   }
 
   @Test func `--timeout is for all likes of a flush together, and for the timeline behind them`() async throws {

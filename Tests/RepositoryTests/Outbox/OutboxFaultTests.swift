@@ -22,7 +22,7 @@ import Testing
       let isPast = files.calls <= call
       files.fail(call: nil)
       server.set(.answers)
-      try await folder.outbox(server).flushed()
+      try await folder.outbox(server).flush()
       #expect(outcome.hasPrefix("queued") == server.received.contains("a"), "call \(call): \(outcome)")
       if isPast { break }
       call += 1
@@ -67,7 +67,7 @@ import Testing
     let outbox = try folder.outbox(server, fileSystem: files)
     server.set(.isAway)
     for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
-    try await outbox.flushed()
+    await outbox.flush()
     // After the lock's file, its lock, the folder, and its names.
     files.fail(call: 4)
     #expect(throws: FileError.self) { try outbox.signOut() }
@@ -96,7 +96,7 @@ import Testing
       #expect(try outbox.unreadableEntries().map(\.id) == [first.id])
     }
     server.set(.answers)
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["b"] && report.unreadable.map(\.id) == [first.id])
     #expect(report.error == nil)
     #expect(await outbox.outcome("c") == "did c")
@@ -125,13 +125,13 @@ import Testing
     for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
     server.set(.answers)
     files.keepFiles(endingWith: ".e1")
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["a", "b"] && report.error is FileError)
     #expect(await outbox.outcome("c") == "did c")
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
     #expect(try outbox.contents() == [])
     files.keepFiles(endingWith: nil)
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
     #expect(server.received == ["a", "b", "c"])
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
@@ -147,22 +147,12 @@ import Testing
     #expect(server.received == ["a", "b"])
   }
 
-  @Test func `R1: what cannot be taken out is told to wait, and is sent later`() async throws {
-    let files = FaultyFileSystem()
-    let outbox = try folder.outbox(server, fileSystem: files)
-    server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
-    files.keepFiles(endingWith: ".e1")
-    #expect(await outbox.outcome("a") == "queued: HTTP status")
-    server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
-  }
-
   @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
     let outbox = try Outbox<OneWay, String>(
       folder: folder.url, partition: "account", isIdempotent: { _ in true }, send: { _, _ in .just("did") })
     let changes = Recorder(outbox.changes)
     let submission = Recorder(outbox.submit(OneWay()))
-    let report = try await outbox.flush().value
+    let report = await outbox.flush()
     let entry = try #require(report.unreadable.first)
     #expect(submission.error.value.map { "\($0)" }?.contains(entry.id) == true)
     #expect(changes.take().count == 2)

@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import TestSupport
 import Testing
 
 @testable import Repository
@@ -32,7 +33,7 @@ import Testing
     for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
     let calls = { files.names.filter { ["remove", "sync"].contains($0) }.suffix(2) }
     server.set(.fails(RequestError(.graphQL, "No.")))
-    _ = try await outbox.flushed()
+    _ = await outbox.flush()
     let steps: [() throws -> Void] = [
       { try outbox.discard(try #require(try outbox.entries().first)) },
       {
@@ -84,13 +85,13 @@ import Testing
     let unreadable = UnreadableOutboxEntry(entry.name)
     #expect(try outbox.unreadableEntries() == [unreadable])
     server.set(.answers)
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["a"] && report.unreadable == [unreadable] && report.error == nil)
-    #expect(try await outbox.flushed().unreadable == [unreadable])
+    #expect(await outbox.flush().unreadable == [unreadable])
     #expect(try older.read(entry.name)?.mutation == [1])
     #expect(try outbox.discard(id: "id"))
     #expect(try outbox.unreadableEntries() == [] && !outbox.discard(id: "id"))
-    #expect(try await outbox.flushed().unreadable == [])
+    #expect(await outbox.flush().unreadable == [])
   }
 
   @Test func `what is damaged while it waits is shown no more`() async throws {
@@ -99,7 +100,7 @@ import Testing
     #expect(await outbox.outcome("a") == "queued: cannot connect")
     let files = try FileManager.default.subpathsOfDirectory(atPath: folder.url.path).filter { $0.hasSuffix(".e1") }
     try Data("damaged".utf8).write(to: folder.url.appending(path: #require(files.first)))
-    #expect(try await outbox.flushed().unreadable.count == 1)
+    #expect(await outbox.flush().unreadable.count == 1)
     // It was added, and withdrawn.
     #expect(changes.take().count == 2)
   }
@@ -117,6 +118,41 @@ import Testing
     #expect(try names.map(later.wasDiscarded) == [false, true, true])
   }
 
+  @Test func `that an entry was discarded is forgotten while the outbox is open, too`() throws {
+    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
+    for seconds in [0, 3_601] as [Int64] {
+      let now = StoreTime(microseconds: 0) + .seconds(seconds)
+      try files.discard(try files.append(1, id: "\(seconds)", now: now).name, now: now)
+    }
+    #expect(folder.files.filter { $0.hasSuffix(".discarded") }.count == 1)
+  }
+
+  @Test func `a file that is larger than any that was put in is listed as what cannot be read`() async throws {
+    let files = try OutboxFolder<String>(folder.url, partition: "", fileSystem: SystemFileSystem(), entryLimit: 200)
+    let entry = try files.append("a", id: "id", now: .now())
+    let file = try #require(entryFiles.first)
+    try Data(count: 70_000).write(to: URL(fileURLWithPath: folder.path(file)))
+    guard case .unreadable(UnreadableOutboxEntry(entry.name))? = try files.content(entry.name) else {
+      return #expect(Bool(false), "It is as if it were gone.")
+    }
+  }
+
+  @Test(arguments: [true, false])
+  func `a folder is listed as often for one entry as for a hundred`(isIdempotent: Bool) async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, isIdempotent: isIdempotent, fileSystem: files)
+    let entries = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    server.set(.answers)
+    var counts: [Int] = []
+    for count in [1, 100] {
+      for number in 0..<count { _ = try entries.append("\(number)", id: UUID().uuidString, now: .now()) }
+      files.fail(call: nil)
+      #expect(await outbox.flush().sent.count == count)
+      counts.append(files.names.filter { $0 == "names" }.count)
+    }
+    #expect(counts[0] == counts[1])
+  }
+
   @Test func `D3: whichever file call fails, what was said to be kept is kept, and sent under one key`() async throws {
     for fault in FaultyFileSystem.Fault.allCases {
       for isLasting in [false, true] {
@@ -129,11 +165,11 @@ import Testing
           let first = await outbox.outcome("a")
           let second = await outbox.outcome("b")
           server.set(.answers)
-          try await outbox.flushed()
+          await outbox.flush()
           let wasFaulty = files.calls > call
           files.fail(call: nil)
           let reopened = try folder.outbox(server, fileSystem: files)
-          try await reopened.flushed()
+          await reopened.flush()
           if first.hasPrefix("queued") { #expect(server.received.contains("a"), "\(fault) \(call)") }
           if second.hasPrefix("queued") || second == "did b" {
             #expect(server.received.contains("b"), "\(fault) \(call)")
@@ -165,7 +201,7 @@ import Testing
     }
     #expect(try outbox.unreadableEntries().count == 1)
     server.set(.answers)
-    #expect(try await folder.outbox(server).flushed().sent.map(\.mutation) == ["b"])
+    #expect(try await folder.outbox(server).flush().sent.map(\.mutation) == ["b"])
   }
 
   @Test func `entries of another partition or another version are let be`() async throws {
@@ -240,7 +276,7 @@ import Testing
     server.set(.answers)
     let outboxes = try (0..<4).map { _ in try folder.outbox(server) }
     let reports = try await withThrowingTaskGroup(of: OutboxReport<String>.self) { group in
-      for outbox in outboxes { group.addTask { try await outbox.flushed() } }
+      for outbox in outboxes { group.addTask { await outbox.flush() } }
       return try await group.reduce(into: []) { $0.append($1) }
     }
     #expect(server.received == (0..<20).map(String.init))

@@ -13,7 +13,7 @@ struct OutboxModel {
   private enum Ending: Equatable {
     case done
     case told(String)
-    case waits(String, isKept: Bool)
+    case waits(String)
   }
 
   var mood = Mood.answers
@@ -26,13 +26,10 @@ struct OutboxModel {
 
   mutating func submit(_ mutation: String) -> String {
     entries.append(Entry(mutation: mutation))
-    guard case (let outcome, .waits(let kind, let isKept)?) = send(for: mutation) else {
+    guard case (let outcome, .waits(let kind)?) = send(for: mutation) else {
       return entries.contains { $0.mutation == mutation } ? "lost" : lastOutcome
     }
-    if let outcome { return outcome }
-    if isKept { return "queued: \(kind)" }
-    entries.removeAll { $0.mutation == mutation }
-    return kind
+    return outcome ?? "queued: \(kind)"
   }
 
   mutating func flush() { _ = send(for: nil) }
@@ -57,8 +54,8 @@ struct OutboxModel {
         } else {
           entries[place].isRefused = true
         }
-      case .waits(let kind, let isKept):
-        return (outcome, .waits(kind, isKept: isKept))
+      case .waits(let kind):
+        return (outcome, .waits(kind))
       }
     }
     lastOutcome = outcome ?? ""
@@ -66,17 +63,17 @@ struct OutboxModel {
   }
 
   private mutating func attempt(_ place: Int) -> Ending {
-    if mood == .isAway { return .waits("cannot connect", isKept: true) }
+    if mood == .isAway { return .waits("cannot connect") }
     received.append(entries[place].mutation)
     switch mood {
     case .answers, .isAway: return .done
     case .refuses: return .told("GraphQL")
-    case .wantsToken: return .waits("HTTP status", isKept: false)
+    case .wantsToken: return .waits("HTTP status")
     case .losesAnswers, .fails:
       let kind = mood == .fails ? "HTTP status" : "connection lost"
       entries[place].attempts += 1
       let mayGoAgain = Self.isIdempotent(entries[place].mutation) && entries[place].attempts < 8
-      return mayGoAgain ? .waits(kind, isKept: true) : .told(kind)
+      return mayGoAgain ? .waits(kind) : .told(kind)
     }
   }
 }

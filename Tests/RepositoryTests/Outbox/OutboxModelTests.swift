@@ -1,6 +1,7 @@
 import HTTP
 import Networking
 import Streams
+import StreamsTesting
 import TestSupport
 import Testing
 
@@ -21,15 +22,19 @@ import Testing
   @Test(arguments: [1, 2, UInt64.random(in: 3...999_999)])
   func `whatever is done, in one process or several, an outbox does as its model`(seed: UInt64) async throws {
     let (folder, server) = (TemporaryFolder(), OutboxServer())
+    let scheduler = TestScheduler()
     let open: () throws -> Outbox<String, String> = {
       try Outbox(
-        folder: folder.url, partition: "account", isIdempotent: { OutboxModel.isIdempotent($0) },
+        folder: folder.url, partition: "account", lockTimeout: .seconds(60), clock: .scheduler(scheduler),
+        fileSystem: SystemFileSystem(), isIdempotent: { OutboxModel.isIdempotent($0) },
         send: { server.send($0, $1) })
     }
     var random = SplitMix(seed: seed)
     var model = OutboxModel()
     var outboxes = [try open(), try open()]
     for step in 0..<TestScale.count(250, long: 3_400) {
+      // The model knows no pauses.
+      scheduler.advance(by: .seconds(200))
       let place = Int.random(in: 0...1, using: &random)
       let outbox = outboxes[place]
       let location = "seed \(seed), step \(step)"
@@ -38,7 +43,7 @@ import Testing
         let mutation = (Bool.random(using: &random) ? "i" : "n") + "\(step)"
         #expect(await outbox.outcome(mutation) == model.submit(mutation), "\(location)")
       case 5, 6:
-        try await outbox.flushed()
+        await outbox.flush()
         model.flush()
       case 7:
         guard let mood = OutboxModel.Mood.allCases.randomElement(using: &random) else { continue }

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Streams
+import TestSupport
 
 @testable import Repository
 
@@ -27,7 +28,7 @@ final class OutboxServer: Sendable {
     var cancellations = 0
   }
 
-  let state = Mutable(State())
+  let state = Monitor(State())
 
   var received: [String] { state.value.received }
   var keys: [String] { state.value.keys }
@@ -95,7 +96,4 @@ extension Outbox<String, String> {
   func contents() throws -> [String] {
     try entries().map { $0.refusal == nil ? $0.mutation : "[\($0.mutation)]" }
   }
-
-  @discardableResult
-  func flushed() async throws -> OutboxReport<String> { try await flush().value }
 }

@@ -3,6 +3,7 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import TestSupport
 import Testing
 
 @testable import Repository
@@ -33,14 +34,14 @@ import Testing
     let keys = try outbox.entries().map(\.id)
     outbox = try folder.outbox(server)
     #expect(try outbox.contents() == ["a", "b", "c"])
-    let waiting = try await outbox.flushed()
+    let waiting = await outbox.flush()
     #expect(waiting.sent.isEmpty && (waiting.error as? RequestError)?.kind == .cannotConnect)
     server.set(.answers)
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["a", "b", "c"] && report.error == nil && report.refused.isEmpty)
     #expect(server.received == ["a", "b", "c"] && server.keys == keys && Set(keys).count == 3)
     #expect(try outbox.contents() == [])
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
   }
 
   @Test func `a new mutation goes behind those that wait`() async throws {
@@ -60,12 +61,13 @@ import Testing
     let id = UUID().uuidString
     outbox.state.withLock { _ = $0.arriving.insert(id) }
     let entry = try outbox.folder.append("a", id: id, now: .now())
-    if isKnown { outbox.state.withLock { $0.known[entry.name] = entry } }
-    try await outbox.flushed()
+    if isKnown { outbox.state.withLock { _ = $0.known.replace(entry.name, with: entry) } }
+    await outbox.flush()
     #expect(server.received == [] && changes.take().isEmpty)
     if isKnown { outbox.notices.onNext(.change(.added(entry)) {}) } else { outbox.note(entry) }
     outbox.endArrival(of: entry)
-    _ = await outbox.takeTurn(for: entry).value
+    outbox.joinTurn(for: entry)
+    _ = await outbox.state.withLock { $0.turn }?.value
     #expect(server.received == ["a"])
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
@@ -75,7 +77,7 @@ import Testing
     let id = UUID().uuidString
     outbox.state.withLock { _ = $0.arriving.insert(id) }
     let entry = try outbox.folder.append("a", id: id, now: .now())
-    outbox.state.withLock { $0.known[entry.name] = entry }
+    outbox.state.withLock { _ = $0.known.replace(entry.name, with: entry) }
     try outbox.discard(entry)
     outbox.notices.onNext(.change(.added(entry)) {})
     outbox.endArrival(of: entry)
@@ -91,8 +93,8 @@ import Testing
     try mine.signOut()
     #expect(await mine.outcome("c") == "The outbox's account was signed out.")
     server.set(.answers)
-    #expect(try await folder.outbox(server, partition: "me").flushed().sent.isEmpty)
-    #expect(try await yours.flushed().sent.map(\.mutation) == ["b"])
+    #expect(try await folder.outbox(server, partition: "me").flush().sent.isEmpty)
+    #expect(await yours.flush().sent.map(\.mutation) == ["b"])
     #expect(server.received == ["b"])
   }
 
@@ -101,11 +103,11 @@ import Testing
     let outbox = try folder.outbox(server)
     let submission = Recorder(outbox.submit("a"))
     let changes = Recorder(outbox.changes)
-    while server.received.isEmpty { await Task.yield() }
+    try await server.state.wait { !$0.received.isEmpty }
     try outbox.signOut()
     #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     #expect(changes.isCompleted.value)
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.isEmpty)
     #expect(server.state.value.cancellations == 1)
     #expect(try outbox.contents() == [] && folder.files.filter { $0.hasSuffix(".e1") } == [])
@@ -141,7 +143,7 @@ import Testing
     #expect(server.received == [])
     _ = interceptor.intercept(Ping()) { _ in .just(NoContent()) }.subscribe()
     // After the turn that the answer has asked for.
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 }

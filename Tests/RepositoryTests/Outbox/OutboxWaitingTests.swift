@@ -8,7 +8,7 @@ import Testing
 @testable import Repository
 
 /// What those are told who wait for an answer, or for others that send.
-@Suite struct OutboxWaitingTests {
+@Suite(.timeLimit(.minutes(1))) struct OutboxWaitingTests {
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
   private let no = RequestError(.graphQL, "No.")
@@ -23,7 +23,7 @@ import Testing
       submission.dispose()
       #expect(try outbox.contents() == ["a"])
       letOthersSend()
-      try await outbox.flushed()
+      await outbox.flush()
       #expect(try outbox.contents() == left)
       #expect(submission.error.value == nil && submission.take() == [])
     }
@@ -43,7 +43,7 @@ import Testing
       entry.refusal = refusal
       if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.update(entry) }
       letOthersSend()
-      try await outbox.flushed()
+      await outbox.flush()
       #expect(submission.error.value.map { "\($0)" } == outcome)
       #expect(try outbox.contents() == [])
     }
@@ -55,14 +55,14 @@ import Testing
     let outbox = try folder.outbox(server, lockTimeout: .milliseconds(50))
     let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
-    #expect(try await outbox.flushed().error == nil, "Nothing waits")
+    #expect(await outbox.flush().error == nil, "Nothing waits")
     #expect(await outbox.outcome("a") == "queued: timed out")
-    let error = try await outbox.flush(lockTimeout: .zero).value.error as? RequestError
+    let error = await outbox.flush(lockTimeout: .zero).error as? RequestError
     #expect(error?.kind == .timedOut && error?.cause as? OutboxError != nil)
     #expect(server.received == [])
     #expect(try outbox.contents() == ["a"])
     letOthersSend()
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
   }
 
   @Test func `S1: signing out ends the wait for another process that sends`() async throws {
@@ -70,9 +70,9 @@ import Testing
     let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
-    let flush = Recorder(outbox.flush())
+    let flush = outbox.takeTurn()
     try outbox.signOut()
-    while !flush.isCompleted.value { await Task.yield() }
+    _ = await flush.value
     #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     letOthersSend()
   }
@@ -86,7 +86,7 @@ import Testing
     let other = try folder.outbox(server)
     try (isHere ? outbox : other).discard(try #require(try outbox.entries().first))
     letOthersSend()
-    #expect(try await outbox.flushed().sent.isEmpty)
+    #expect(await outbox.flush().sent.isEmpty)
     #expect(submission.error.value.map { "\($0)" } == "The change was discarded.")
     #expect(try server.received == [] && outbox.contents() == [])
   }
@@ -98,7 +98,7 @@ import Testing
     let submission = Recorder(outbox.submit("a"))
     let elsewhere = TemporaryFolder()
     try FileManager.default.moveItem(at: folder.url, to: elsewhere.url)
-    #expect(try await outbox.flushed().error is FileError)
+    #expect(await outbox.flush().error is FileError)
     #expect(submission.error.value is FileError)
     letOthersSend()
   }
@@ -107,7 +107,7 @@ import Testing
     let outbox = try folder.outbox(server)
     let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let isFree = Mutable<Bool?>(nil)
-    server.set(.fails(RequestError(.insecure, "Not the server.")))
+    server.set(.fails(no))
     let submission = outbox.submit("a").do(onError: { _ in
       let letOthersSend = try? otherProcess.trySend()
       isFree.update { $0 = letOthersSend != nil }
@@ -121,12 +121,11 @@ import Testing
   @Test func `whoever is told that a mutation waits can ask at once for another attempt`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
-    let submission = Recorder(
-      outbox.submit("a").do(onError: { [server] _ in
-        server.set(.answers)
-        outbox.flushSoon()
-      }))
-    while submission.error.value == nil { await Task.yield() }
+    let submission = outbox.submit("a").do(onError: { [server] _ in
+      server.set(.answers)
+      outbox.flushSoon()
+    })
+    await #expect(throws: OutboxError.self) { try await submission.value }
     _ = await outbox.state.withLock { $0.turn }?.value
     #expect(server.received == ["a"])
   }
@@ -147,7 +146,7 @@ import Testing
       }
     }
     #expect(try outbox.contents() == ["a"])
-    try await outbox.flushed()
+    await outbox.flush()
     #expect(try server.received.count == 8 && outbox.contents() == ["[a]"])
   }
 
@@ -163,7 +162,7 @@ import Testing
     }
     #expect((8...20).contains(server.received.count))
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.map(\.mutation) == ["a"])
+    #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
     // What comes next is new to the server.
     server.set(.isAway)
     _ = await outbox.outcome("b")
@@ -187,7 +186,7 @@ import Testing
         }
         return false
       }, send: { [server] in server.send($0, $1) })
-    let report = try await outbox.flushed()
+    let report = await outbox.flush()
     #expect(report.sent.map(\.mutation) == ["b"] && report.error == nil)
     #expect(server.received == ["b"])
   }

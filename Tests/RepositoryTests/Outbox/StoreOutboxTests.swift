@@ -41,7 +41,7 @@ private struct World {
     world.fetches[0].answer("AA")
     #expect(fetched.brief() == ["AA+a1 optimistic"])
     server.set(.answers)
-    try await world.outbox.flushed()
+    await world.outbox.flush()
     #expect(a.take().last?.brief == "did a1 memory")
     #expect(b.brief() == ["B memory"])
   }
@@ -64,7 +64,7 @@ private struct World {
     server.set(.isAway)
     _ = await world.outbox.outcome("a2")
     server.set(.fails(RequestError(.graphQL, "No.")))
-    try await world.outbox.flushed()
+    await world.outbox.flush()
     #expect(watcher.brief() == ["A+a2 optimistic", "A memory"])
   }
 
@@ -94,7 +94,7 @@ private struct World {
     let read = Recorder(later.store.get("a", .cacheOnly))
     #expect(read.brief() == ["A+a1 optimistic"])
     server.set(.answers)
-    try await later.outbox.flushed()
+    await later.outbox.flush()
     #expect(try cache.read("a")?.value == "did a1")
   }
 
@@ -104,9 +104,9 @@ private struct World {
     server.set(.isAway)
     _ = await world.outbox.outcome("a1")
     server.set(.answers)
-    try await folder.outbox(server).flushed()
+    try await folder.outbox(server).flush()
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
-    try await world.outbox.flushed()
+    await world.outbox.flush()
     #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
   }
 
@@ -162,7 +162,7 @@ private struct World {
       world.store.save("A", for: "a")
       watcher = Recorder(world.outbox.changes)
       _ = await world.outbox.outcome("a1")
-      try await world.outbox.flushed()
+      await world.outbox.flush()
     }
     let deadline = ContinuousClock.now + .seconds(10)
     while outbox != nil || store != nil, .now < deadline { await Task.yield() }
@@ -192,7 +192,7 @@ private struct World {
     #expect(store == nil)
     #expect(changed == nil, "The outbox still tells one who is gone")
     server.set(.answers)
-    #expect(try await outbox.flushed().sent.count == 1)
+    #expect(await outbox.flush().sent.count == 1)
   }
 
   @Test func `what waits makes nothing grow, whatever is written meanwhile`() async throws {

@@ -174,9 +174,13 @@ final class TokenKeeper: Sendable {
   /// status is 401: what the request has met is that its token is taken no more.
   private static func refreshError(_ error: any Error) -> RequestError {
     if case StreamError.timeout = error {
-      return RequestError(.timedOut, "The token was not refreshed in time: try again, or sign in again.", cause: error)
+      var failure = RequestError(
+        .timedOut, "The token was not refreshed in time: try again, or sign in again.", cause: error)
+      failure.isOfRefresh = true
+      return failure
     }
     var failure = RequestError(wrapping: error)
+    failure.isOfRefresh = true
     failure.message = "The token could not be refreshed: \(failure.message)".harmless(upTo: 1024)
     failure.operationName = nil
     // The answer to a refresh is tokens, and nobody knows those yet that would have to be taken out.

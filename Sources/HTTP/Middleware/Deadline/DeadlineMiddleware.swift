@@ -23,14 +23,19 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     guard let total = [limit, request.timeouts.total].compactMap({ $0 }).min() else { return next(request) }
     var request = request
     request.timeouts.total = total
-    let place = request.url.shownSafely
-    let error = RequestError(
-      .timedOut, "After \(total) there was no whole answer from '\(place)': try again, or allow more time.",
-      operationName: request.operationName)
-    guard total > .zero else { return .error(error) }
+    let (place, name) = (request.url.shownSafely, request.operationName)
+    let error = { @Sendable (isUnsent: Bool) in
+      RequestError(
+        .timedOut, "After \(total) there was no whole answer from '\(place)': try again, or allow more time.",
+        operationName: name, cause: isUnsent ? NothingWasSent() : nil)
+    }
+    guard total > .zero else { return .error(error(true)) }
     return .create { [request] observer in
+      let departure = Departure()
+      var request = request
+      request.departure = departure
       // The timer comes first: a transport that answers at once ends both.
-      let timer = scheduler.schedule(after: total) { observer.onError(error) }
+      let timer = scheduler.schedule(after: total) { observer.onError(error(departure.cancel())) }
       let exchange = next(request).subscribe(observer)
       return Disposables.create(timer, exchange)
     }

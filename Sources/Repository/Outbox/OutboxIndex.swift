@@ -1,0 +1,17 @@
+/// The entries that an outbox knows of, and how many of them wait.
+struct OutboxIndex<Mutation: Codable & Sendable> {
+  private var entries: [OutboxFileName: OutboxEntry<Mutation>] = [:]
+  private(set) var waitingCount = 0
+
+  var names: some Collection<OutboxFileName> { entries.keys }
+
+  subscript(_ name: OutboxFileName) -> OutboxEntry<Mutation>? { entries[name] }
+
+  /// Puts an entry in the place of what it was, or takes it out; gives what it was.
+  mutating func replace(_ name: OutboxFileName, with entry: OutboxEntry<Mutation>?) -> OutboxEntry<Mutation>? {
+    let old = entries[name]
+    entries[name] = entry
+    waitingCount += (entry?.isWaiting == true ? 1 : 0) - (old?.isWaiting == true ? 1 : 0)
+    return old
+  }
+}

@@ -1,0 +1,92 @@
+import HTTP
+import Streams
+import StreamsTesting
+import TestSupport
+import Testing
+
+@testable import Repository
+
+/// How often a server is asked that fails, by all who submit and all that succeeds elsewhere.
+@Suite(.timeLimit(.minutes(1))) struct OutboxTurnTests {
+  private let folder = TemporaryFolder()
+  private let server = OutboxServer()
+  private let scheduler = TestScheduler()
+  private let unavailable = RequestError(.httpStatus, "Oops.", status: 503)
+
+  private let attempts = Monitor(0)
+  private let gate = Latch()
+
+  /// An outbox whose attempts fail as soon as the gate is open.
+  private func heldOutbox(failingWith error: RequestError) throws -> Outbox<String, String> {
+    try Outbox(
+      folder: folder.url, partition: "account", lockTimeout: .seconds(60), clock: .scheduler(scheduler),
+      fileSystem: SystemFileSystem(), isIdempotent: { _ in true },
+      send: { [attempts, gate] _, _ in
+        .create { observer in
+          attempts.update { $0 += 1 }
+          gate.whenOpen { observer.onError(error) }
+          return Disposables.create()
+        }
+      })
+  }
+
+  private func lastTurn(of outbox: Outbox<String, String>) async {
+    _ = await outbox.state.withLock { $0.turn }?.value
+  }
+
+  @Test(arguments: [(RequestError(.timedOut, "Late."), 1), (RequestError(.cannotConnect, "Refused."), 2)])
+  func `those who submit during an attempt that fails hear of it after one more at most`(
+    error: RequestError, count: Int
+  ) async throws {
+    let outbox = try heldOutbox(failingWith: error)
+    let first = Recorder(outbox.submit("a"))
+    try await attempts.wait { $0 == 1 }
+    let others = ["b", "c", "d"].map { Recorder(outbox.submit($0)) }
+    gate.open()
+    await lastTurn(of: outbox)
+    for submission in [first] + others {
+      guard case OutboxError.queued(let reason)? = submission.error.value else { return #expect(Bool(false)) }
+      #expect(reason.kind == error.kind)
+    }
+    #expect(try attempts.value == count && outbox.contents() == ["a", "b", "c", "d"])
+  }
+
+  @Test func `however much is submitted to a server that fails, nothing is set aside`() async throws {
+    server.set(.fails(unavailable))
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    for number in 0..<20 { #expect(await outbox.outcome("\(number)") == "queued: HTTP status") }
+    #expect(server.received == ["0"])
+    #expect(try outbox.contents() == (0..<20).map(String.init))
+    server.set(.answers)
+    scheduler.advance(by: .seconds(2))
+    #expect(await outbox.outcome("20") == "did 20")
+    #expect(server.received == ["0"] + (0...20).map(String.init))
+  }
+
+  @Test func `what succeeds elsewhere during an attempt that fails makes no other before the pause`() async throws {
+    let outbox = try heldOutbox(failingWith: unavailable)
+    let submission = Recorder(outbox.submit("a"))
+    try await attempts.wait { $0 == 1 }
+    outbox.flushSoon()
+    gate.open()
+    await lastTurn(of: outbox)
+    #expect(submission.error.value is OutboxError)
+    #expect(attempts.value == 1)
+  }
+
+  @Test func `what succeeds elsewhere does not repeat at once what asks for a token`() async throws {
+    server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    _ = await outbox.outcome("a")
+    for _ in 0..<3 {
+      outbox.flushSoon()
+      await lastTurn(of: outbox)
+    }
+    #expect(server.received == ["a"])
+    scheduler.advance(by: .seconds(2))
+    server.set(.answers)
+    outbox.flushSoon()
+    await lastTurn(of: outbox)
+    #expect(server.received == ["a", "a"])
+  }
+}
