@@ -7,7 +7,7 @@ import Synchronization
 /// The parts of the answer are delivered away from the loop, for user code may block, and one batch after the other:
 /// whoever reads them hands over the next batch only when the last one is through, or not at all.
 ///
-/// `@unchecked Sendable`: constants and atomics, but for `decoding`, which one batch after the other touches.
+/// `@unchecked Sendable`: constants, atomics and what has a lock, but for `decoding`, which one batch after the other touches.
 final class SocketExchange: @unchecked Sendable {
   let request: HTTPRequest
   let route: Route
@@ -50,7 +50,7 @@ final class SocketExchange: @unchecked Sendable {
     self.head = head
     rest = isJoined ? Data() : body
     departure.noteWaiting()
-    request.departure?.noteWaiting()
+    request.departure?.value.noteWaiting()
     self.request = request  // last, so that it is moved, and not copied
   }
 
@@ -101,7 +101,7 @@ final class SocketExchange: @unchecked Sendable {
   }
 
   /// Whether the request may go out; to be asked before its first byte. No more where a deadline has passed before.
-  func depart() -> Bool { departure.depart() && request.departure?.depart() ?? true }
+  func depart() -> Bool { departure.depart() && request.departure?.value.depart() ?? true }
 
   /// Takes note that there is a connection, or that the server has taken or sent something.
   func noteSign(at instant: Instant = .now) {

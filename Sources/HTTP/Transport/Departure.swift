@@ -3,7 +3,7 @@ import Synchronization
 /// Whether any byte of a request may have left this machine: what has not can be sent later, whatever it does.
 ///
 /// A transport that can tell takes note of the request, and asks before the first byte; of any other nothing is certain.
-final class Departure: Sendable {
+struct Departure: ~Copyable, Sendable {
   private enum State: UInt8, AtomicRepresentable {
     case unknown, waiting, departed, cancelled
   }
@@ -25,5 +25,10 @@ final class Departure: Sendable {
   func cancel() -> Bool {
     let (_, old) = state.compareExchange(expected: .waiting, desired: .cancelled, ordering: .acquiringAndReleasing)
     return old == .waiting || old == .cancelled
+  }
+
+  /// One that a request carries.
+  final class Shared: Sendable {
+    let value = Departure()
   }
 }

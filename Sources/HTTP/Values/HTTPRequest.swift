@@ -38,7 +38,7 @@ public struct HTTPRequest: Sendable {
   var noteRedirect: (@Sendable () -> Void)?
 
   /// Whether any of it may have left this machine, for who ends it at a deadline; `nil` unless somebody asks.
-  var departure: Departure?
+  var departure: Departure.Shared?
 
   /// Who watches it; `nil` for nobody.
   var observation: RequestObservation?

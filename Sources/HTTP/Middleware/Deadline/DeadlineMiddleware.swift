@@ -31,11 +31,11 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     }
     guard total > .zero else { return .error(error(true)) }
     return .create { [request] observer in
-      let departure = Departure()
+      let departure = Departure.Shared()
       var request = request
       request.departure = departure
       // The timer comes first: a transport that answers at once ends both.
-      let timer = scheduler.schedule(after: total) { observer.onError(error(departure.cancel())) }
+      let timer = scheduler.schedule(after: total) { observer.onError(error(departure.value.cancel())) }
       let exchange = next(request).subscribe(observer)
       return Disposables.create(timer, exchange)
     }
