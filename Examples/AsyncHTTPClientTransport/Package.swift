@@ -2,14 +2,11 @@
 
 import PackageDescription
 
-// By a URL the SDK would be known under the URL's last part; by a path it is known under the name of its folder.
-let sdk = Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased() ?? ""
-
 let package = Package(
   name: "AsyncHTTPClientTransport",
   products: [.library(name: "AsyncHTTPClientTransport", targets: ["AsyncHTTPClientTransport"])],
   dependencies: [
-    .package(path: "../.."),
+    .package(name: "MomentsSDK", path: "../.."),
     .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),
@@ -18,8 +15,8 @@ let package = Package(
     .target(
       name: "AsyncHTTPClientTransport",
       dependencies: [
-        .product(name: "HTTP", package: sdk),
-        .product(name: "Streams", package: sdk),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "AsyncHTTPClient", package: "async-http-client"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOFoundationCompat", package: "swift-nio"),
@@ -31,9 +28,9 @@ let package = Package(
       name: "AsyncHTTPClientTransportTests",
       dependencies: [
         "AsyncHTTPClientTransport",
-        .product(name: "HTTP", package: sdk),
-        .product(name: "Streams", package: sdk),
-        .product(name: "TransportConformance", package: sdk),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "TransportConformance", package: "MomentsSDK"),
         .product(name: "NIOCore", package: "swift-nio"),
         .product(name: "NIOPosix", package: "swift-nio"),
       ]),

@@ -2,14 +2,11 @@
 
 import PackageDescription
 
-// By a URL the SDK would be known under the URL's last part; by a path it is known under the name of its folder.
-let sdk = Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased() ?? ""
-
 let package = Package(
   name: "Observability",
   products: [.library(name: "Observability", targets: ["Observability"])],
   dependencies: [
-    .package(path: "../.."),
+    .package(name: "MomentsSDK", path: "../.."),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", exact: "1.7.3"),
@@ -18,7 +15,7 @@ let package = Package(
     .target(
       name: "Observability",
       dependencies: [
-        .product(name: "HTTP", package: sdk),
+        .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
@@ -27,10 +24,10 @@ let package = Package(
       name: "ObservabilityTests",
       dependencies: [
         "Observability",
-        .product(name: "HTTP", package: sdk),
-        .product(name: "Networking", package: sdk),
-        .product(name: "NetworkingTesting", package: sdk),
-        .product(name: "Streams", package: sdk),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "NetworkingTesting", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "InMemoryLogging", package: "swift-log"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),

@@ -2,7 +2,7 @@
 
 import PackageDescription
 
-// By a URL the SDK would be known under the URL's last part; by a path it is known under the name of its folder.
+// Module aliases want the identity by which a package is known: the name of its folder here, the last part of a URL there.
 let sdk = Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased() ?? ""
 
 let package = Package(
