@@ -36,7 +36,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     self.coder = coder
     let name = Array(partition.utf8)
     prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
-    let path = folder.appendingPathComponent(RecordName(hashing: name).hexadecimal).path
+    let path = Partition.folder(of: partition, in: folder).path
     self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
   }
 

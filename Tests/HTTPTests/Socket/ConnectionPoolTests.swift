@@ -46,12 +46,18 @@ import Testing
     #expect(pool.lease(Exchange(), "a") === connections[1])
   }
 
+  /// The connection of an exchange, which is the first there is.
+  private func open(for exchange: Exchange, _ route: String, in pool: PoolDriver) throws -> PoolDriver.Connection {
+    #expect(pool.lease(exchange, route) == nil)
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start) === exchange)
+    return connection
+  }
+
   @Test func `a route that is busy gives way to one that has waited longer and has no connection`() throws {
     let pool = PoolDriver(perRoute: 1, total: 1)
     let (running, starved, next) = (Exchange(), Exchange(), Exchange())
-    _ = pool.lease(running, "a")
-    let connection = try #require(pool.effects.opening.first)
-    #expect(pool.makeAvailable(connection, until: start) === running)
+    let connection = try open(for: running, "a", in: pool)
     _ = pool.lease(starved, "b")
     _ = pool.lease(next, "a")
     #expect(pool.finish(running, on: connection))
@@ -64,9 +70,7 @@ import Testing
   @Test func `room goes to who has waited longest, and not to the place of one who has left`() throws {
     let pool = PoolDriver(perRoute: 2, total: 1)
     let (running, left, second, third) = (Exchange(), Exchange(), Exchange(), Exchange())
-    _ = pool.lease(running, "x")
-    let connection = try #require(pool.effects.opening.first)
-    #expect(pool.makeAvailable(connection, until: start) === running)
+    let connection = try open(for: running, "x", in: pool)
     _ = pool.lease(left, "a")
     _ = pool.lease(second, "c")
     _ = pool.lease(third, "a")
@@ -80,9 +84,7 @@ import Testing
   @Test func `a connection that dies makes room for the one who waits, though the one before has left`() throws {
     let pool = PoolDriver(perRoute: 1)
     let (running, left, waiting) = (Exchange(), Exchange(), Exchange())
-    _ = pool.lease(running, "a")
-    let connection = try #require(pool.effects.opening.first)
-    #expect(pool.makeAvailable(connection, until: start) === running)
+    let connection = try open(for: running, "a", in: pool)
     _ = pool.lease(left, "a")
     _ = pool.lease(waiting, "a")
     #expect(pool.cancel(left))
