@@ -32,6 +32,9 @@ package final class OpenSSL: Sendable {
   let contextUsePrivateKey: @convention(c) @Sendable (Handle?, Handle?) -> CInt
   let contextCheckPrivateKey: @convention(c) @Sendable (Handle?) -> CInt
   let contextSetProtocols: @convention(c) @Sendable (Handle?, UnsafePointer<UInt8>?, CUnsignedInt) -> CInt
+  let contextCiphers: @convention(c) @Sendable (Handle?) -> Handle?
+  let contextSetCipherSuites: @convention(c) @Sendable (Handle?, Text?) -> CInt
+  let cipherName: @convention(c) @Sendable (Handle?) -> Text?
 
   // SSL
   let sessionNew: @convention(c) @Sendable (Handle?) -> Handle?
@@ -134,6 +137,9 @@ package final class OpenSSL: Sendable {
     contextUsePrivateKey = try ssl.function("SSL_CTX_use_PrivateKey")
     contextCheckPrivateKey = try ssl.function("SSL_CTX_check_private_key")
     contextSetProtocols = try ssl.function("SSL_CTX_set_alpn_protos")
+    contextCiphers = try ssl.function("SSL_CTX_get_ciphers")
+    contextSetCipherSuites = try ssl.function("SSL_CTX_set_ciphersuites")
+    cipherName = try ssl.function("SSL_CIPHER_get_name")
 
     sessionNew = try ssl.function("SSL_new")
     sessionFree = try ssl.function("SSL_free")

@@ -22,6 +22,7 @@ final class OpenSSLContext: @unchecked Sendable {
     try check(library.contextControl(handle, OpenSSL.Control.minimumVersion, isTLS13 ? 0x0304 : 0x0303, nil) == 1)
     let protocols = [8] + Array("http/1.1".utf8)
     try check(library.contextSetProtocols(handle, protocols, CUnsignedInt(protocols.count)) == 0)
+    try check(library.contextSetCipherSuites(handle, cipherSuites.joined(separator: ":")) == 1)
     _ = library.contextSetOptions(handle, OpenSSL.Setting.noRenegotiation)
     _ = library.contextControl(handle, OpenSSL.Control.mode, OpenSSL.Setting.releaseBuffers, nil)
     _ = library.contextControl(
@@ -38,6 +39,17 @@ final class OpenSSLContext: @unchecked Sendable {
 
   deinit {
     library.contextFree(handle)
+  }
+
+  /// The suites of TLS 1.3 that the system allows, first those with AES of 128 bits: it takes less time than that of 256,
+  /// which OpenSSL alone would offer first.
+  private var cipherSuites: [String] {
+    let ciphers = library.contextCiphers(handle)
+    let names = (0..<max(library.stackCount(ciphers), 0)).compactMap { index in
+      library.cipherName(library.stackValue(ciphers, index)).map { String(cString: $0) }
+    }
+    let suites = names.filter { $0.hasPrefix("TLS_") }
+    return suites.filter { $0.contains("AES_128") } + suites.filter { !$0.contains("AES_128") }
   }
 
   private func add(_ trust: CertificateTrust) throws(RequestError) {

@@ -39,6 +39,17 @@ struct TLSContextTests {
     #expect(error?.cause as? DynamicLibraryError == .missingFunction("OPENSSL_init_crypto", library: "libm.so.6"))
   }
 
+  @Test func `AES with keys of 128 bits is offered first`() throws {
+    let session = try TLSSession(world.client(), host: "server.test", port: 443)
+    #expect(try session.handshake() == false)
+    let hello = session.takeOutgoing()
+    // RFC 8446, sections 4.1.2 and 5.1: behind the record's and the message's heads, a version and 32 random bytes comes
+    // an identifier, and behind that the suites, each with their length before them.
+    let suites = hello.dropFirst(5 + 4 + 2 + 32)
+    let first = suites.dropFirst(1 + Int(suites.first ?? 0) + 2).prefix(2)
+    #expect(Array(first) == [0x13, 0x01])
+  }
+
   @Test func `a file that is not there is named`() {
     error(TLSConfiguration(trust: .only(.file("/nonexistent/ca.pem"))), "/nonexistent/ca.pem")
   }
