@@ -161,6 +161,12 @@ extension Outbox {
       // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
       _ = try? await change(entry) { $0.attempts += 1 }
       return failure
+    case .mayHaveBeenSent where !isIdempotent:
+      try await reject(entry, failure, &report)
+      // Else a server that is down would have all of them set aside, one after the other.
+      guard state.withLock({ $0.known.waitingCount > 0 }) else { break }
+      pause(attempts: 1, failure)
+      return failure
     case .mayHaveBeenSent, .refused:
       try await reject(entry, failure, &report)
     }

@@ -23,7 +23,7 @@ public import Streams
 ///   waits.
 /// - With a lost connection, another deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where
 ///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
-///   out twice.
+///   out twice, and what is behind it waits.
 /// - With anything else, such as GraphQL errors, or a request that is not valid: it is set aside.
 ///
 /// While one waits, all behind it do. Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless

@@ -39,6 +39,23 @@ import Testing
     #expect(try outbox.contents() == ["[b]"])
   }
 
+  @Test func `R1: what is set aside as the server fails leaves what is behind it waiting`() async throws {
+    server.set(.isAway)
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
+    for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
+    server.set(.fails(RequestError(.httpStatus, "Oops.", status: 503)))
+    let report = await outbox.flush()
+    #expect(report.refused.map(\.mutation) == ["a"])
+    #expect((report.error as? RequestError)?.status == 503)
+    #expect(await outbox.outcome("d") == "queued: HTTP status")
+    #expect(try outbox.contents() == ["[a]", "b", "c", "d"])
+    server.set(.answers)
+    scheduler.advance(by: .seconds(2))
+    #expect(await outbox.outcome("e") == "did e")
+    #expect(server.received == ["a", "b", "c", "d", "e"])
+  }
+
   @Test func `R1: what is not idempotent waits as long as it was not sent for certain`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server, isIdempotent: false)

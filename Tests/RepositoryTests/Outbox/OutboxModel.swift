@@ -54,6 +54,8 @@ struct OutboxModel {
         } else {
           entries[place].isRefused = true
         }
+        let isOfServer = kind != "GraphQL" && !Self.isIdempotent(mutation)
+        if isOfServer, entries.contains(where: { !$0.isRefused }) { return (outcome, .waits(kind)) }
       case .waits(let kind):
         return (outcome, .waits(kind))
       }
