@@ -3,8 +3,8 @@ public import HTTP
 
 /// A request and its answer, as a file can hold them.
 ///
-/// Values of headers that may be secret are left out. URL and bodies are kept as they were, for by them a request is known
-/// again: look through a file before it is shared, or record with credentials of no worth.
+/// Values of headers that may be secret are left out. URL and bodies are kept unchanged, since requests are matched by
+/// them: check a file before you share it, or record with throwaway credentials.
 public struct RecordedExchange: Codable, Hashable, Sendable {
   /// One header field of the answer.
   public struct Field: Codable, Hashable, Sendable {

@@ -41,8 +41,8 @@ public final class TestObserver<Element: Sendable>: Disposable {
   /// Disposes the subscription.
   public func dispose() { state.withLock { $0.subscription }?.dispose() }
 
-  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing. What
-  /// is wrong with `line` itself, where that is not well-formed or `values` has not all its elements.
+  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for
+  /// nothing. If `line` itself is not well-formed, or `values` lacks one of its elements, the text says so.
   public func difference(
     from line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> String? where Element: Equatable {

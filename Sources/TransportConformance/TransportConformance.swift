@@ -1,7 +1,7 @@
 public import HTTP
 
-/// What every ``HTTPTransport`` must do, as cases to put one through: against real servers on 127.0.0.1, well-mannered
-/// and not.
+/// What every ``HTTPTransport`` must do, as test cases that run a transport against real servers on 127.0.0.1,
+/// well-behaved and not.
 ///
 ///     @Test(arguments: TransportConformance.cases)
 ///     func `it conforms`(_ test: TransportConformance.Case) async throws {

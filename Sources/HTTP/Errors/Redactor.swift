@@ -27,8 +27,9 @@ public struct Redactor: Sendable {
     secrets = Set((values + parts).map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
   }
 
-  /// The text without the secrets, in plain spelling, in those of JSON and URLs, and in that of `harmless`; where it was
-  /// cut, at its end or before an ellipsis, maybe within a character, also without the first 8 or more bytes of one.
+  /// The text without the secrets, whether they are spelt plainly, as in JSON, as in a URL, or as `harmless` writes
+  /// them. Where the text was cut (at its end or before an ellipsis, perhaps within a character), the beginning of a
+  /// secret is taken out, too, if it has 8 bytes or more.
   public func redact(_ text: String) -> String {
     guard !secrets.isEmpty else { return text }
     let bytes = Array(text.utf8)

@@ -1,5 +1,5 @@
 extension RequestError {
-  /// What to tell apart in a program. More kinds may come: a `switch` over them needs a `default`.
+  /// A kind of failure, for programs to switch on. Kinds may be added: a `switch` over them needs a `default`.
   public struct Kind: Hashable, Sendable, CustomStringConvertible {
     /// The kind's name, as logs and command lines show it.
     public let description: String

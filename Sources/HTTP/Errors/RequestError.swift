@@ -3,7 +3,7 @@
 /// The kind tells what to do about it, the message what happened, where, and what may help. Text that came from a
 /// server is bounded, freed of what the request kept secret, and made harmless for terminals and logs.
 public struct RequestError: Error {
-  /// What to tell apart in a program.
+  /// What kind of failure it is, for programs to switch on.
   public var kind: Kind
 
   /// One line for people: what happened, where, and what to do.

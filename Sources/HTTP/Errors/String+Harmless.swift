@@ -1,6 +1,6 @@
 extension StringProtocol {
-  /// The text with all that could drive a terminal, forge a line of a log, hide, or reorder what is read, written out
-  /// as in a Swift literal: ESC as `\u{1B}`, a line break as `\n`.
+  /// The text with everything that could control a terminal, forge a log line, or hide or reorder text escaped as in a
+  /// Swift literal: ESC as `\u{1B}`, a line break as `\n`.
   ///
   /// Written out are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
   /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers) but for those

@@ -2,8 +2,8 @@ public import Streams
 
 /// Stands between a client and its transport: sees each request on its way out, and the parts of its answer.
 ///
-/// Write a middleware for what concerns the messages, whatever moves them: headers, logs, retries. What concerns a
-/// session's decoded answer belongs into a `SessionInterceptor` of the module Networking.
+/// Write a middleware to act on messages, whatever moves them: headers, logs, retries. To act on a session's decoded
+/// response, write a `SessionInterceptor` of the module Networking.
 public protocol HTTPMiddleware: Sendable {
   /// Gives the answer to a request: by calling `next` once, several times or not at all, with this request or another,
   /// such as the same one elsewhere (``HTTPRequest/to(_:method:)``).

@@ -1,11 +1,11 @@
 import Foundation
 public import Streams
 
-/// Tells of each exchange in lines of text: what is sent, and how it ended.
+/// Logs each exchange as lines of text: what is sent, and how it ended.
 ///
 /// A line holds method, address, operation, status, sizes and times. Bodies and the values of URL queries are never
 /// shown, nor the values of headers that are not known to be public, so that a log holds no secret. Put it after the
-/// middlewares that add secrets: those it sees are found in the answer too.
+/// middlewares that add secrets: it hides the secrets that it has seen in the response, too.
 public struct LoggingMiddleware: HTTPMiddleware {
   /// How much to tell.
   public enum Detail: Sendable {

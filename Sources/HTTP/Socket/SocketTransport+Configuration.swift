@@ -4,13 +4,13 @@ extension SocketTransport {
     /// Connections to one server at a time; a request that finds them all busy waits for one. 64 unless set, at least 1.
     public var maximumConnectionsPerOrigin = 64
 
-    /// Connections at a time, to whatever server; 512 unless set, at least 1.
+    /// Connections at a time to all servers together; 512 unless set, at least 1.
     public var maximumConnections = 512
 
     /// How long a connection is kept without a request; 60 seconds unless set, and less where the server says so.
     public var idleTime = Duration.seconds(60)
 
-    /// Whom `https` trusts, and who it is.
+    /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
     /// Which requests go through a proxy: unless set, those that the environment's variables name.

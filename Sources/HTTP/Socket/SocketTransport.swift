@@ -4,19 +4,19 @@ public import Streams
 /// Sends requests over sockets of its own: HTTP/1.1 with kept connections, on one thread that waits for all of them.
 ///
 /// - Deadlines are kept to the millisecond, some milliseconds late at most.
-/// - Calls come one at a time for each subscriber: on the task that awaits the stream's `value`, else on a thread of the
-///   transport's. One that blocks holds up the others for 10 ms, and hundreds that do for some 50 ms. What a slow observer has not taken stays with the
-///   server: memory is bounded.
-/// - From eight exchanges under way on, answers gather, so that a thread is not woken for each: one is held up by a quarter
-///   of the time that it took at most, and by 1 ms.
-/// - One thread reads for all connections and does TLS's work: a full handshake takes it for some 2 ms.
-/// - The connect deadline counts from the start, also while a request waits for one of the connections that it may have;
-///   where a connection is replaced, from its loss.
+/// - Callbacks come one at a time for each subscriber: on the task that awaits the stream's `value`, otherwise on one
+///   of the transport's threads. One that blocks delays the others by 10 ms, and hundreds that block by about 50 ms.
+///   What a slow observer has not taken stays with the server, so memory is bounded.
+/// - With eight or more exchanges under way, responses are handed over in batches, so that a thread is not woken for
+///   each. This delays a response by at most a quarter of the time that it took, and never by more than 1 ms.
+/// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms.
+/// - The connect deadline counts from the start, including the wait for a free connection; when a lost connection is
+///   replaced, it counts anew from the loss.
 /// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been
 ///   processed. One that may have been is sent again only where `isReplayable` says so.
 /// - Answers that could be read in two ways are refused (RFC 9112, section 11.2), and heads over 64 KiB.
 ///
-/// A transport that is let go of closes its connections, and ends its thread.
+/// When nothing refers to the transport any more, it closes its connections and ends its thread.
 public final class SocketTransport: HTTPTransport {
   private let configuration: Configuration
   private let engine: SocketEngine
@@ -72,11 +72,11 @@ public final class SocketTransport: HTTPTransport {
     }
   }
 
-  /// Refuses new requests with `cannotConnect`, lets those under way come to their end, closes every connection and stops
-  /// the loop; then, when their observers have heard of it, it returns. So none of these may block until it has.
+  /// Refuses new requests with `cannotConnect`, lets those under way finish, closes every connection, stops the loop,
+  /// and returns once all observers have been told. So an observer must not wait for this to return.
   ///
   /// What is still under way after `limit`, or when the task is cancelled that awaits this, fails with `connectionLost`.
-  /// Without a limit, requests without a deadline may keep it.
+  /// Without a limit, this may wait for ever for a request that has no deadline.
   public func shutdown(within limit: Duration? = nil) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in engine.shutDown(within: limit) { continuation.resume() } }

@@ -1,7 +1,7 @@
 /// Which certificates a server's certificate may be traced back to.
 ///
 /// The system's are where its OpenSSL looks for them; the variables `SSL_CERT_FILE` and `SSL_CERT_DIR` name other places.
-/// A certificate given here is trusted itself, be it an authority's, an intermediate's, or a server's own.
+/// Any certificate given here is trusted: an authority's, an intermediate's, or a server's own.
 public struct CertificateTrust: Hashable, Sendable {
   let includesSystem: Bool
   let authorities: [PEM]

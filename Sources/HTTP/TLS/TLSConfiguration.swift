@@ -1,4 +1,4 @@
-/// How https connections are made: whom to trust, and who to be.
+/// How `https` connections are made: which servers to trust, and which certificate to show.
 ///
 /// The server's certificate and its host name or address are always verified; there is no setting against it. For a
 /// server with a certificate of its own, trust that certificate or its authority.

@@ -6,12 +6,12 @@ extension Observable where Element == HTTPResponsePart {
   ///
   ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
   ///
-  /// The bytes go into a new file beside the target (0600), which takes its name, and the place of a file that had it, when
-  /// all of them are there. Where the exchange fails or is disposed, nothing is left behind, and the target is as it was.
+  /// The bytes go into a new file beside the target (mode 0600), which replaces the target once all of them have
+  /// arrived. If the exchange fails or is disposed, nothing is left behind, and the target is as it was.
   ///
   /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` at the first byte
-  /// over the limit, and with `cannotWrite` where the file system does not go along; the exchange is then stopped. The
-  /// request's deadlines hold, and its total is 60 seconds unless set, which a large file may take longer than.
+  /// over the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The request's
+  /// deadlines apply: the total is 60 seconds by default, which may be too short for a large file.
   public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
     Observable<HTTPResponseHead>.deferred {
       let download = Download(to: file, limit: limit)

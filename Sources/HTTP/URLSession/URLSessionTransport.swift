@@ -7,10 +7,10 @@ public import Streams
 
 /// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and timers.
 ///
-/// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the answer's head, so
-/// that `idle` counts from the start, and `connect` holds where there is no `idle`. Calls come on a serial queue of the
-/// request's own. It tells nobody of connections, by `onConnected`, as nothing tells it: observers get no connect time
-/// from it, and do not learn whether a connection was reused.
+/// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the head of the
+/// response, so `idle` counts from the start, and `connect` applies only if there is no `idle`. Calls come on a serial
+/// queue of the request's own. It never calls `onConnected`, since Foundation does not report connections: observers
+/// get no connect time, and do not learn whether a connection was reused.
 ///
 /// What Foundation on Linux makes impossible (Swift 6.3):
 /// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge

@@ -62,7 +62,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     fields.removeAll { $0.hasName(name) }
   }
 
-  /// These fields, and those of the other list whose names are not among these.
+  /// These fields, and the fields of `other` whose names do not occur here.
   public func merging(missingFrom other: HTTPHeaders) -> HTTPHeaders {
     guard !isEmpty else { return other }
     var merged = self

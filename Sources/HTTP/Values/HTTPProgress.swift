@@ -1,12 +1,12 @@
 /// How far an exchange has come, in bytes of the bodies as they travel.
 public struct HTTPProgress: Hashable, Sendable {
-  /// What the system has taken of the request's body; it may still be on its way to the server.
+  /// How much of the request's body the system has accepted; it may still be on its way to the server.
   public var sent = 0
 
   /// The size of the request's body.
   public var toSend = 0
 
-  /// What has come of the answer's body, with its codings.
+  /// How much of the response's body has arrived, before decompression.
   public var received = 0
 
   /// The size of the answer's body, where the server has said it.

@@ -23,11 +23,11 @@ public struct HTTPRequest: Sendable {
   /// The operation that this request carries, for errors, logs and metrics.
   public var operationName: String?
 
-  /// Whether it may be sent a second time where the first may already have been carried out.
+  /// Whether it may be sent again although the first attempt may have been carried out.
   public var isReplayable: Bool
 
-  /// Called by the transport when the request has its connection, with whether that carried a request before; `nil`
-  /// unless somebody measures. It must not block.
+  /// Called by the transport when the request has its connection; `isReused` tells whether that has carried a request
+  /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
   /// The same for who measures in this module: called at once, on the transport's own thread, so that it comes before
@@ -49,8 +49,8 @@ public struct HTTPRequest: Sendable {
   /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
   var isCounted = false
 
-  /// Is told how far the exchange has come, as it goes on: one call at a time, on a queue of the transport's. What happens
-  /// during a call is told by the next one. A middleware is a good place to set it.
+  /// Called with the progress of the exchange: one call at a time, on a queue of the transport's. Progress during a
+  /// call is reported by the next one. A middleware is a good place to set it.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?
 
   /// Makes a request.
@@ -82,9 +82,9 @@ public struct HTTPRequest: Sendable {
 }
 
 extension HTTPRequest {
-  /// The same request to another URL, by another method where one is given: what a middleware hands on that chooses
-  /// between servers. It stays one request to observers and budgets, and keeps what is secret. The header fields go along:
-  /// take out credentials that are not for the other origin.
+  /// The same request with another URL and, if given, another method: for a middleware that chooses between servers.
+  /// Observers and budgets still see one request, and its secrets stay secret. The header fields are kept: remove
+  /// credentials that are not meant for the other origin.
   ///
   /// Throws `invalidRequest` for a URL that the initialiser refuses.
   public func to(_ url: URL, method: HTTPMethod? = nil) throws(RequestError) -> HTTPRequest {

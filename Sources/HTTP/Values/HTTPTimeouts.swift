@@ -1,7 +1,7 @@
 /// How long the parts of an exchange may take. `nil` means no bound; a duration of zero or less has already passed.
 public struct HTTPTimeouts: Hashable, Sendable {
-  /// From the start until the connection stands, and from the loss of one until another stands in its place: 10 seconds
-  /// unless set.
+  /// From the start until there is a connection, and from the loss of a connection until there is another: 10 seconds
+  /// by default.
   public var connect: Duration?
 
   /// Between two signs of life from the server, once connected: 30 seconds unless set.
@@ -19,7 +19,7 @@ public struct HTTPTimeouts: Hashable, Sendable {
 }
 
 extension HTTPTimeouts {
-  /// What is left of these timeouts when part of the total has passed: what a middleware that took time hands on.
+  /// These timeouts with `elapsed` taken off the total, for a middleware to hand on after it has taken time.
   public func after(_ elapsed: Duration) -> HTTPTimeouts {
     var timeouts = self
     timeouts.total = total.map { $0 - elapsed }

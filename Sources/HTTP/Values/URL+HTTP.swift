@@ -12,8 +12,8 @@ extension URL {
     host(percentEncoded: false)?.lowercased().isLoopbackHost ?? false
   }
 
-  /// The URL for logs and errors: without what may be secret, which is user, password, and the values of the query. What
-  /// has no name there is taken for a value.
+  /// The URL for logs and errors, without what may be secret: user, password and the values of the query. A part of the
+  /// query without a name counts as a value.
   public var shownSafely: String {
     guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "<unreadable URL>" }
     components.user = nil

@@ -2,8 +2,8 @@ public import Foundation
 
 /// Reads and writes any `Codable` type as JSON, by ``JSONReader`` and ``JSONWriter``.
 ///
-/// A type that is ``JSONDecodable`` or ``JSONEncodable`` as well is read and written that way, wherever it stands in a
-/// value, unless keys, dates or data are to differ from what it does by itself.
+/// A type that is also ``JSONDecodable`` or ``JSONEncodable`` is read and written by these conformances, wherever it
+/// occurs in a value, unless a strategy for keys, dates or data differs from the default.
 public struct JSONCoder: Sendable {
   /// How keys in JSON and in Swift differ.
   public enum KeyStrategy: Sendable {

@@ -1,6 +1,6 @@
 extension JSONReader {
-  /// Reads a value on which the rest of the text does not depend: one that does not fit is passed over, and the result
-  /// says why. Throws only where the text is no JSON.
+  /// Reads a value whose failure must not fail the rest: one that does not fit is skipped, and the result says why.
+  /// Throws only where the text is no JSON.
   @inlinable
   public mutating func readResult<Value: JSONDecodable>(
     _ type: Value.Type = Value.self

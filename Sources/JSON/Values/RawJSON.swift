@@ -23,7 +23,7 @@ public struct RawJSON: Hashable, Sendable {
     self.init(checked: writer.written, depth: 0)
   }
 
-  /// Writes a value once, for all the times that it is sent.
+  /// Encodes a value once, so that it can be sent any number of times.
   public init(_ value: some JSONEncodable) throws(JSONError) {
     let json = try value.json()
     try self.init(json: json.bytes)

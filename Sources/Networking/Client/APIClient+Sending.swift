@@ -19,15 +19,16 @@ extension APIClient {
   ///
   ///     client.download(GetPhoto(id: "7"), to: file).subscribe(onNext: { head in … })
   ///
-  /// The file is there when it is whole, and else as it was, as `download(to:upTo:)` of the module HTTP says. What reads
-  /// answers takes no part: the session's parser, the interceptors, and `responseBodyLimit`, in the place of which `limit`
-  /// stands.
+  /// The file appears only once it is complete; if the download fails, the target stays as it was (see
+  /// `download(to:upTo:)` in the module HTTP). The session's parser and the interceptors are not used, and `limit`
+  /// replaces `responseBodyLimit`.
   ///
-  /// The client's timeouts hold, its middlewares and its observer. A large file on a slow line takes longer than the total
-  /// of 60 seconds: let a copy of the client, whose `timeouts.total` is `nil`, get it; the idle timeout ends what stalls.
+  /// The client's timeouts, middlewares and observer apply. A large file on a slow line may take longer than the
+  /// default total of 60 seconds: use a copy of the client whose `timeouts.total` is `nil`; the idle timeout still ends
+  /// a download that stalls.
   ///
-  /// Fails with a `RequestError` that names the operation: with `httpStatus` and `redirectRefused` where the status is none of
-  /// success, with `tooLarge`, and with `cannotWrite` where the file system does not go along.
+  /// Fails with a `RequestError` that names the operation: `httpStatus` or `redirectRefused` if the status is not a
+  /// success, `tooLarge`, or `cannotWrite` if the file cannot be written.
   public func download(
     _ session: some APISession, method: HTTPMethod = .get, to file: URL, upTo limit: Int = .max
   ) -> Observable<HTTPResponseHead> {

@@ -29,8 +29,8 @@ public protocol APISession: Sendable {
   /// for the base URL itself.
   var path: String { get }
 
-  /// Header fields of this request; they win over the client's own. A value from outside is checked, and fails the request
-  /// where it is none:
+  /// Header fields of this request; they take precedence over the client's. Check a value that comes from outside; if
+  /// it is not valid, the request fails:
   ///
   ///     var headers: HTTPHeaders {
   ///       get throws { HTTPHeaders([try HTTPField(name: "X-Tenant", value: tenant)]) }
@@ -43,22 +43,22 @@ public protocol APISession: Sendable {
   /// The form in which a body carries the parameters; JSON unless given.
   var bodyFormat: BodyFormat { get }
 
-  /// Whether the request may be sent again where the first may have been carried out, given the method; `GET` and
-  /// `HEAD` may unless a session says otherwise.
+  /// Whether a request with this method may be sent again although the first may have been carried out. By default,
+  /// `GET` and `HEAD` may.
   func isReplayable(with method: HTTPMethod) -> Bool
 
-  /// Declares a request idempotent that is not so by itself, such as a mutation, by a key under which the server knows
-  /// that it has carried it out already: then it may be sent again, each time with this key. `nil`, as it is unless
-  /// given, for no such promise.
+  /// Declares a request idempotent that is not so by itself, such as a mutation. By this key the server recognises a
+  /// request that it has already carried out, so the request may be sent again, each time with the key. `nil`, the
+  /// default, makes no such promise.
   ///
   /// The key belongs to the intent, so it is a constant of the session: `let idempotencyKey: String? = UUID().uuidString`.
   var idempotencyKey: String? { get }
 
-  /// What errors and logs must not show where the server sends it back, beside the values of headers: a password among
-  /// the variables, say. Nothing unless given; a text of less than 8 bytes is taken for no secret.
+  /// Texts, besides header values, that errors and logs must not show if the server sends them back: a password among
+  /// the variables, for example. None by default; a text shorter than 8 bytes does not count as a secret.
   var secrets: [String] { get }
 
-  /// Whether the answer is a secret itself, as a token is: then errors do not quote it. `false` unless given.
+  /// Whether the response itself is secret, as one with a token is; errors then do not quote it. `false` by default.
   var isResponseSecret: Bool { get }
 
   /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.

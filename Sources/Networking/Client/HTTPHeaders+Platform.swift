@@ -2,15 +2,15 @@ import Foundation
 public import HTTP
 
 extension HTTPHeaders {
-  /// `User-Agent`, what a client tells of itself: a name and a version, and the system's.
+  /// `User-Agent`: the name and version of the application, and those of the system.
   ///
-  /// Name and version are the application's; of both the letters, digits and `-._` are kept.
+  /// Of the application's name and version, only ASCII letters, digits and `-._` are kept.
   public static func userAgent(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
     headers([("User-Agent", "\(name.productToken)/\(version.productToken) (\(platformName) \(systemVersion))")])
   }
 
-  /// `User-Agent`, and the same as fields of their own, which backends of applications count by: `x-app-platform`,
-  /// `x-app-version` and `x-os-version`.
+  /// `User-Agent`, and the same information in separate fields, by which some backends count their clients:
+  /// `x-app-platform`, `x-app-version` and `x-os-version`.
   public static func platform(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
     headers([
       ("x-app-platform", platformName), ("x-app-version", version.productToken), ("x-os-version", systemVersion),

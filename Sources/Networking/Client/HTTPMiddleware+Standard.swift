@@ -26,8 +26,8 @@ extension [any HTTPMiddleware] {
   ///   - retries: How often to try again at most. With none, no answer is held back for it.
   ///   - budget: What retries and hedges may cost together.
   ///   - hedging: When a request is slow enough to be sent a second time; never unless given.
-  ///   - concurrency: How many requests to an origin may be under way. More take a transport with as many connections: a
-  ///     `SocketTransport` has 64 to each unless its `maximumConnectionsPerOrigin` is set, too.
+  ///   - concurrency: How many requests to an origin may be under way. To raise it, raise the transport's own limit,
+  ///     too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is set.
   ///   - redirects: How many redirects to follow one after the other; none unless given.
   ///   - scheduler: Times all of it.
   public static func standard(

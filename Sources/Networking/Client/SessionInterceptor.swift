@@ -2,8 +2,8 @@ public import Streams
 
 /// Stands between a session and the client: sees the decoded answer, typed.
 ///
-/// Write an interceptor for what answers mean: to replace one, delay it, fail it, or ask again. What concerns the
-/// messages themselves belongs into an `HTTPMiddleware` of the module HTTP.
+/// Write an interceptor to act on what responses mean: to replace, delay or fail one, or to ask again. To act on the
+/// messages themselves, write an `HTTPMiddleware` of the module HTTP.
 ///
 ///     struct SignInAgain: SessionInterceptor {
 ///       func intercept<Session: APISession>(

@@ -1,7 +1,7 @@
 public import JSON
 
-/// A value of an enum of the schema, to which a server may add values that this client does not know: one of these fails
-/// nothing, and is written back as it came.
+/// A value of a schema enum. The server may send a value that this client does not know: that is not an error, and the
+/// value is written back as it came.
 ///
 ///     enum Genre: String {
 ///       case novel = "NOVEL"

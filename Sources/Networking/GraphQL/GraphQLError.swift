@@ -44,7 +44,7 @@ public struct GraphQLError: Hashable, Sendable {
   /// The member `code` of the extensions, by which servers tell errors apart: `UNAUTHENTICATED`, say.
   public var code: String? { extensions["code"]?.stringValue }
 
-  /// Whether the server wants a token, or a good one: by the code `UNAUTHENTICATED`, as Apollo Server has it.
+  /// Whether the server asks for a token, or for a valid one, by the code `UNAUTHENTICATED`, as Apollo Server does.
   public var isUnauthenticated: Bool { code == Self.unauthenticatedCode }
 
   static let unauthenticatedCode = "UNAUTHENTICATED"

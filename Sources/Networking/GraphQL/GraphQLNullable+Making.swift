@@ -1,5 +1,6 @@
 extension GraphQLNullable {
-  /// The value where there is one, and else what says whether that is absent or null: `title ?? .absent`.
+  /// The value if there is one; otherwise `other`, which says whether the variable is absent or null: `title ??
+  /// .absent`.
   public static func ?? (value: Value?, other: Self) -> Self { value.map(Self.some) ?? other }
 }
 

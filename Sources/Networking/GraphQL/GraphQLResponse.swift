@@ -28,14 +28,14 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     self.operationName = operationName
   }
 
-  /// The same answer with something else for its data; what it says of its errors stays.
+  /// The same response with its data transformed; errors and extensions are kept.
   public func map<Other>(_ transform: (ResponseData) throws -> Other) rethrows -> GraphQLResponse<Other> {
     GraphQLResponse<Other>(
       data: try data.map(transform), errors: errors, extensions: extensions, operationName: operationName)
   }
 
-  /// The answer as an error policy has it; throws `graphQL` where the errors fail it, and `undecodable` where there
-  /// are neither data nor errors.
+  /// The response as `policy` treats it; throws `graphQL` if there are errors that the policy does not accept, and
+  /// `undecodable` if there are neither data nor errors.
   public consuming func applying(_ policy: GraphQLErrorPolicy) throws(RequestError) -> GraphQLResponse {
     if data == nil { throw noData }
     guard !errors.isEmpty else { return self }

@@ -23,7 +23,7 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
   /// What travels as `variables`; ``GraphQLNullable`` tells absent and null apart.
   associatedtype Variables: Encodable & Sendable = NoParameters
 
-  /// The document, be its operation a query or a mutation: what travels as `query`.
+  /// The document, whether its operation is a query or a mutation; it is sent as `query`.
   static var query: GraphQLDocument { get }
 
   /// The variables; none unless given.
@@ -37,7 +37,7 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
 }
 
 extension GraphQLSession {
-  /// The name of the document's first operation; a session of another one of its operations says which.
+  /// The name of the document's first operation. A session that runs another operation of the document overrides this.
   public var operationName: String { Self.query.operations.first?.name ?? String(describing: Self.self) }
   /// No extensions.
   public var extensions: JSONValue? { nil }

@@ -12,8 +12,7 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
   /// The content; `nil` under a code of failure.
   public let content: Content?
 
-  /// Reads an envelope; under a code of success its content must be there, unless it is of a type that has a value for
-  /// `null`.
+  /// Reads an envelope. If the code means success, the content must be there, unless its type has a value for `null`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: JSONKey.self)
     // A decoder that converts keys has them in camelCase.

@@ -1,8 +1,8 @@
 public import Foundation
 public import JSON
 
-/// Reads and writes JSON by Foundation's `JSONDecoder` and `JSONEncoder`, for who wants these and not `JSONCoder`, which is
-/// several times faster and says where a number does not fit:
+/// Reads and writes JSON with Foundation's `JSONDecoder` and `JSONEncoder` instead of `JSONCoder`, which is several
+/// times faster and says where a number does not fit:
 ///
 ///     client.decoder = FoundationJSON()
 ///

@@ -1,6 +1,6 @@
 public import JSON
 
-/// What a session answers whose success is all there is to tell.
+/// The response type of a session of which only the success matters.
 public struct NoContent: Hashable, Sendable, Decodable {
   /// Makes the only value.
   public init() {}

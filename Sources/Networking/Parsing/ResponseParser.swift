@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTP
 
-/// How an answer becomes a value: the role that a session chooses by name.
+/// Turns a response into a value. A session chooses its parser by name:
 ///
 ///     var responseParser: ResponseParser<User> { .envelope(CodeMsgData.self) }
 ///

@@ -14,7 +14,7 @@ public protocol UpdateMomentLikeSessionType: Sendable {
 }
 
 extension UpdateMomentLikeSessionType {
-  /// The same without the key: a like that is set twice is set.
+  /// Sends without the key: setting a like twice is the same as setting it once.
   public func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {

@@ -2,14 +2,14 @@ public import Foundation
 
 /// A folder of records: a ``SourceOfTruth`` of files, by Foundation alone.
 ///
-/// Each value is one file, which is replaced whole or not at all, and whose every damage makes it a miss. Several
-/// processes may use one folder: a process sees the records of another when it opens the folder, and when it writes.
-/// A miss costs no system call. Keys are found by the bytes that the coder makes of them, so equal keys must have equal
+/// Each value is one file, which is replaced whole or not at all; a file that is damaged in any way is a miss. Several
+/// processes may use one folder: a process sees the records of another when it opens the folder, and when it writes. A
+/// miss costs no system call. Keys are found by the bytes that the coder makes of them, so equal keys must have equal
 /// bytes: ``RecordCoder/json`` says where they have not.
 ///
 /// The records of a partition, such as an account at an endpoint, lie in a folder of their own: `clear` and sign-out
-/// touch no other. Files are the owner's alone (mode 0600, folders 0700). Every value is written in plain; the SDK puts
-/// no credential there.
+/// touch no other. Files are the owner's alone (mode 0600, folders 0700). Values are stored unencrypted; the SDK itself
+/// stores no credentials there.
 public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceOfTruth {
   private let coder: RecordCoder<Key, Value>
   private let prefix: [UInt8]

@@ -2,7 +2,7 @@ public import Models
 public import Networking
 public import Streams
 
-/// The timelines of users, from any sessions that keep the protocols, kept in a ``Store``.
+/// Users' timelines, fetched by any types that conform to the session protocols, and kept in a ``Store``.
 public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
@@ -17,7 +17,8 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - getMomentsByUserIDSession: Gives timelines.
   ///   - updateMomentLikeSession: Sets likes.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without it, they fail.
-  ///   - withLikes: What the sessions are asked with; answers with likes and without are kept apart.
+  ///   - withLikes: Whether to ask for likes: must be the toggle that the sessions have. Timelines with and without
+  ///     likes are kept apart.
   public init(
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
@@ -60,7 +61,7 @@ public struct MomentsRepo: MomentsRepoType {
     .deferred { store.get(key(userID), policy) }
   }
 
-  /// Fetches, keeps, tells and gives a user's timeline.
+  /// Fetches a user's timeline, keeps it, notifies its watchers, and gives it.
   public func getMoments(userID: String) -> Observable<MomentsDetails> {
     .deferred { store.fresh(key(userID)) }
   }

@@ -14,7 +14,7 @@ public protocol MomentsRepoType: Sendable {
   /// A cold stream of one answer by a policy; it fails where there is none.
   func getMoments(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>>
 
-  /// A cold stream of one timeline: fetches it, keeps it, tells who watches it, then gives it. It fails where the
+  /// A cold stream of one timeline: fetches it, keeps it, notifies its watchers, then gives it. It fails where the
   /// request does; equal requests under way are one.
   func getMoments(userID: String) -> Observable<MomentsDetails>
 

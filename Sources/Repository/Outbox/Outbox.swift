@@ -11,9 +11,9 @@ public import Streams
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
 ///     await outbox.flush()                              // sends what waits
 ///
-/// A mutation is on the device before it is sent, and goes when the server has answered: the end of the process, however
-/// it comes, loses none. What waits is sent oldest first, one at a time, also by several processes on one folder. Each
-/// entry has an idempotency key, which goes along with all its attempts.
+/// A mutation is on disk before it is sent, and is removed when the server has answered, so none is lost however the
+/// process ends. What waits is sent oldest first, one at a time, also by several processes on one folder. Each entry
+/// has an idempotency key, which goes along with all its attempts.
 ///
 /// What becomes of an entry depends on how its attempt ends:
 ///
@@ -26,16 +26,17 @@ public import Streams
 ///   out twice, and what is behind it waits.
 /// - With anything else, such as GraphQL errors, or a request that is not valid: it is set aside.
 ///
-/// While one waits, all behind it do. Set aside is what nobody waits for: it stays on disk, and is not sent any more, unless
-/// ``retry(id:)`` asks for it. Whoever has submitted a mutation and still subscribes is told the error instead, and the
-/// entry goes; only what is to be sent later stays.
+/// While an entry waits, all later ones wait behind it. An entry that is set aside stays on disk, and is sent again
+/// only after ``retry(id:)``. Only entries that no submitter is subscribed to are set aside: a submitter that is still
+/// subscribed gets the error instead, and the entry is removed.
 ///
-/// A server that has failed to take what waits is let alone: for 2 seconds after the first attempt, twice as long after each
-/// further one, and 128 at most, unless it was not reached at all. What is submitted meanwhile is queued behind the others;
-/// it is tried only where a token or such was missing, which may be there now. ``flush(lockTimeout:)`` does not wait.
+/// After an attempt at what waits has failed, the outbox pauses: for 2 seconds after the first attempt, twice as long
+/// after each further one, and 128 at most; if the server was not reached at all, it does not. What is submitted
+/// meanwhile is queued behind the others; it is tried only where a token or such was missing, which may be there now.
+/// ``flush(lockTimeout:)`` does not wait.
 ///
-/// A partition is an account at an endpoint, say. Mutations are written in plain, in files of the owner's alone. Any thread
-/// may call; answers and changes come on threads of the outbox's own, or of those who call.
+/// A partition is an account at an endpoint, say. Mutations are stored unencrypted, in files that only their owner may
+/// read. Any thread may call; answers and changes come on threads of the outbox's own, or of those who call.
 public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
@@ -129,7 +130,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, because an attempt has failed,
   /// for it or for one before it; and with the server's error where it is set aside otherwise, and goes. Nor is it sent
   /// where it cannot be written, which is a ``FileError`` or ``OutboxError/tooLarge(size:limit:)``, or cannot be read back,
-  /// which is ``OutboxError/unreadable(_:)``. Disposing takes nothing back: it says that nobody waits for the answer.
+  /// which is ``OutboxError/unreadable(_:)``. Disposing does not withdraw the mutation; it only says that nobody waits
+  /// for the response.
   public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString

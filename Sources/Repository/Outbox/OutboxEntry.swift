@@ -9,8 +9,9 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// When it was put in. No two entries of one partition have the same time, and a later one has a later time.
   public let addedAt: StoreTime
 
-  /// How many attempts may have reached the server: those that have ended by a lost connection, a deadline, an answer that
-  /// cannot be decoded, or a status of 408 or 5xx, and one under way or cut off of what is not idempotent.
+  /// How many attempts may have reached the server: those that ended with a lost connection, a deadline, a response
+  /// that cannot be decoded, or a status of 408 or 5xx; and, if the mutation is not idempotent, one that is under way
+  /// or was cut off.
   public internal(set) var attempts = 0
 
   /// Why it was set aside, in one line; `nil` while it waits.

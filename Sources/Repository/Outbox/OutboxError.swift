@@ -21,7 +21,7 @@ public enum OutboxError: Error, Sendable {
   /// The mutation is larger on disk than an entry may be, both in bytes; it was not put in, and is not sent.
   case tooLarge(size: Int, limit: Int)
 
-  /// Another process is sending, and was for longer than the outbox waits: nothing was sent.
+  /// Another process was sending for longer than the lock timeout; nothing was sent.
   case busy
 
   /// The outbox's account was signed out.

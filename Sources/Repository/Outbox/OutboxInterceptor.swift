@@ -5,8 +5,8 @@ public import Streams
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
-/// Nothing waits for that, and nothing is done while a flush is still to begin, nor as long as the outbox lets a server
-/// alone that has failed to take what waits.
+/// The other request's response is not delayed. Nothing is done if a flush is already about to begin, or while the
+/// outbox pauses after a failure.
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 

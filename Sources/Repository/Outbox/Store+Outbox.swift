@@ -6,7 +6,8 @@ extension Store {
   ///
   /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``,
   /// and of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.
-  /// The outbox does not hold the store: one that goes away ends the showing, and keeps no answer.
+  /// The outbox does not keep the store alive: when the store goes away, nothing more is shown, and no response is
+  /// kept.
   /// - Parameters:
   ///   - outbox: What waits.
   ///   - change: What a mutation makes of the value of a key; `nil` where it does not concern it.

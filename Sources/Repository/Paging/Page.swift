@@ -3,8 +3,8 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
   /// The rows, in the server's order.
   public var items: [Item]
 
-  /// What to ask for the page after this one with; `nil` on the last page. To a ``Pager`` it is the last page, too, if that
-  /// has asked with the same cursor before.
+  /// The cursor of the next page; `nil` on the last page. A ``Pager`` also takes this page for the last if it has used
+  /// the cursor before.
   public var next: Cursor?
 
   /// Makes a page.

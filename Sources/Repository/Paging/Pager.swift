@@ -13,8 +13,8 @@ public import Streams
 /// new value. A row that moves up over the edge of a page, since one above it was deleted, is not seen until a refresh:
 /// that is in the nature of page numbers.
 ///
-/// A cursor that was asked with before ends the list, so that a server's mistake does not make it endless. Where one token
-/// is repeated for all pages, as by scroll APIs, make a cursor of it that differs, say with the number of the page.
+/// A cursor that was used before ends the list, so that a server's mistake cannot make it endless. If an API repeats
+/// one token for all pages, as scroll APIs do, make each cursor distinct, for example by adding the page number.
 ///
 /// Any thread may call. The states come one at a time on the thread that calls, or on the request's; a call that comes while
 /// a state is being told is carried out after that. When the pager goes away, its request is cancelled.

@@ -1,8 +1,8 @@
 /// Keeps the values of one partition beyond the life of the process: a folder of files, or a database.
 ///
-/// Any thread may call, and several at once; a store calls the three that write one at a time, in the order of its
-/// writes, and they must not come back to that store. What is written is there for the next read, also in another
-/// process that opens the same place later. The product `StoreConformance` checks all of this.
+/// Methods are called on any thread, and several at once. A store calls the three that write one at a time, in the
+/// order of its writes; these must not call back into the store. What is written is there for the next read, also in
+/// another process that opens the same place later. The product `StoreConformance` checks all of this.
 public protocol SourceOfTruth<Key, Value>: Sendable {
   /// What values are found by.
   associatedtype Key: Hashable & Sendable

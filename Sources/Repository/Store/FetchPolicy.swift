@@ -1,18 +1,18 @@
 /// What a read takes from the cache and what from the network; the names are Apollo's.
 public enum FetchPolicy: String, CaseIterable, Sendable {
-  /// What is kept, and the network where nothing is, or where it is stale.
+  /// The kept value; the network if there is none, or if it is stale.
   case cacheFirst
 
-  /// The network, and what is kept where that fails.
+  /// The network; the kept value if that fails.
   case networkFirst
 
   /// The network alone; the answer is kept.
   case networkOnly
 
-  /// What is kept alone; no request is made.
+  /// The kept value alone; no request is made.
   case cacheOnly
 
-  /// What is kept at once, and then the network's answer.
+  /// The kept value at once, then the network's response.
   case cacheAndNetwork
 
   /// The network alone; the answer is not kept.

@@ -4,11 +4,11 @@ extension Store {
   /// A cold stream that changes a value on the server, and shows the change at once.
   ///
   /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
-  /// of both in one step. Where something was kept meanwhile that was written, or asked for, after the change began, the
-  /// answer may be older: then the change itself is kept in that. A failure takes the layer away, and fails the stream.
-  /// Layers of several changes under way are independent: each is laid over what is kept and the layers before it, and
-  /// may end in any order. Disposing takes the layer away; the server may have made the change nonetheless. A `send`
-  /// that ends late, such as one that waits for a network, keeps the layer until then.
+  /// of both in one step. If a value has been kept meanwhile that was written or requested after the change began, the
+  /// response may be older than that value; then the change is applied to that value instead. A failure takes the layer
+  /// away, and fails the stream. Layers of several changes under way are independent: each is laid over what is kept
+  /// and the layers before it, and may end in any order. Disposing takes the layer away; the server may have made the
+  /// change nonetheless. A `send` that ends late, such as one that waits for a network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
   ///   - optimistic: What the value becomes; `nil` leaves it as it is. Called for each new value below, on any thread.

@@ -25,12 +25,13 @@ extension Store {
       .compactMap(\.value)
   }
 
-  /// A cold stream of one answer. It fails where the request does and nothing may stand in for the answer: what is kept
-  /// may, by the policies that read it, up to ``Freshness/staleIfError``; the failure is then among the errors.
+  /// A cold stream of one snapshot. It fails if the request fails and no kept value may stand in. A kept value may,
+  /// under the policies that read the cache, up to the age ``Freshness/staleIfError``; the failure is then among the
+  /// snapshot's errors.
   ///
-  /// By `cacheFirst` what is stale counts as missing, and by `cacheAndNetwork` the one answer is the network's. By
-  /// `cacheOnly` nothing kept is ``StoreError/notCached``. A request for the key that is under way is joined, not made
-  /// anew: its answer may be older than a write, or an ``invalidate(_:)``, that came after it began.
+  /// With `cacheFirst`, a stale value counts as missing; with `cacheAndNetwork`, the snapshot is the network's; with
+  /// `cacheOnly`, it fails with ``StoreError/notCached`` if nothing is kept. A request for the key that is under way is
+  /// joined, not made anew: its answer may be older than a write, or an ``invalidate(_:)``, that came after it began.
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .deferred {

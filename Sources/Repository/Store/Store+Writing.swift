@@ -6,8 +6,9 @@ extension Store {
     perform { $0.save(kept, for: key) { _ in } }
   }
 
-  /// Changes the value of a key, where there is one. The closure may be called more than once: it sees what no other
-  /// write comes between. The answer to a request under way may lack the change: who watches gets that of another one.
+  /// Changes the value of a key, if there is one. The closure may be called more than once, so that no other write can
+  /// come between its reading and its writing. The response to a request under way may lack the change; watchers then
+  /// get the response to a new request.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
@@ -56,7 +57,7 @@ extension Store {
   /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/signedOut``
   /// from then on. Mutations under way are not cancelled, and fail when they are answered.
   ///
-  /// A store that is to go and leave behind what it has kept needs no call but ``flush()``.
+  /// To let go of a store and leave what it has kept, call only ``flush()``.
   public func signOut() { perform { $0.signOut() } }
 
   /// Returns when all that was written before is in the source of truth, or has failed to get there.

@@ -1,14 +1,14 @@
 public import Streams
 
-/// Values by key: at once from what is kept, anew from where they come from, and live for all who watch.
+/// Values by key: served from a cache at once, refreshed from their source, and live for every watcher.
 ///
 ///     let users = Store<UserID, User> { id in session.getUser(id) }
 ///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as somebody subscribes
 ///     users.get("7", .cacheFirst)             // one answer
 ///
-/// What a request depends on stands in the key: an app's version, say, where answers differ by it. What it does not
-/// depend on is left out, or out of the key's `==` and of what the source of truth makes of the key: keys that are
-/// equal must be so in both. With JSON not all are; see ``RecordCoder/json``.
+/// Put into the key everything that a response depends on: an app's version, for example, if responses differ by it.
+/// Leave out everything else, or at least leave it out of the key's `==` and of the form in which the source of truth
+/// stores the key: keys that are equal must be equal in both. With JSON, not all are; see ``RecordCoder/json``.
 ///
 /// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
 /// requests under way are one. What is written is seen by all who watch the key, in one order. One store serves one
@@ -33,8 +33,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// - Parameters:
   ///   - configuration: How values are kept.
   ///   - sourceOfTruth: What keeps them beyond the life of the process; nothing unless given.
-  ///   - keyForResponse: The key an answer is kept under, where that is not the one that was asked for. Who has asked
-  ///     gets the answer, and who watches the answer's own key.
+  ///   - keyForResponse: The key to keep a response under, if that is not the requested key. The response goes to the
+  ///     caller, and to everyone who watches the key that it is kept under.
   ///   - fetch: Asks the server; the stream's first element is the answer. Called under no lock.
   public convenience init(
     configuration: StoreConfiguration<Value> = StoreConfiguration(),

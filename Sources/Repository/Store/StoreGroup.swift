@@ -1,6 +1,6 @@
 import Streams
 
-/// A store for each account, so that one process can serve many, and never shows one the other's data.
+/// A store for each account, so that one process can serve many accounts and never shows one of them another's data.
 ///
 ///     let timelines = StoreGroup { account in
 ///       Store(sourceOfTruth: try DiskCache(folder: caches, partition: account)) { session.getTimeline($0) }

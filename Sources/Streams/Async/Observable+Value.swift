@@ -1,7 +1,7 @@
 extension Observable {
   /// The first element; then the stream is disposed.
   ///
-  /// Cancelling the task disposes the stream. A source without a thread of its own speaks on this task.
+  /// Cancelling the task disposes the stream. A source that has no thread of its own runs on this task.
   /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
   @inlinable
   public var value: Element {

@@ -1,6 +1,6 @@
 /// Disposes what was put into it when it goes away, or when `dispose()` is called; last in, first out.
 ///
-/// Any thread may use it. What has ended by itself is let go of while others are added, so a bag that lives long does not
+/// Any thread may use it. Subscriptions that have ended are released as others are added, so a long-lived bag does not
 /// grow with the number of subscriptions it has seen. An item put into a bag that was disposed is disposed at once.
 public final class DisposeBag: Disposable {
   private let items = Registry()

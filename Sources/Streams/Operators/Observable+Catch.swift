@@ -5,8 +5,8 @@ extension Observable {
   ///     catch { _ in b }            ──8──9──|
   ///                         ──1──2────8──9──|
   ///
-  /// An error that `handler` throws is the stream's. A handler may give the stream it stands on, to try again; attempts that
-  /// fail at once take stack then, with ``retry(_:)`` they do not.
+  /// An error that `handler` throws is the stream's. To try again, a handler may return the very stream that it
+  /// handles; attempts that fail at once then use up stack, which with ``retry(_:)`` they do not.
   @inlinable
   public func `catch`(
     _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>

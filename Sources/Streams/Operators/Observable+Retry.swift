@@ -10,8 +10,8 @@ extension Observable {
   ///     source     ──1──x
   ///     retry(2)   ──1────1──x
   ///
-  /// An attempt is torn down before the next one begins. Attempts that fail at once take no stack. There is one attempt also
-  /// if `maxAttemptCount` is 0 or less.
+  /// An attempt is torn down before the next one begins. Attempts that fail at once take no stack. If `maxAttemptCount`
+  /// is 0 or less, there is still one attempt.
   public func retry(_ maxAttemptCount: Int) -> Observable<Element> {
     retry(when: .immediate(attempts: maxAttemptCount), scheduler: ImmediateScheduler())
   }

@@ -3,7 +3,7 @@ public struct RetryPolicy: Sendable {
   /// The delay before the next attempt, after attempt number `attempt` (the first is 1) failed with `error`; nil for none.
   public let delay: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
 
-  /// A policy by a function of one's own.
+  /// A policy from your own function.
   public init(delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) { self.delay = delay }
 
   /// `attempts` in all, without a delay.
@@ -15,7 +15,8 @@ public struct RetryPolicy: Sendable {
   /// - Parameters:
   ///   - attempts: How many there are, the first one among them.
   ///   - initial: The delay after the first attempt.
-  ///   - factor: What each further delay is multiplied with. Where that gives no delay, as with NaN, `maximum` is taken.
+  ///   - factor: The factor by which each delay grows. If the result is not a valid delay, as with NaN, `maximum` is
+  ///     used.
   ///   - maximum: The longest delay.
   ///   - jitter: The part of each delay that is left to chance, from 0 (none) to 1 (full: anything from nothing to all of
   ///     it). It keeps clients that failed together from coming back together.
@@ -48,7 +49,7 @@ public struct RetryPolicy: Sendable {
   /// A number from 0 to 1; 0 for what is no number.
   private static func part(_ number: Double) -> Double { number > 0 ? min(number, 1) : 0 }
 
-  /// This policy for the errors of which `predicate` is true; the others are not tried again.
+  /// This policy, for errors for which `predicate` is true only; after others there is no retry.
   public func retrying(if predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
     RetryPolicy { attempt, error in predicate(error) ? delay(attempt, error) : nil }
   }

@@ -1,7 +1,7 @@
 public import Dispatch
 
-/// Runs work on a concurrent dispatch queue, several at a time and in no order. A stream that is observed on it keeps its
-/// order all the same.
+/// Runs work on a concurrent dispatch queue: several actions at a time, in no particular order. A stream that is
+/// observed on it still keeps its order.
 public struct ConcurrentScheduler: Scheduler {
   private let queue: DispatchQueue
 

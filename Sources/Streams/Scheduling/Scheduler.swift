@@ -1,4 +1,4 @@
-/// Runs work at another place, or later, by a clock of its own.
+/// Runs work elsewhere, or later, by its own clock.
 public protocol Scheduler: Sendable {
   /// The time by this scheduler's clock, since a start that does not change.
   var now: Duration { get }

@@ -3,7 +3,7 @@
 ///     BehaviorSubject(value: 0)   ──1──2──3──|
 ///     subscribed ▲                    2──3──|
 ///
-/// After its end the late get the terminal event alone.
+/// After its end, new subscribers get only the terminal event.
 public final class BehaviorSubject<Element: Sendable>: Sendable {
   private struct Latest {
     var value: Element

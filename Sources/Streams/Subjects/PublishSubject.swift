@@ -5,7 +5,8 @@
 ///
 /// Any thread may call it. Events are delivered on the thread that sends them, or, when another event is in flight, by the
 /// thread that delivers that one: so all subscribers see one order, and an event sent from a handler comes after the one
-/// being handled. The late get its terminal event. A subject that goes away without one disposes who is subscribed.
+/// being handled. Subscribers that come after the end get the terminal event. A subject that goes away without one
+/// disposes its subscriptions.
 public final class PublishSubject<Element: Sendable>: Sendable {
   @usableFromInline let hub = Hub<Element>(capacity: 0)
 

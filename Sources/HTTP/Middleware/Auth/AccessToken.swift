@@ -8,8 +8,8 @@ public struct AccessToken: Hashable, Sendable {
   /// When it ends, where that is known; it is then renewed ahead of that.
   public let expiresAt: Date?
 
-  /// Whose it is, for a process that changes accounts: no request that was sent for one goes again for another. Tokens
-  /// without one count as one account's: set it wherever users change.
+  /// The account that the token belongs to: a request that was sent for one account is not sent again for another.
+  /// Tokens without one count as belonging to a single account, so set it wherever users change.
   public let account: String?
 
   /// Takes a token, when it ends, and whose it is.

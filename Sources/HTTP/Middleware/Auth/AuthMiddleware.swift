@@ -5,16 +5,17 @@ public import Streams
 ///
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
-/// Where an answer is a challenge, the token is refreshed, once however many such answers there are, and the request
-/// sent again, once, whatever it is: a challenge means that it was not carried out. (Where a ``RedirectMiddleware``,
-/// which belongs above this one, has followed a redirect below it, only what is ``HTTPRequest/isReplayable`` goes again.)
-/// An answer that comes late, under a token that was replaced meanwhile, is sent again with the new one right away. A
-/// refresh that fails, fails all who wait with its error; the next request that needs one starts another. A token that
-/// says when it expires is renewed ahead of that, while requests go on with the old one; an expired one is not sent.
+/// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
+/// is sent again, once, whatever its method: a challenge means that it was not carried out. (Where a
+/// ``RedirectMiddleware``, which belongs above this one, has followed a redirect below it, only what is
+/// ``HTTPRequest/isReplayable`` goes again.) An answer that comes late, under a token that was replaced meanwhile, is
+/// sent again with the new one right away. If a refresh fails, all requests that wait for it fail with its error; the
+/// next request that needs a token starts another. A token that says when it expires is renewed ahead of that, while
+/// requests go on with the old one; an expired one is not sent.
 ///
 /// - A request that has the field already is left alone.
-/// - None is sent again under a token of another account, or after a sign-out: then its first answer is given, or an error
-///   of the kind `httpStatus` where that was too long to be held back.
+/// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,
+///   or an error of the kind `httpStatus` if that was too long to be held back.
 /// - What waits for a token when its account signs out is sent without one.
 /// - Each account has refreshes of its own.
 /// - A wait for a token ends with the request's own `timeouts.total`, as `timedOut`; the refresh goes on.

@@ -8,8 +8,9 @@ public struct AuthenticationChallenge: Sendable {
   /// Whether the answer is one.
   let isMet: @Sendable (HTTPResponse) -> Bool
 
-  /// Takes by which heads an answer is to be looked at, and what makes it a challenge. An answer that is looked at is
-  /// held back until it is whole; of a body over 64 KiB the second closure sees that much.
+  /// Takes two closures: whether a response with this head may be a challenge, and whether the response is one. A
+  /// response that may be one is held back until it is complete; of a body over 64 KiB, the second closure sees the
+  /// first 64 KiB.
   public init(
     isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool, isMet: @escaping @Sendable (HTTPResponse) -> Bool
   ) {

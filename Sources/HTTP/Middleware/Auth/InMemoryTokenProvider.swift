@@ -2,8 +2,8 @@ public import Streams
 
 /// Keeps the present token in memory, and gets new ones by a closure.
 ///
-/// Without a first token requests go out without one, until a challenge brings it. Where that is not to be, as with a
-/// client's own credentials (RFC 6749, section 4.4), one that has expired makes the first request wait for a refresh:
+/// Without a first token, requests are sent without one until a challenge starts a refresh. To make the first request
+/// wait for a refresh instead, as with client credentials (RFC 6749, section 4.4), begin with an expired token:
 ///
 ///     InMemoryTokenProvider(AccessToken("", expiresAt: .distantPast)) { _ in newToken() }
 public final class InMemoryTokenProvider: TokenProvider {

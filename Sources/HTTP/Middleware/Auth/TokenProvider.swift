@@ -1,6 +1,6 @@
 public import Streams
 
-/// Knows the present token, and how to get a new one; what it keeps where is its own affair.
+/// Knows the current token, and how to get a new one. Where it stores them is up to the implementation.
 ///
 /// Both may be called from any thread. ``InMemoryTokenProvider`` is one of a closure.
 public protocol TokenProvider: Sendable {
@@ -8,7 +8,8 @@ public protocol TokenProvider: Sendable {
   /// change at any time: at a sign-in, say.
   var currentToken: AccessToken? { get }
 
-  /// A cold stream of one new token, which by then is the current one; `old` is the one that it replaces.
+  /// A cold stream of one new token, which must be the current token by the time it is sent; `old` is the token to
+  /// replace.
   ///
   /// It is subscribed to once for all requests of one account that wait, and runs to its end even where none waits any
   /// longer, as many refresh tokens are good for one use only. Its own requests must not go through the middleware that

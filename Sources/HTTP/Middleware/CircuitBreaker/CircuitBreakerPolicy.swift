@@ -1,12 +1,12 @@
 /// When a circuit breaker opens, and for how long.
 public struct CircuitBreakerPolicy: Hashable, Sendable {
-  /// The part of the calls, from 0 to 1, from which on it opens; a half unless set.
+  /// The share of failed calls, from 0 to 1, at which the circuit opens; a half by default.
   public var failureRate: Double
 
-  /// The least number of calls in the window to judge by; 20 unless set.
+  /// How many calls there must be in the window before the circuit can open; 20 by default.
   public var minimumCalls: Int
 
-  /// How far back calls count, to a tenth of it; 10 seconds unless set.
+  /// How far back calls count, in steps of a tenth of it; 10 seconds by default.
   public var window: Duration
 
   /// How long it refuses all calls before it tries one; 5 seconds unless set.

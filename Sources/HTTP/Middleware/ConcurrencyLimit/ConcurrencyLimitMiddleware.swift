@@ -1,7 +1,7 @@
 public import Streams
 
-/// Lets at most a number of requests to an origin be under way; more wait in line, first come, first served, and those
-/// that find the line full fail at once with `overloaded`.
+/// Limits how many requests to an origin are under way. Further requests wait in line, first come, first served; if the
+/// line is full, they fail at once with `overloaded`.
 ///
 /// A request is under way from its start to its end or dispose. One that waited goes on, on the scheduler, with what
 /// is left of its total deadline, or fails with `timedOut` when that is over. Stands below a ``RetryMiddleware``, so that

@@ -3,9 +3,9 @@ public import Streams
 /// Ends a request with `timedOut` when its time is over, whatever it is doing then: an exchange, a wait for a retry, for
 /// a token or in a queue.
 ///
-/// The time is the request's own `timeouts.total`, or this limit where that is shorter, and is handed on as the request's
-/// total: deadlines that are nested only shorten. Outermost it holds for all attempts; below a ``RetryMiddleware``, for
-/// each. The error comes on the scheduler.
+/// The time is the shorter of the request's own `timeouts.total` and this limit, and is handed on as the request's
+/// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; below a
+/// ``RetryMiddleware``, each attempt. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
   private let limit: Duration?
   private let scheduler: any Scheduler

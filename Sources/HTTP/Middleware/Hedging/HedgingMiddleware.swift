@@ -2,10 +2,10 @@ public import Streams
 
 /// Sends a slow query a second time, and takes the answer that comes first: for tail latency where servers are many.
 ///
-/// Only what is ``HTTPRequest/isReplayable`` and has no idempotency key is hedged, which is: reads. The second attempt
-/// needs a place in the retry budget. The first head that is not one of the statuses that a retry would follow wins, and
-/// the other attempt is cancelled. Where one attempt fails, the other one is waited for; where both do, the later failure
-/// is given. A failure of status with a body over 64 KiB is not held back, and wins like any answer.
+/// Only requests that are ``HTTPRequest/isReplayable`` and have no idempotency key are hedged: reads, that is. The
+/// second attempt needs a place in the retry budget. The first head wins, unless it has a status that would be retried;
+/// the other attempt is then cancelled. Where one attempt fails, the other one is waited for; where both do, the later
+/// failure is given. A failure of status with a body over 64 KiB is not held back, and wins like any answer.
 ///
 /// Stands below a ``RetryMiddleware``. Calls back where the exchanges do; the waiting is the scheduler's. Copies share
 /// what they know of latencies.
@@ -20,8 +20,8 @@ public struct HedgingMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let latencies = Locked<[Key: LatencyRecord]>([:])
 
-  /// Takes when a request is slow, what hedges may cost, which is best the budget of the ``RetryMiddleware``, and the
-  /// scheduler that waits.
+  /// Takes the delay after which a request counts as slow, the budget for hedges (best that of the
+  /// ``RetryMiddleware``), and the scheduler that times the delay.
   public init(
     after delay: HedgingDelay, budget: RetryBudget = RetryBudget(), scheduler: some Scheduler = ConcurrentScheduler()
   ) {

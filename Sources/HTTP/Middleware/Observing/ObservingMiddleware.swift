@@ -1,6 +1,6 @@
 public import Streams
 
-/// Tells an observer what becomes of each request: all attempts of it where it stands outermost, as it should.
+/// Reports each request to an observer. Place it outermost, so that it sees all attempts.
 ///
 /// A client of the module Networking has a place of its own for an observer, which also hears whether the answer could be
 /// read; this is for those that send requests without one. A request that has an observer already keeps it.

@@ -1,4 +1,4 @@
-/// What tells the parts of one trace together across processes (W3C Trace Context, section 3.2).
+/// Ties the parts of one trace together across processes (W3C Trace Context, section 3.2).
 public struct TraceContext: Hashable, Sendable, CustomStringConvertible {
   /// The name of the header field that carries it.
   public static let fieldName = "traceparent"

@@ -9,7 +9,8 @@ public import Streams
 /// 15.4), unless the method is HEAD. Each gets what is left of the first one's total deadline.
 ///
 /// Stands above an ``AuthMiddleware``, never below: each request on the way is then an exchange with a token of its own.
-/// A challenge after a redirect would else be taken for one to the first request, which has been carried out by then.
+/// Otherwise, a challenge after a redirect would be taken for one to the first request, which has been carried out by
+/// then.
 public struct RedirectMiddleware: HTTPMiddleware {
   private let limit: Int
   private let scheduler: any Scheduler

@@ -1,5 +1,5 @@
-/// How much may be sent again, so that clients do not add to the load of a server that fails: by its origin, one retry
-/// for ten requests.
+/// Limits retries, so that clients do not add to the load of a failing server: for each origin, one retry for ten
+/// requests by default.
 ///
 /// Each request earns a part of a retry, up to a reserve. The reserve is full at the start, so that a process that sends
 /// little may retry at once; the first requests earn nothing until it is paid for. With the default of a tenth and

@@ -1,19 +1,19 @@
 public import Foundation
 public import Streams
 
-/// Sends a request again where it failed in passing.
+/// Sends a request again after a transient failure.
 ///
 ///     RetryMiddleware(policy: .exponential(attempts: 4, initial: .milliseconds(50)))
 ///
 /// Only what is ``HTTPRequest/isReplayable`` is sent again, which a GraphQL mutation is not unless it was declared
 /// idempotent, and only after failures that are ``RequestError/isTransient``; the policy sees a failure of status as an
 /// error of the kind `httpStatus`, and may narrow further. A retry needs a place in the budget, and must begin before the
-/// request's total deadline; each attempt gets what is left of it. `Retry-After` is heeded, up to 60 seconds. Where
-/// nothing better came, the last attempt's answer or error is given, as it is without this middleware.
+/// request's total deadline; each attempt gets what is left of it. `Retry-After` is heeded, up to 60 seconds. If no
+/// attempt succeeds, the last attempt's response or error is given, just as it would be without this middleware.
 ///
-/// Since an attempt may fail in the middle of its body, answers to such requests are held back until they are whole;
-/// from `holdingBack` bytes on, and where they are event streams or multipart, they go on as they come, and are not
-/// asked for again, whatever their status.
+/// Since an attempt may fail in the middle of its body, responses to such requests are held back until they are
+/// complete. A response of more than `holdingBack` bytes, an event stream, or a multipart response is passed on as it
+/// comes, and is then not retried, whatever its status.
 ///
 /// Calls back where the attempts do; the waiting is the scheduler's.
 public struct RetryMiddleware: HTTPMiddleware {
@@ -23,8 +23,8 @@ public struct RetryMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
 
-  /// Takes when to try again, what it may cost, how many bytes of an answer to hold back, the scheduler that waits, and
-  /// the calendar's clock, for `Retry-After` with a date.
+  /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
+  /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
   ///
   /// The default is two retries after at most 100 and 200 milliseconds, with full jitter.
   public init(

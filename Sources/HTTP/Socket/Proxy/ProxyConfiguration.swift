@@ -22,7 +22,8 @@ public struct ProxyConfiguration: Sendable {
   /// - Parameters:
   ///   - http: The URL of the proxy for `http`, with a user and a password where it asks for them.
   ///   - https: The URL of the proxy for `https`.
-  ///   - exclusions: Hosts that are reached without: `example.com` with all below it, `*` for all, also with a port.
+  ///   - exclusions: Hosts to reach without a proxy: `example.com` includes its subdomains, `*` means all; a port may
+  ///     follow.
   public init(http: String? = nil, https: String? = nil, exclusions: [String] = []) {
     self.http = http
     self.https = https
