@@ -32,4 +32,21 @@ import Testing
     #expect(log.withLock { $0 } == Array(0..<9))
     #expect(late.isEmpty)
   }
+
+  @Test func `however long something is always late, no more workers are started than there are threads`() {
+    let (started, group) = (Locked(0), DispatchGroup())
+    let late = LateDeliveries { worker in
+      started.withLock { $0 += 1 }
+      worker()
+    }
+    for _ in 0..<100 {
+      late.add([Delivery(nil, group) {}])
+      late.startWorkers()
+    }
+    let before = started.withLock { $0 }
+    late.add((0..<1_000).map { _ in Delivery(nil, group) {} })
+    late.startWorkers()
+    #expect(started.withLock { $0 } - before == 256)
+    #expect(late.isEmpty)
+  }
 }

@@ -2,8 +2,8 @@ import Streams
 
 /// Deliveries that have waited too long, in order, and the workers that take them: whoever is free takes the next.
 ///
-/// There are no more workers than it needs, for a machine that is busy has hundreds that are late: a few, and twice as many
-/// each time that these have all begun, and some still wait.
+/// It starts no more workers than it needs, as a busy machine has hundreds of late deliveries: a few, and twice as many each
+/// time that all of these have begun while some deliveries still wait.
 final class LateDeliveries: Sendable {
   typealias Start = @Sendable (@escaping @Sendable () -> Void) -> Void
 
@@ -15,6 +15,8 @@ final class LateDeliveries: Sendable {
   }
 
   private static let fewestWorkers = 4
+  /// How many are started at a time: Dispatch has no more threads.
+  private static let mostWorkers = 256
   private let state = Locked(State())
   private let start: Start
 
@@ -41,7 +43,7 @@ final class LateDeliveries: Sendable {
       }
       // One that has yet to begin will take what there is.
       guard state.starting == 0 else { return 0 }
-      defer { state.next *= 2 }
+      defer { state.next = min(2 * state.next, Self.mostWorkers) }
       return min(state.next, state.deliveries.count)
     }
   }
