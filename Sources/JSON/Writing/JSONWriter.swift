@@ -2,8 +2,8 @@ public import Foundation
 
 /// Writes a JSON text from front to back, in its shortest form, into memory that it hands over at the end.
 ///
-/// ``finish()`` throws if something cannot be expressed in JSON (a number that is not finite, which is written as
-/// `null`) or nests deeper than ``JSONReader/depthLimit``.
+/// A value that JSON cannot express, such as a number that is not finite, is written as `null` and makes ``finish()``
+/// throw. So does nesting deeper than ``JSONReader/depthLimit``.
 @frozen
 public struct JSONWriter: ~Copyable {
   // The invariant that keeps every access in bounds: count <= capacity, and every write is preceded by `reserve`.

@@ -1,5 +1,5 @@
 extension Observable {
-  /// Subscribes again after each error, forever.
+  /// Subscribes again after each error, for ever.
   ///
   ///     source     ──1──x
   ///     retry()    ──1────1────1──

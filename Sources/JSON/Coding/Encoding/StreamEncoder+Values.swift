@@ -29,7 +29,7 @@ extension StreamEncoder {
 
   private func encode<Value: BinaryFloatingPoint & JSONEncodable>(_ value: Value, key: (any CodingKey)?) throws {
     guard value.isFinite else {
-      throw EncodingError.invalidValue(value, context("JSON has no form for \(value).", key: key))
+      throw EncodingError.invalidValue(value, context("JSON cannot express \(value).", key: key))
     }
     value.encode(to: &output.writer.pointee)
   }
