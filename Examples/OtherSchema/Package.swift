@@ -2,7 +2,8 @@
 
 import PackageDescription
 
-// Module aliases want the identity by which a package is known: the name of its folder here, the last part of a URL there.
+// Module aliases need the identity of the package: the name of its folder here, the last part of a URL for a remote
+// package.
 let sdk = Context.packageDirectory.split(separator: "/").dropLast(2).last?.lowercased() ?? ""
 
 let package = Package(
@@ -10,7 +11,7 @@ let package = Package(
   products: [.library(name: "Bookshop", targets: ["Bookshop"])],
   dependencies: [.package(path: "../..")],
   targets: [
-    // This schema has a module `Models` of its own; the SDK's is renamed for this package.
+    // This schema has its own module `Models`; the SDK's is renamed for this package.
     .target(name: "Models"),
     .target(
       name: "Bookshop",

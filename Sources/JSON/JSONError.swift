@@ -1,24 +1,24 @@
-/// Why a JSON text cannot be read, or a value cannot be written: where, and what was expected there.
+/// Why a JSON text cannot be read or a value cannot be written: the place, and what was expected there.
 ///
-/// Nothing of the text is kept but the keys that lead to the place, each at most 64 bytes long.
+/// Of the text it keeps only the keys that lead to the place, each cut to 64 bytes.
 public struct JSONError: Error, Hashable, Sendable {
   /// What went wrong.
   public enum Kind: Hashable, Sendable {
-    /// The text is no JSON.
+    /// The text is not JSON.
     case malformed
     /// Arrays and objects nest deeper than ``JSONReader/depthLimit``.
     case tooDeep
     /// The value is of another kind.
     case mismatch(JSONReader.Kind)
-    /// The object has no member of this name, or only `null`.
+    /// The object has no member with this name, or only `null`.
     case missing(key: String)
     /// The number is not whole, or does not fit.
     case outOfRange
-    /// The value is of the right kind, and its type refuses it.
+    /// The value is of the right kind, but its type rejects it.
     case invalid
   }
 
-  /// A step to a place.
+  /// One step of a path.
   public enum PathElement: Hashable, Sendable {
     /// A member of an object.
     case key(String)
@@ -26,7 +26,7 @@ public struct JSONError: Error, Hashable, Sendable {
     case index(Int)
   }
 
-  // One word, so that it travels in a register beside every result.
+  // One word, so that it fits into a register beside every result.
   private let details: Details
 
   private final class Details: Sendable {
@@ -51,13 +51,13 @@ public struct JSONError: Error, Hashable, Sendable {
   /// What went wrong.
   public var kind: Kind { details.kind }
 
-  /// The way from the outermost value to the place.
+  /// The path from the outermost value to the place.
   public var path: [PathElement] { details.path }
 
   /// The place in the text, in bytes from its start.
   public var offset: Int { details.offset }
 
-  /// What was expected at the place: `a whole number`, say.
+  /// What was expected at the place: `a whole number`, for example.
   public var expected: String { details.expected }
 
   @usableFromInline static var empty: JSONError {

@@ -1,7 +1,7 @@
-/// Finds the paths to places in a text that is well-formed up to there.
+/// Finds the paths to places in a text that is well-formed up to the place.
 ///
-/// Readers keep no path: who fails looks it up, and who does not fail pays nothing. A search goes on where the one before
-/// it ended, so that the errors of one text, each farther on and most of them caught, take one pass together.
+/// Readers keep no path: only an error looks it up, so success pays nothing. A search continues where the one before it
+/// ended, so that all errors of one text, each further on and most of them caught, take one pass together.
 @usableFromInline
 final class JSONPath {
   private struct Level {
@@ -12,23 +12,23 @@ final class JSONPath {
   }
 
   private let bytes: UnsafeBufferPointer<UInt8>
-  /// What is open at `position`, which is in no string.
+  /// The arrays and objects that are open at `position`, which is never inside a string.
   private var levels: [Level] = []
   private var position = 0
 
-  /// Takes the text, which must stay where it is for as long as paths are asked for.
+  /// Takes the text, which must stay in place as long as paths are asked for.
   init(of bytes: UnsafeBufferPointer<UInt8>) {
     self.bytes = bytes
   }
 
-  /// The path to the value, or the array or object, that a byte belongs to.
+  /// The path to the value, array or object that contains a byte.
   func path(to offset: Int) -> [JSONError.PathElement] {
     if offset < position {
       position = 0
       levels = []
     }
     advance(to: offset)
-    // The end of an array or object belongs to itself, not to its last element.
+    // The closing bracket of an array or object belongs to that, not to its last element.
     let endsLevel =
       offset < bytes.count && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
     return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
@@ -36,14 +36,14 @@ final class JSONPath {
     }
   }
 
-  /// How many commas an array or object has of its own, of which all is given but its end.
+  /// The number of commas directly inside an array or object, which is given without its closing bracket.
   static func commas(in bytes: UnsafeBufferPointer<UInt8>) -> Int {
     let search = JSONPath(of: bytes)
     search.advance(to: bytes.count)
     return search.levels.first?.index ?? 0
   }
 
-  /// Goes on to a place, or to the quote that opens the string in which it is.
+  /// Moves on to an offset, or to the opening quote of the string that contains it.
   private func advance(to offset: Int) {
     while position < offset {
       switch bytes[position] {
@@ -69,7 +69,7 @@ final class JSONPath {
     }
   }
 
-  /// The place of the closing quote, or the limit.
+  /// The offset of the closing quote, or the limit.
   private func endOfString(from first: Int, before limit: Int) -> Int {
     var place = first
     while place < limit, bytes[place] != UInt8(ascii: "\"") {
@@ -78,10 +78,10 @@ final class JSONPath {
     return min(place, limit)
   }
 
-  /// A key as paths have it, of its checked bytes; of a long one only the start is looked at.
+  /// A key as it appears in paths, from its checked bytes; of a long key only the start is read.
   static func key(_ bytes: UnsafeBufferPointer<UInt8>) -> String {
     guard let start = bytes.baseAddress else { return "" }
-    // No byte takes more than the six of an escape.
+    // No byte of the string takes more than the six bytes of an escape.
     let count = Escapes.wholeCharacters(from: start, count: bytes.count, atLeast: 6 * (String.greatestPathKey + 1))
     return Escapes.string(from: start, count: count).asPathKey
   }
@@ -90,7 +90,7 @@ final class JSONPath {
 extension String {
   fileprivate static let greatestPathKey = 64
 
-  /// The key as paths have it: its first 64 bytes.
+  /// The key as it appears in paths: its first 64 bytes.
   var asPathKey: String { prefix(bytes: Self.greatestPathKey) }
 }
 

@@ -1,5 +1,5 @@
 extension String {
-  /// The text, cut between characters after a number of bytes, with an ellipsis.
+  /// The text, cut to a number of bytes between two characters, with an ellipsis.
   package func prefix(bytes limit: Int) -> String {
     guard utf8.count > limit else { return self }
     var end = utf8.index(startIndex, offsetBy: limit)

@@ -2,7 +2,8 @@ import Foundation
 import JSON
 
 extension JSONReader {
-  /// Reads a value of GraphQL's `ID` type: a string, or a number of up to 38 digits as its digits.
+  /// Reads a value of GraphQL's `ID` type: a string, or a number of up to 38 digits, which becomes a string of its
+  /// digits.
   mutating func readID() throws(JSONError) -> String {
     guard try nextKind() == .number else { return try readString() }
     let first = offset

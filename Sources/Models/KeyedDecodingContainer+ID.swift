@@ -4,13 +4,13 @@ extension KeyedDecodingContainer {
   /// Reads a value of GraphQL's `ID` type, which servers send as a string or as a number.
   ///
   /// A number of up to 38 digits is read as its digits. (GraphQL specification, section 3.5.5: an `ID` is serialised as
-  /// text, yet servers that take it from a database column send what they have.)
+  /// text, but servers that take it from a database column may send a number.)
   func decodeID(forKey key: Key) throws -> String {
     do {
       return try decode(String.self, forKey: key)
     } catch DecodingError.typeMismatch(let type, let context) {
       if let number = try? decode(Int64.self, forKey: key) { return String(number) }
-      // A Decimal holds 38 digits; of a longer number it would give another one.
+      // A Decimal holds 38 digits; a longer number would be rounded.
       if let number = try? decode(Decimal.self, forKey: key), number.magnitude < 1e38 { return number.description }
       throw DecodingError.typeMismatch(type, context)
     }

@@ -1,7 +1,7 @@
 public import JSON
 
 extension MomentType: JSONDecodable, JSONEncodable {
-  /// Reads the server's spelling; every string is a value.
+  /// Reads the server's spelling; every string is accepted.
   public init(from json: inout JSONReader) throws(JSONError) {
     if json.readString(ifEqualTo: "PHOTOS") {
       self = .photos

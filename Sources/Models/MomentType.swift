@@ -1,7 +1,6 @@
 /// What a moment shows: the enum `MomentType` of `schema.graphql`.
 ///
-/// A server may know more values than this client. One that is not known here is kept as it came, and is
-/// written back the same.
+/// A server may know more values than this client. An unknown value is kept, and written back unchanged.
 public enum MomentType: Hashable, Sendable {
   /// A link to a page.
   case url
@@ -14,7 +13,7 @@ public enum MomentType: Hashable, Sendable {
 }
 
 extension MomentType: RawRepresentable {
-  /// Takes the server's spelling; every string is a value.
+  /// Takes the server's spelling; every string is accepted.
   public init(rawValue: String) {
     switch rawValue {
     case "URL": self = .url

@@ -1,7 +1,7 @@
 public import JSON
 
 extension MomentsConnection: JSONDecodable, JSONEncodable {
-  /// Reads a connection; the error names the path of what is missing or of another type.
+  /// Reads a connection. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var edges: [Edge]?
     var pageInfo: PageInfo?
@@ -34,7 +34,7 @@ extension MomentsConnection: JSONDecodable, JSONEncodable {
 }
 
 extension MomentsConnection.Edge: JSONDecodable, JSONEncodable {
-  /// Reads an edge; the error names the path of what is missing or of another type.
+  /// Reads an edge. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var cursor: String?
     var node: MomentsDetails.Moment?

@@ -1,8 +1,8 @@
-/// A part of a timeline, found by a cursor: `MomentConnection` in `schema.graphql` (Relay Cursor Connections).
+/// A part of a timeline, paged by cursor: `MomentConnection` in `schema.graphql` (Relay Cursor Connections).
 public struct MomentsConnection: Codable, Hashable, Sendable {
-  /// A moment and its place.
+  /// A moment and its cursor.
   public struct Edge: Codable, Hashable, Sendable {
-    /// The cursor to pass as `after` for the following edges.
+    /// The cursor to pass as `after` to get the edges that follow this one.
     public let cursor: String
 
     /// The moment.
@@ -18,7 +18,7 @@ public struct MomentsConnection: Codable, Hashable, Sendable {
   /// The moments, in the server's order.
   public let edges: [Edge]
 
-  /// Where this part ends.
+  /// Where this part begins and ends.
   public let pageInfo: PageInfo
 
   /// How many moments there are on the whole timeline.

@@ -1,5 +1,5 @@
 extension MomentsDetails.Moment {
-  /// Who posted a moment.
+  /// The author of a moment.
   public struct Author: Codable, Hashable, Sendable {
     /// The name to show.
     public let name: String

@@ -1,7 +1,7 @@
 public import JSON
 
 extension MomentsDetails: JSONDecodable, JSONEncodable {
-  /// Reads a timeline; the error names the path of what is missing or of another type.
+  /// Reads a timeline. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var userDetails: UserDetails?
     var moments: [Moment]?
@@ -29,7 +29,7 @@ extension MomentsDetails: JSONDecodable, JSONEncodable {
 }
 
 extension MomentsDetails.UserDetails: JSONDecodable, JSONEncodable {
-  /// Reads an owner; the error names the path of what is missing or of another type.
+  /// Reads an owner. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var id: String?
     var name: String?

@@ -1,7 +1,7 @@
 extension MomentsDetails.Moment {
-  /// Somebody who likes a moment.
+  /// A user who likes a moment.
   public struct Liker: Codable, Hashable, Sendable {
-    /// Identifies the user; a number in the server's answer is read as a string.
+    /// Identifies the user; if the server sends a number, it is read as a string.
     public let id: String
 
     /// The address of the user's picture.
@@ -13,7 +13,7 @@ extension MomentsDetails.Moment {
       self.avatar = avatar
     }
 
-    /// Reads a liker; the error names the path of what is missing or of another type.
+    /// Reads a liker. An error names the path of the member that is missing or has the wrong type.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       id = try container.decodeID(forKey: .id)

@@ -1,7 +1,7 @@
 public import JSON
 
 extension MomentsDetails.Moment: JSONDecodable, JSONEncodable {
-  /// Reads a moment; the error names the path of what is missing or of another type.
+  /// Reads a moment. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var id: String?
     var userDetails: Author?
@@ -42,7 +42,7 @@ extension MomentsDetails.Moment: JSONDecodable, JSONEncodable {
       createdDate: try json.require(createdDate, "createdDate"), isLiked: isLiked, likes: likes)
   }
 
-  /// Writes the moment; what is `nil` is left out.
+  /// Writes the moment; members that are `nil` are left out.
   public func encode(to json: inout JSONWriter) {
     json.beginObject()
     json.write("id", id)
@@ -59,7 +59,7 @@ extension MomentsDetails.Moment: JSONDecodable, JSONEncodable {
 }
 
 extension MomentsDetails.Moment.Author: JSONDecodable, JSONEncodable {
-  /// Reads an author; the error names the path of what is missing or of another type.
+  /// Reads an author. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var name: String?
     var avatar: String?
@@ -86,7 +86,7 @@ extension MomentsDetails.Moment.Author: JSONDecodable, JSONEncodable {
 }
 
 extension MomentsDetails.Moment.Liker: JSONDecodable, JSONEncodable {
-  /// Reads a liker; the error names the path of what is missing or of another type.
+  /// Reads a liker. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var id: String?
     var avatar: String?

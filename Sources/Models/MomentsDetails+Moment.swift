@@ -1,16 +1,16 @@
 extension MomentsDetails {
   /// One entry of a timeline: a link or photos, with an author.
   public struct Moment: Codable, Hashable, Identifiable, Sendable {
-    /// Identifies the moment; a number in the server's answer is read as a string.
+    /// Identifies the moment; if the server sends a number, it is read as a string.
     public let id: String
 
-    /// Who posted the moment.
+    /// The author of the moment.
     public let userDetails: Author
 
     /// What the moment shows.
     public let type: MomentType
 
-    /// The text above the moment, where it has one.
+    /// The text above the moment, if it has one.
     public let title: String?
 
     /// The address of the page that a moment of the type `url` links to.
@@ -22,10 +22,10 @@ extension MomentsDetails {
     /// When the moment was posted: Unix time in seconds, as a string.
     public let createdDate: String
 
-    /// Whether the owner of the timeline likes the moment; `nil` where the query left the likes out.
+    /// Whether the owner of the timeline likes the moment; `nil` if the query did not ask for likes.
     public let isLiked: Bool?
 
-    /// Who likes the moment, oldest like first; `nil` where the query left the likes out.
+    /// The users who like the moment, oldest like first; `nil` if the query did not ask for likes.
     public let likes: [Liker]?
 
     /// Makes a moment from its fields.
@@ -44,7 +44,7 @@ extension MomentsDetails {
       self.likes = likes
     }
 
-    /// Reads a moment; the error names the path of what is missing or of another type.
+    /// Reads a moment. An error names the path of the member that is missing or has the wrong type.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       id = try container.decodeID(forKey: .id)

@@ -1,7 +1,7 @@
 extension MomentsDetails {
   /// The owner of a timeline.
   public struct UserDetails: Codable, Hashable, Sendable {
-    /// Identifies the user; a number in the server's answer is read as a string.
+    /// Identifies the user; if the server sends a number, it is read as a string.
     public let id: String
 
     /// The name to show.
@@ -21,7 +21,7 @@ extension MomentsDetails {
       self.backgroundImage = backgroundImage
     }
 
-    /// Reads an owner; the error names the path of what is missing or of another type.
+    /// Reads an owner. An error names the path of the member that is missing or has the wrong type.
     public init(from decoder: any Decoder) throws {
       let container = try decoder.container(keyedBy: CodingKeys.self)
       id = try container.decodeID(forKey: .id)

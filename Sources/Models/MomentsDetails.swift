@@ -1,6 +1,6 @@
-/// A user and the whole of that user's timeline, newest moment first.
+/// A user and that user's whole timeline, newest moment first.
 ///
-/// `MomentsDetails` in `schema.graphql`, as far as the sessions' queries select it.
+/// `MomentsDetails` in `schema.graphql`, with the fields that the sessions' queries select.
 public struct MomentsDetails: Codable, Hashable, Sendable {
   /// The owner of the timeline.
   public let userDetails: UserDetails

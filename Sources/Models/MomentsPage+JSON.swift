@@ -1,7 +1,7 @@
 public import JSON
 
 extension MomentsPage: JSONDecodable, JSONEncodable {
-  /// Reads a page; the error names the path of what is missing or of another type.
+  /// Reads a page. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var curPage: Int?
     var pageCount: Int?

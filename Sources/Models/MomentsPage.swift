@@ -1,4 +1,4 @@
-/// A part of a timeline, found by its number: `MomentPage` in `schema.graphql`.
+/// A part of a timeline, paged by number: `MomentPage` in `schema.graphql`.
 public struct MomentsPage: Codable, Hashable, Sendable {
   /// The number of the page; the first is 1.
   public let curPage: Int
@@ -12,7 +12,7 @@ public struct MomentsPage: Codable, Hashable, Sendable {
   /// The greatest number of moments on a page.
   public let size: Int
 
-  /// Whether this is the last page, or one past it.
+  /// Whether this is the last page, or one after it.
   public let over: Bool
 
   /// The moments, in the server's order.

@@ -1,7 +1,7 @@
 public import JSON
 
 extension PageInfo: JSONDecodable, JSONEncodable {
-  /// Reads a place; the error names the path of what is missing or of another type.
+  /// Reads a page info. An error names the path of the member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     var hasNextPage: Bool?
     var hasPreviousPage: Bool?
@@ -27,7 +27,7 @@ extension PageInfo: JSONDecodable, JSONEncodable {
       endCursor: endCursor)
   }
 
-  /// Writes the place; what is `nil` is left out.
+  /// Writes the page info; members that are `nil` are left out.
   public func encode(to json: inout JSONWriter) {
     json.beginObject()
     json.write("hasNextPage", hasNextPage)

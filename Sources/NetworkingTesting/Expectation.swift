@@ -1,6 +1,6 @@
-/// Requests, and what they are answered.
+/// Which requests to respond to, and with what.
 struct Expectation: Sendable {
-  /// By which it is told from others of its script.
+  /// Identifies it within its script.
   let number: Int
   let matcher: RequestMatcher
   let answer: ScriptedResponse

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A body as a file can hold it: as text where it is UTF-8, as Base64 where it is not.
+/// A body in a form that a file can hold: as text if it is UTF-8, otherwise as Base64.
 public struct RecordedBody: Codable, Hashable, Sendable {
   /// The bytes.
   public let data: Data

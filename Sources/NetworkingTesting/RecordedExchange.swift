@@ -1,20 +1,20 @@
 import Foundation
 public import HTTP
 
-/// A request and its answer, as a file can hold them.
+/// A request and its response, in a form that a file can hold.
 ///
-/// Values of headers that may be secret are left out. URL and bodies are kept unchanged, since requests are matched by
+/// Header values that may be secret are left out. URL and bodies are kept unchanged, since requests are matched by
 /// them: check a file before you share it, or record with throwaway credentials.
 public struct RecordedExchange: Codable, Hashable, Sendable {
-  /// One header field of the answer.
+  /// One header field of the response.
   public struct Field: Codable, Hashable, Sendable {
     /// The name as it was sent.
     public let name: String
-    /// The value; `<redacted>` where it may be secret.
+    /// The value, or `<redacted>` if it may be secret.
     public let value: String
   }
 
-  /// The operation, where the request named one.
+  /// The operation, if the request named one.
   public let operationName: String?
   /// The method.
   public let method: String
@@ -22,14 +22,14 @@ public struct RecordedExchange: Codable, Hashable, Sendable {
   public let url: String
   /// The request's body.
   public let requestBody: RecordedBody
-  /// The answer's status.
+  /// The response's status.
   public let status: Int
-  /// The answer's header fields.
+  /// The response's header fields.
   public let headers: [Field]
-  /// The answer's body.
+  /// The response's body.
   public let body: RecordedBody
 
-  /// Takes an exchange that took place.
+  /// Takes an exchange that has taken place.
   public init(_ request: HTTPRequest, _ response: HTTPResponse) {
     operationName = request.operationName
     method = request.method.rawValue
@@ -42,19 +42,19 @@ public struct RecordedExchange: Codable, Hashable, Sendable {
     body = RecordedBody(response.body)
   }
 
-  /// The answer, as a transport gives it; throws `invalidRequest` where the record holds a header that no server can send.
+  /// The response as a transport gives it. Throws `invalidRequest` if the record has a header that no server can send.
   public func response() throws(RequestError) -> HTTPResponse {
     var fields: [HTTPField] = []
     for field in headers {
       guard field.name.isToken, field.value.utf8.allSatisfy(\.isFieldByte) else {
-        throw RequestError(.invalidRequest, "A header of the recorded answer is not valid: \(field.name)")
+        throw RequestError(.invalidRequest, "A header of the recorded response is not valid: \(field.name)")
       }
       fields.append(HTTPField(received: field.name, value: field.value))
     }
     return HTTPResponse(status: status, headers: HTTPHeaders(fields), body: body.data)
   }
 
-  /// Whether a request is the one that was recorded: by its method, its URL and its body.
+  /// Whether a request equals the recorded one in method, URL and body.
   public func matches(_ request: HTTPRequest) -> Bool {
     method == request.method.rawValue && url == request.url.absoluteString
       && requestBody.data == request.body ?? Data()

@@ -2,7 +2,7 @@ import Foundation
 public import HTTP
 public import Streams
 
-/// Sends requests through another transport, and keeps each exchange that ended well, to be replayed in tests.
+/// Sends requests through another transport, and records each exchange that completes, to be replayed in tests.
 ///
 ///     let recorder = RecordingTransport(.platform())
 ///     …
@@ -15,17 +15,18 @@ public final class RecordingTransport: HTTPTransport {
   private let bodyLimit: Int
   private let record = Locked<[RecordedExchange]>([])
 
-  /// Takes the transport to send through, and the greatest body that is kept, in bytes. An exchange whose answer has a
-  /// larger one is passed on, but not kept.
+  /// Takes the transport to send through, and the size in bytes up to which a response's body is recorded. An exchange
+  /// with a larger one is passed on, but not recorded.
   public init(_ transport: some HTTPTransport, bodyLimit: Int = 16 << 20) {
     self.transport = transport
     self.bodyLimit = bodyLimit
   }
 
-  /// The exchanges so far, in the order of their ends.
+  /// The exchanges so far, in the order in which they completed.
   public var exchanges: [RecordedExchange] { record.withLock { $0 } }
 
-  /// The other transport's stream; the exchange is kept when its answer is whole, before its end is passed on.
+  /// The other transport's stream. The exchange is recorded when its response is complete, before the completion is
+  /// passed on.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
       let answer = Locked<HTTPResponse?>(nil)
@@ -49,7 +50,7 @@ public final class RecordingTransport: HTTPTransport {
 }
 
 extension ScriptedTransport {
-  /// Makes a transport that expects recorded exchanges, each once, and answers what was recorded.
+  /// Makes a transport that expects each recorded exchange once, and responds as recorded.
   public convenience init(replaying exchanges: [RecordedExchange]) throws(RequestError) {
     self.init()
     for exchange in exchanges {

@@ -1,9 +1,9 @@
 import Foundation
 public import HTTP
 
-/// Which requests an expectation is about.
+/// The condition by which an expectation selects requests.
 public struct RequestMatcher: Sendable, CustomStringConvertible {
-  /// What failures call it.
+  /// Its name in failures.
   public let description: String
 
   private let isMatch: @Sendable (HTTPRequest) -> Bool
@@ -14,7 +14,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     self.isMatch = isMatch
   }
 
-  /// Whether a request is meant.
+  /// Whether a request fulfils the condition.
   public func matches(_ request: HTTPRequest) -> Bool { isMatch(request) }
 
   /// Every request.
@@ -25,7 +25,7 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
     RequestMatcher("operation \(name)") { $0.operationName == name }
   }
 
-  /// Requests with a method to a path, as the URL has it: percent-encoded and without the query.
+  /// Requests with a method and a path, as in the URL: percent-encoded and without the query.
   public static func path(_ method: HTTPMethod, _ path: String) -> RequestMatcher {
     RequestMatcher("\(method) \(path)") { $0.method == method && $0.url.path(percentEncoded: true) == path }
   }

@@ -1,6 +1,6 @@
 import HTTP
 
-/// What a ``ScriptedTransport`` knows.
+/// The state of a ``ScriptedTransport``.
 struct Script: Sendable {
   private(set) var expectations: [Expectation] = []
   private(set) var rules: [Expectation] = []
@@ -19,14 +19,14 @@ struct Script: Sendable {
     expectationCount += 1
   }
 
-  /// Takes an expectation as met; false where another request has met it.
+  /// Marks an expectation as met. Returns false if another request has met it already.
   mutating func meet(_ expectation: Expectation) -> Bool {
     guard let index = expectations.firstIndex(where: { $0.number == expectation.number }) else { return false }
     expectations.remove(at: index)
     return true
   }
 
-  /// Takes note of a request that is not in the script, and fails it.
+  /// Notes a request that is not in the script, and fails it.
   mutating func refuse(_ request: HTTPRequest) -> ScriptedResponse {
     let name = request.operationName.map { " (\($0))" } ?? ""
     let failure = "Not scripted: \(request.method) \(request.url.shownSafely)\(name)"

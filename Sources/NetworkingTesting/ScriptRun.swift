@@ -1,7 +1,7 @@
 import HTTP
 import Streams
 
-/// One answer on its way to an observer.
+/// One response on its way to an observer.
 final class ScriptRun: Sendable {
   private let scheduler: any Scheduler
   private let steps: Locked<ArraySlice<ScriptedResponse.Step>?>
@@ -12,7 +12,7 @@ final class ScriptRun: Sendable {
     self.scheduler = scheduler
   }
 
-  /// The answer, for one subscriber.
+  /// The response, for one subscriber.
   var parts: Observable<HTTPResponsePart> {
     .create { observer in
       self.advance(observer)
@@ -20,7 +20,7 @@ final class ScriptRun: Sendable {
     }
   }
 
-  /// Takes no more steps; whether there was something left to do.
+  /// Takes no more steps. Returns whether the run had not ended.
   func stop() -> Bool {
     steps.withLock { steps in
       defer { steps = nil }
@@ -28,7 +28,7 @@ final class ScriptRun: Sendable {
     }
   }
 
-  /// Takes the steps up to the next wait, or to the end.
+  /// Takes the steps up to the next wait or the end.
   private func advance(_ observer: AnyObserver<HTTPResponsePart>) {
     while true {
       let (step, isStopped) = steps.withLock { ($0?.popFirst(), $0 == nil) }

@@ -1,7 +1,7 @@
 public import Foundation
 public import HTTP
 
-/// What a ``ScriptedTransport`` does with a request: steps, one after the other.
+/// What a ``ScriptedTransport`` does with a request: steps, one after another.
 public struct ScriptedResponse: Sendable {
   enum Step: Sendable {
     case wait(Duration)
@@ -12,32 +12,32 @@ public struct ScriptedResponse: Sendable {
 
   var steps: [Step]
 
-  /// An answer with a body.
+  /// A response with a body.
   public static func response(
     status: Int = 200, headers: HTTPHeaders = HTTPHeaders(), body: Data = Data()
   ) -> ScriptedResponse {
     ScriptedResponse(steps: HTTPResponse(status: status, headers: headers, body: body).parts.map { .send($0) })
   }
 
-  /// An answer of JSON text.
+  /// A response with a JSON text.
   public static func json(_ text: String, status: Int = 200) -> ScriptedResponse {
     .response(status: status, headers: ["Content-Type": "application/json"], body: Data(text.utf8))
   }
 
-  /// A failure without an answer.
+  /// A failure without a response.
   public static func failure(_ error: RequestError) -> ScriptedResponse {
     ScriptedResponse(steps: [.fail(error)])
   }
 
-  /// No answer, ever.
+  /// No response, ever.
   public static let never = ScriptedResponse(steps: [.hang])
 
-  /// The same answer, later.
+  /// The same response after a delay.
   public func after(_ delay: Duration) -> ScriptedResponse {
     ScriptedResponse(steps: [.wait(delay)] + steps)
   }
 
-  /// The same answer with its body in pieces of a number of bytes.
+  /// The same response, with its body in pieces of `size` bytes.
   public func inPieces(of size: Int) -> ScriptedResponse {
     precondition(size > 0, "A piece holds at least one byte.")
     return ScriptedResponse(
@@ -47,7 +47,7 @@ public struct ScriptedResponse: Sendable {
       })
   }
 
-  /// The same answer, which then fails in the place of its end: a connection that is lost in the body, say.
+  /// The same response, but with a failure instead of its end: a connection that is lost during the body, for example.
   public func thenFailing(_ error: RequestError) -> ScriptedResponse {
     ScriptedResponse(steps: steps + [.fail(error)])
   }

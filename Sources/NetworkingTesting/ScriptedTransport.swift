@@ -1,7 +1,7 @@
 public import HTTP
 public import Streams
 
-/// A transport that answers by a script and keeps what it was asked, for tests of whatever stands on a transport.
+/// A transport that responds by a script and records its requests, for tests of anything that uses a transport.
 ///
 ///     let transport = ScriptedTransport()
 ///     transport.expect(.operation("getUser"), .json(#"{"data": {"user": {"name": "Wei"}}}"#))
@@ -9,22 +9,22 @@ public import Streams
 ///     …
 ///     #expect(transport.failures.isEmpty)
 ///
-/// It imports no test framework: ``failures`` tells what was not as expected.
+/// It imports no test framework: ``failures`` lists everything that was not as expected.
 public final class ScriptedTransport: HTTPTransport {
   private let script = Locked(Script())
   private let scheduler: any Scheduler
 
-  /// Makes a transport without a script. Takes the scheduler that waits where an answer comes later.
+  /// Makes a transport without a script. Takes the scheduler that times delayed responses.
   public init(scheduler: some Scheduler = ConcurrentScheduler()) {
     self.scheduler = scheduler
   }
 
-  /// Expects one request; of several expectations that match one, the first that is not met yet counts.
+  /// Expects one request. If several expectations match a request, the first that has not been met is used.
   public func expect(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
     script.withLock { $0.expect(requests, answer) }
   }
 
-  /// Answers each request that no expectation is about; the last call that matches counts.
+  /// Responds to each request that no expectation matches. If several calls match, the last one is used.
   public func always(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
     script.withLock { $0.always(requests, answer) }
   }
@@ -35,15 +35,15 @@ public final class ScriptedTransport: HTTPTransport {
   /// How many exchanges were disposed before their end.
   public var cancellations: Int { script.withLock { $0.cancellations } }
 
-  /// What was not as expected: requests without an answer, and expectations that no request met.
+  /// What was not as expected: requests that are not in the script, and expectations that no request met.
   public var failures: [String] {
     script.withLock { script in
       script.unexpected + script.expectations.map { "Not requested: \($0.matcher)" }
     }
   }
 
-  /// A cold stream of the scripted answer; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread, and
-  /// after a delay where the scheduler runs.
+  /// A cold stream of the scripted response; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread;
+  /// after a delay, on the scheduler's.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.deferred { [self] in
       try request.checkFraming()
@@ -58,7 +58,7 @@ public final class ScriptedTransport: HTTPTransport {
     script.withLock { $0.requests.append(request) }
     while true {
       let (expectations, rules) = script.withLock { ($0.expectations, $0.rules) }
-      // Apart from the lock: a matcher may ask this transport.
+      // Outside the lock: a matcher may use this transport.
       guard let expectation = expectations.first(where: { $0.matcher.matches(request) }) else {
         let rule = rules.first { $0.matcher.matches(request) }
         return rule?.answer ?? script.withLock { $0.refuse(request) }

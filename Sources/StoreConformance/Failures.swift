@@ -1,6 +1,6 @@
 import Repository
 
-/// What a check has found.
+/// The failures of one check.
 struct Failures {
   let check: String
   private(set) var lines: [String] = []
@@ -15,7 +15,8 @@ struct Failures {
     expect(found == wanted, Self.difference(what(), found, wanted))
   }
 
-  /// The same for a value: texts that are equal may be of other bytes, and then are not the ones that were written.
+  /// The same for a stored value, by bytes: texts may be equal although their bytes are not, and then the text is not
+  /// the one that was written.
   mutating func expect(
     _ found: StoredValue<String>?, is wanted: StoredValue<String>?, _ what: @autoclosure () -> String
   ) {
@@ -28,7 +29,7 @@ struct Failures {
   }
 }
 
-/// A value written at a time that a clock could show.
+/// A value with a plausible write time.
 func stored(_ value: String, at seconds: Int64 = 1_700_000_000, isInvalidated: Bool = false) -> StoredValue<String> {
   StoredValue(value, writtenAt: StoreTime(microseconds: seconds * 1_000_000 + 7), isInvalidated: isInvalidated)
 }

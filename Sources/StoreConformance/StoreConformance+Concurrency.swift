@@ -24,7 +24,7 @@ extension StoreConformance {
       }
     ),
     (
-      "two that have the same place open both write",
+      "two instances of the same partition can both write",
       { conformance, first, failures in
         let second = try conformance.reopened()
         let found = Findings()
@@ -34,12 +34,12 @@ extension StoreConformance {
         }
         for line in found.lines { failures.expect(false, line) }
         let keys = try conformance.reopened().keys()
-        failures.expect(keys.count, is: 50, "the number of keys, opened anew")
-        failures.expect(Set(keys).count, is: 50, "the number of different keys, opened anew")
+        failures.expect(keys.count, is: 50, "the number of keys after reopening")
+        failures.expect(Set(keys).count, is: 50, "the number of different keys after reopening")
       }
     ),
     (
-      "keys are listed, and all is removed, while other threads write",
+      "keys are listed, and everything is removed, while other threads write",
       { conformance, subject, failures in
         let keys = (0..<8).map { "\($0)" }
         let found = Findings()
@@ -55,15 +55,15 @@ extension StoreConformance {
               let key = keys[round % 8]
               try subject.write(stored("value of \(key)"), for: key)
               let value = try subject.read(key)
-              if let value, value != stored("value of \(key)") { found.add("a value is another key's, or not whole") }
+              if let value, value != stored("value of \(key)") { found.add("a value is incomplete, or another key's") }
             }
           }
         }
         for line in found.lines { failures.expect(false, line) }
         try subject.removeAll()
         for subject in [subject, try conformance.reopened()] {
-          failures.expect(try subject.keys(), is: [], "the keys when all were removed")
-          failures.expect(try subject.read("7"), is: nil, "a value when all were removed")
+          failures.expect(try subject.keys(), is: [], "the keys after removing all")
+          failures.expect(try subject.read("7"), is: nil, "a value after removing all")
         }
       }
     ),

@@ -1,7 +1,7 @@
 import Repository
 
 extension StoreConformance {
-  /// Keys that a careless source of truth mixes up, or takes for paths or parts of a query.
+  /// Keys that a careless source of truth confuses, or takes for paths or parts of a query.
   static let hostileKeys =
     [
       "", " ", "k", "K", "k ", " k", ".", "..", "../k", "../../../../etc/passwd", "/k", "a/b", "a\\b", "\0", "k\0",
@@ -26,7 +26,7 @@ extension StoreConformance {
           failures.expect(keys.count == Set(keys).count, "a key is listed twice")
         }
         for key in hostileKeys { try subject.remove(key) }
-        failures.expect(try subject.keys(), is: [], "the keys when all were removed")
+        failures.expect(try subject.keys(), is: [], "the keys after removing all")
       }
     )
   ]
@@ -42,8 +42,8 @@ extension StoreConformance {
         try second.write(stored("second"), for: "k")
         failures.expect(try first.read("k"), is: stored("first"), "the value of the first")
         try first.removeAll()
-        failures.expect(try second.read("k"), is: stored("second"), "the second's value when the first was emptied")
-        failures.expect(try conformance.reopened("b").read("k"), is: stored("second"), "the same, opened anew")
+        failures.expect(try second.read("k"), is: stored("second"), "the second's value after emptying the first")
+        failures.expect(try conformance.reopened("b").read("k"), is: stored("second"), "the second, reopened")
       }
     ),
     (

@@ -11,7 +11,7 @@ extension StoreConformance {
       }
     ),
     (
-      "what is written is read, with its time and mark",
+      "a written value is read back, with its time and mark",
       { _, subject, failures in
         for value in [stored("v"), stored("", at: 0), stored("marked", at: -5, isInvalidated: true)] {
           try subject.write(value, for: "k")
@@ -20,16 +20,16 @@ extension StoreConformance {
       }
     ),
     (
-      "the next write takes the place of the one before",
+      "a write replaces the value before it",
       { conformance, subject, failures in
         for index in 0..<20 { try subject.write(stored("\(index)"), for: "k") }
         failures.expect(try subject.read("k"), is: stored("19"), "the value")
         failures.expect(try subject.keys(), is: ["k"], "the keys")
-        failures.expect(try conformance.reopened().read("k"), is: stored("19"), "the value after opening anew")
+        failures.expect(try conformance.reopened().read("k"), is: stored("19"), "the value after reopening")
       }
     ),
     (
-      "what is written is there after opening anew",
+      "a written value is there after reopening",
       { conformance, subject, failures in
         try subject.write(stored("v", isInvalidated: true), for: "k")
         let next = try conformance.reopened()
@@ -38,7 +38,7 @@ extension StoreConformance {
       }
     ),
     (
-      "what is removed is gone, also after opening anew",
+      "a removed value is gone, also after reopening",
       { conformance, subject, failures in
         try subject.write(stored("1"), for: "k")
         try subject.write(stored("2"), for: "other")
@@ -72,7 +72,7 @@ extension StoreConformance {
         for subject in [subject, try conformance.reopened()] {
           for (index, value) in values.enumerated() {
             let found = try subject.read("\(index)").map { Array($0.value.utf8) }
-            failures.expect(found == Array(value.utf8), "value \(index) is not as it was written")
+            failures.expect(found == Array(value.utf8), "value \(index) differs from what was written")
           }
         }
       }

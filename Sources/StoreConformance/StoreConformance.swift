@@ -1,24 +1,24 @@
 public import Repository
 
-/// What every ``SourceOfTruth`` must do, as checks: for whoever writes one.
+/// Checks of what every ``SourceOfTruth`` must do, for the authors of such types.
 ///
 ///     let failures = StoreConformance(opening: { try MyDatabase(path, partition: $0) }).failures()
 ///     #expect(failures.isEmpty)
 ///
-/// It uses no test framework: each failure is a line that says what was expected. Keys and values are texts.
+/// It uses no test framework: each failure is a line that says what was expected. Keys and values are strings.
 public struct StoreConformance: Sendable {
-  /// A source of truth as the checks want it.
+  /// A source of truth under test.
   public typealias Subject = any SourceOfTruth<String, String>
 
   private let open: @Sendable (_ partition: String) throws -> Subject
 
-  /// Takes a closure that opens a partition of one place; it is called again and again, and must find what was written
-  /// before. The checks empty the partitions they use.
+  /// Takes a closure that opens a partition of the same store. It is called many times, and must find what was written
+  /// before. The checks delete the contents of the partitions that they use.
   public init(opening open: @escaping @Sendable (_ partition: String) throws -> Subject) {
     self.open = open
   }
 
-  /// Runs all checks; none fails where the list is empty.
+  /// Runs all checks. The list is empty if none fails.
   public func failures() -> [String] {
     Self.checks.flatMap { name, check in
       do {

@@ -1,5 +1,5 @@
-/// The error of `#` in a marble string, unless another one is named.
+/// The default error of `#` in a marble string.
 public struct MarbleError: Error, Hashable, Sendable {
-  /// The error.
+  /// Makes the error.
   public init() {}
 }

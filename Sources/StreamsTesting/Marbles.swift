@@ -8,16 +8,17 @@ import Streams
 /// | a letter or digit | an element, in its frame |
 /// | `\|` | completion |
 /// | `#` | an error |
-/// | `(ab\|)` | several events in one frame; the whole group is as long as one character |
-/// | space | nothing at all, to align lines |
+/// | `(ab\|)` | several events in one frame; the whole group takes one frame |
+/// | space | ignored; for alignment |
 ///
 ///     --a-b|        a at frame 2, b at frame 4, completed at frame 5
 public struct Marbles<Element: Sendable>: Sendable {
   /// The events, in order.
   public let events: [Recorded<Element>]
 
-  /// The events of `line`, with the elements that `values` names.
-  /// - Precondition: `line` is well-formed, with nothing after its end, and `values` has all its elements.
+  /// The events of `line`; `values` maps its letters and digits to elements.
+  /// - Precondition: `line` is well-formed, with nothing after its end, and `values` contains all of its letters and
+  ///   digits.
   public init(
     _ line: String, values: [Character: Element], error: any Error = MarbleError(), frame: Duration = .seconds(1)
   ) {
@@ -68,14 +69,15 @@ public struct Marbles<Element: Sendable>: Sendable {
 }
 
 extension Marbles where Element == String {
-  /// The events of `line`, each element being its own character.
+  /// The events of `line`; each element is its own character.
   public init(_ line: String, error: any Error = MarbleError(), frame: Duration = .seconds(1)) {
     let values = Dictionary(line.map { ($0, String($0)) }, uniquingKeysWith: { first, _ in first })
     self.init(line, values: values, error: error, frame: frame)
   }
 }
 
-/// The line of `events`, by `name` for the elements; what falls between two frames is shown in the earlier one.
+/// The line of `events`; `name` gives the character of an element. An event between two frames is shown in the earlier
+/// one.
 func marbleLine<Element>(
   _ events: [Recorded<Element>], frame: Duration, name: (Element) -> Character
 ) -> String {

@@ -4,7 +4,7 @@ public import Streams
 public struct Recorded<Element: Sendable>: Sendable {
   /// The time by the scheduler's clock.
   public let time: Duration
-  /// What came.
+  /// The event.
   public let event: Event<Element>
 
   /// `event` at `time`.
@@ -15,7 +15,7 @@ public struct Recorded<Element: Sendable>: Sendable {
 }
 
 extension Recorded: Equatable where Element: Equatable {
-  /// Whether time and event are the same. Two errors are if their descriptions are.
+  /// Whether time and event are equal. Two errors are equal if their descriptions are.
   public static func == (left: Recorded, right: Recorded) -> Bool {
     guard left.time == right.time else { return false }
     return switch (left.event, right.event) {

@@ -1,12 +1,12 @@
 public import Streams
 
-/// A stream that plays events at their times by a ``TestScheduler``, and knows when it was subscribed to.
+/// A stream that plays events on a ``TestScheduler``, and records when it was subscribed to.
 public struct Recording<Element: Sendable>: Sendable {
-  /// From when to when there was a subscription.
+  /// The time span of a subscription.
   public struct Subscription: Hashable, Sendable {
     /// When it began.
     public let subscribed: Duration
-    /// When it was over: ended, or disposed. Nil while it lasts.
+    /// When it ended or was disposed; nil as long as it lasts.
     public fileprivate(set) var disposed: Duration?
 
     /// A subscription from `subscribed` to `disposed`.
@@ -31,7 +31,7 @@ public struct Recording<Element: Sendable>: Sendable {
     }
   }
 
-  /// The subscriptions so far, in the order they began in.
+  /// The subscriptions so far, in the order in which they began.
   public var subscriptions: [Subscription] { log.withLock { $0 } }
 
   /// The stream.
@@ -39,7 +39,7 @@ public struct Recording<Element: Sendable>: Sendable {
 }
 
 extension TestScheduler {
-  /// A stream that plays `marbles` to each subscriber from the time it subscribes.
+  /// A stream that plays `marbles` to each subscriber, starting at its subscription.
   public func cold<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
     let source = Observable<Element>.create { observer in
       Disposables.create(
@@ -48,7 +48,7 @@ extension TestScheduler {
     return Recording(source, scheduler: self)
   }
 
-  /// A stream that plays `marbles` once, from now on, to whoever is subscribed.
+  /// A stream that plays `marbles` once, starting now, to everyone who is subscribed.
   public func hot<Element: Sendable>(_ marbles: Marbles<Element>) -> Recording<Element> {
     let subject = PublishSubject<Element>()
     let observer = subject.asObserver()
@@ -56,26 +56,26 @@ extension TestScheduler {
     return Recording(subject.asObservable(), scheduler: self)
   }
 
-  /// A stream that plays `line` to each subscriber from the time it subscribes.
+  /// A stream that plays `line` to each subscriber, starting at its subscription.
   public func cold<Element: Sendable>(
     _ line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> Recording<Element> {
     cold(Marbles(line, values: values, error: error, frame: frame))
   }
 
-  /// A stream that plays `line` to each subscriber, each element being its own character.
+  /// A stream that plays `line` to each subscriber; each element is its own character.
   public func cold(_ line: String, error: any Error = MarbleError()) -> Recording<String> {
     cold(Marbles(line, error: error, frame: frame))
   }
 
-  /// A stream that plays `line` once, from now on, to whoever is subscribed.
+  /// A stream that plays `line` once, starting now, to everyone who is subscribed.
   public func hot<Element: Sendable>(
     _ line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> Recording<Element> {
     hot(Marbles(line, values: values, error: error, frame: frame))
   }
 
-  /// A stream that plays `line` once, from now on, each element being its own character.
+  /// A stream that plays `line` once, starting now; each element is its own character.
   public func hot(_ line: String, error: any Error = MarbleError()) -> Recording<String> {
     hot(Marbles(line, error: error, frame: frame))
   }

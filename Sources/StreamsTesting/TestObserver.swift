@@ -1,8 +1,9 @@
 public import Streams
 
-/// Records what a stream says, and when.
+/// Records the events of a stream and their times.
 ///
-/// Any thread may deliver to it. Its checks return what is wrong, as text, for the test framework of your choice:
+/// Events may be delivered on any thread. Its checks return what is wrong as text, for the test framework of your
+/// choice:
 ///
 ///     #expect(observer.difference(from: "--a-b|") == nil)
 public final class TestObserver<Element: Sendable>: Disposable {
@@ -25,24 +26,24 @@ public final class TestObserver<Element: Sendable>: Disposable {
     state.withLock { $0.subscription = subscription }
   }
 
-  /// What came so far.
+  /// The events so far.
   public var events: [Recorded<Element>] { state.withLock { $0.events } }
 
-  /// The elements that came so far.
+  /// The elements so far.
   public var elements: [Element] {
     events.compactMap {
       if case .next(let element) = $0.event { element } else { nil }
     }
   }
 
-  /// Whether the subscription is over and torn down.
+  /// Whether the subscription has ended and been torn down.
   public var isDisposed: Bool { state.withLock { $0.isDisposed } }
 
   /// Disposes the subscription.
   public func dispose() { state.withLock { $0.subscription }?.dispose() }
 
-  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for
-  /// nothing. If `line` itself is not well-formed, or `values` lacks one of its elements, the text says so.
+  /// How the events so far differ from the marble string `line`, as two lines above each other; nil if they do not. If
+  /// `line` is not well-formed, or `values` lacks one of its elements, the text says so.
   public func difference(
     from line: String, values: [Character: Element], error: any Error = MarbleError()
   ) -> String? where Element: Equatable {
@@ -75,7 +76,7 @@ public final class TestObserver<Element: Sendable>: Disposable {
 }
 
 extension TestObserver where Element == String {
-  /// What differs between the events so far and the marble string `line`, as two lines above each other; nil for nothing.
+  /// How the events so far differ from the marble string `line`, as two lines above each other; nil if they do not.
   public func difference(from line: String, error: any Error = MarbleError()) -> String? {
     let names = line.filter { !" -()|#".contains($0) } + elements.compactMap { $0.count == 1 ? $0.first : nil }
     let values = Dictionary(names.map { ($0, String($0)) }, uniquingKeysWith: { first, _ in first })
@@ -84,7 +85,7 @@ extension TestObserver where Element == String {
 }
 
 extension TestScheduler {
-  /// Subscribes to `source` now, and records what it says by this scheduler's clock.
+  /// Subscribes to `source` now, and records its events with this scheduler's times.
   public func observe<Element: Sendable>(_ source: Observable<Element>) -> TestObserver<Element> {
     let observer = TestObserver<Element>(self)
     observer.subscribe(to: source)

@@ -1,6 +1,6 @@
 public import Streams
 
-/// A scheduler whose clock stands still until a test moves it: time is a value, and nothing waits.
+/// A scheduler whose clock stands still until a test moves it, so tests need not wait.
 ///
 ///     let scheduler = TestScheduler()
 ///     let source = scheduler.cold("-a-b-----c|")
@@ -8,7 +8,7 @@ public import Streams
 ///     scheduler.run()
 ///     #expect(observer.difference(from: "-----b----(c|)") == nil)
 ///
-/// Work runs inside `advance` and `run`, on the thread that calls them, in the order of its time and then of being given.
+/// Work runs inside `advance` and `run`, on the calling thread, ordered by time and then by the order of scheduling.
 /// Any thread may schedule.
 public final class TestScheduler: Scheduler {
   private struct Job {
@@ -20,10 +20,10 @@ public final class TestScheduler: Scheduler {
   private struct State {
     var now: Duration = .zero
     var count = 0
-    /// By their time, and then by their number.
+    /// Sorted by time, then by number.
     var jobs: [Job] = []
 
-    /// The place of the first job that is due at `due` and has `number`, or comes after that.
+    /// The index of the job with this time and number, or of the first job after it.
     func place(due: Duration, number: Int) -> Int {
       var places = 0..<jobs.count
       while !places.isEmpty {
@@ -35,23 +35,23 @@ public final class TestScheduler: Scheduler {
     }
   }
 
-  /// The time that one character of a marble string stands for.
+  /// The time that one character of a marble string takes.
   public let frame: Duration
   private let state = Guarded(State())
 
-  /// A scheduler at time 0, on which one character of a marble string lasts `frame`.
+  /// A scheduler at time 0, on which one character of a marble string takes `frame`.
   public init(frame: Duration = .seconds(1)) { self.frame = frame }
 
-  /// The time that the test has moved the clock to.
+  /// The time to which the test has moved the clock.
   public var now: Duration { state.withLock { $0.now } }
 
-  /// The number of jobs that wait and were not disposed: 0 at the end of a test that left nothing behind.
+  /// The number of jobs that wait and have not been disposed: 0 at the end of a test that leaves nothing behind.
   public var pendingCount: Int { state.withLock { $0.jobs.count } }
 
-  /// Runs `action` at the next `advance` or `run`, at the present time.
+  /// Runs `action` in the next `advance` or `run`, at the current time.
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(after: .zero, action) }
 
-  /// Runs `action` when the clock has come to the present time and `delay`.
+  /// Runs `action` when the clock reaches the current time plus `delay`.
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     let (due, number) = state.withLock { state in
       state.count += 1
@@ -62,17 +62,17 @@ public final class TestScheduler: Scheduler {
     return Disposables.create { self.remove(due: due, number: number) }
   }
 
-  /// Moves the clock on by `duration`, and runs what is due on the way, each at its own time.
+  /// Moves the clock on by `duration`, and runs everything that is due until then, each job at its own time.
   public func advance(by duration: Duration) { advance(to: now + duration) }
 
-  /// Moves the clock on to `time`, and runs what is due on the way, each at its own time.
+  /// Moves the clock on to `time`, and runs everything that is due until then, each job at its own time.
   public func advance(to time: Duration) {
     while runNext(until: time) {}
     state.withLock { $0.now = max($0.now, time) }
   }
 
-  /// Runs all that waits, and what that schedules, moving the clock on from one to the next. It does not return while work
-  /// schedules more work for ever: use `advance` for that.
+  /// Runs all waiting jobs, and those that they schedule, moving the clock from one to the next. It never returns if
+  /// jobs keep scheduling more jobs: use `advance` for that.
   public func run() {
     while runNext(until: nil) {}
   }
@@ -88,7 +88,7 @@ public final class TestScheduler: Scheduler {
     return true
   }
 
-  /// Its closure goes with the job, outside the lock.
+  /// The job is returned out of the lock, so that its closure is released outside.
   private func remove(due: Duration, number: Int) {
     _ = state.withLock { state -> Job? in
       let place = state.place(due: due, number: number)

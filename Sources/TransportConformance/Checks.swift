@@ -6,7 +6,7 @@ import TestSupport
 /// Throws unless two values are equal.
 func expect<Value: Equatable>(_ value: Value, equals expected: Value, _ what: String) throws {
   guard value == expected else {
-    throw TransportConformance.Violation(description: "\(what) is \(value) where \(expected) should be.")
+    throw TransportConformance.Violation(description: "\(what) is \(value), but should be \(expected).")
   }
 }
 
@@ -15,10 +15,10 @@ func expect(_ condition: Bool, _ what: String) throws {
   guard condition else { throw TransportConformance.Violation(description: what) }
 }
 
-/// Throws unless a time is within a quarter of a second after another.
+/// Throws unless a time is at most a quarter of a second longer than another.
 func expect(_ time: Duration, isShortlyAfter expected: Duration) throws {
   try expect(
-    time >= expected && time <= expected + .milliseconds(250), "It took \(time) where \(expected) should be.")
+    time >= expected && time <= expected + .milliseconds(250), "It took \(time), but should take \(expected).")
 }
 
 extension HTTPTransport {
@@ -26,16 +26,16 @@ extension HTTPTransport {
     try await send(request).collect(upTo: limit).value
   }
 
-  /// Throws unless an exchange fails, with one of these kinds.
+  /// Throws unless an exchange fails with one of these kinds.
   func expectFailure(_ kinds: RequestError.Kind..., of request: HTTPRequest, upTo limit: Int = 1 << 20) async throws {
     let response: HTTPResponse
     do {
       response = try await self.response(to: request, upTo: limit)
     } catch let error as RequestError {
-      return try expect(kinds.contains(error.kind), "The error is '\(error)' where one of \(kinds) should be.")
+      return try expect(kinds.contains(error.kind), "The error is '\(error)', but should be one of \(kinds).")
     }
     throw TransportConformance.Violation(
-      description: "The answer is \(response.head.status) where an error of \(kinds) should be.")
+      description: "The status is \(response.head.status), but there should be an error, one of \(kinds).")
   }
 }
 

@@ -3,7 +3,7 @@ import HTTP
 import TestSupport
 
 extension TransportConformance {
-  /// T6.
+  /// T6: deadlines.
   static let deadlines: [Case] = [
     Case("T6: the idle deadline comes on time") { transport in
       try await checkSilence(transport, HTTPTimeouts(idle: .milliseconds(300), total: nil))

@@ -3,7 +3,7 @@ import HTTP
 import TestSupport
 
 extension TransportConformance {
-  /// T8: how an exchange ends with a server of bad manners.
+  /// T8: how an exchange with a misbehaving server ends.
   private enum Ending {
     case status(Int)
     case failure([RequestError.Kind])
@@ -53,17 +53,17 @@ extension TransportConformance {
     endings.map { fault, ending in
       Case("T8: \(fault) has a documented end") { transport in
         let server = try ScriptedServer(fault)
-        // What ends with the deadline is to end soon; the rest has time, should the machine be busy.
+        // Cases that end with the deadline should end soon; the others get time, in case the machine is busy.
         let total: Duration = ending.isDeadline ? .milliseconds(900) : .seconds(20)
         let request = try server.request(timeouts: HTTPTimeouts(idle: .seconds(15), total: total))
         do {
           let status = try await transport.response(to: request).head.status
           guard case .status(status) = ending else {
-            throw Violation(description: "The answer is \(status) where \(ending) should be.")
+            throw Violation(description: "The status is \(status), but the end should be \(ending).")
           }
         } catch let error as RequestError {
           guard case .failure(let kinds) = ending, kinds.contains(error.kind) else {
-            throw Violation(description: "The error is '\(error)' where \(ending) should be.")
+            throw Violation(description: "The error is '\(error)', but the end should be \(ending).")
           }
         }
       }

@@ -3,9 +3,9 @@ import HTTP
 import TestSupport
 
 extension TransportConformance {
-  /// T10: a connection that was kept and turns out to be dead is nobody's fault.
+  /// T10: a kept connection may turn out to be dead, and that must not fail a request without need.
   static let keptConnections: [Case] = [
-    Case("T10: a connection that the server has closed is replaced without a word") { transport in
+    Case("T10: a connection that the server has closed is replaced silently") { transport in
       let server = try ScriptedServer([.readRequest, .send(RawResponse(body: "{}")), .close])
       for count in 1...20 {
         try expect(try await transport.response(to: server.request()).head.status, equals: 200, "The status")
@@ -20,7 +20,7 @@ extension TransportConformance {
       try await transport.expectFailure(.connectionLost, of: server.request())
       try expect(server.requests.count, equals: 2, "The number of requests")
     },
-    Case("T10: a request that may be repeated is, where a kept connection dies under it") { transport in
+    Case("T10: a repeatable request is sent again if its kept connection dies") { transport in
       let server = try ScriptedServer(
         [.readRequest, .send(RawResponse(body: "{}")), .readRequest, .close], .answering { _ in RawResponse(201) })
       _ = try await transport.response(to: server.request())
@@ -28,7 +28,7 @@ extension TransportConformance {
       try expect(response.head.status, equals: 201, "The status")
       try expect(server.requests.count, equals: 3, "The number of requests")
     },
-    Case("T10: a request whose answer has begun is not sent again, though it may be repeated") { transport in
+    Case("T10: a request whose response has begun is not sent again, even if it is repeatable") { transport in
       let server = try ScriptedServer(
         [
           .readRequest, .send(RawResponse(body: "{}")),
@@ -38,7 +38,7 @@ extension TransportConformance {
       try await transport.expectFailure(.connectionLost, of: server.request(isReplayable: true))
       try expect(server.requests.count, equals: 2, "The number of requests")
     },
-    Case("T10: bytes that nobody asked for never become the answer to the next request") { transport in
+    Case("T10: unrequested bytes never become the response to the next request") { transport in
       let server = try ScriptedServer(
         [
           .readRequest, .send(RawResponse(200, body: "{}").bytes + RawResponse(418, body: "poison").bytes),
@@ -47,7 +47,7 @@ extension TransportConformance {
       try expect(try await transport.response(to: server.request()).head.status, equals: 200, "The first status")
       try expect(try await transport.response(to: server.request()).head.status, equals: 201, "The second status")
     },
-    Case("T10: a server that says that it will close is not asked again on that connection") { transport in
+    Case("T10: a connection that the server says it will close is not used again") { transport in
       let server = try ScriptedServer(
         .answering { _ in RawResponse(headers: [("Connection", "close")], body: "{}") })
       for _ in 0..<3 { _ = try await transport.response(to: server.request()) }

@@ -3,7 +3,7 @@ import HTTP
 import TestSupport
 
 extension TransportConformance {
-  /// What goes out and what comes in.
+  /// Requests and responses as a whole.
   static let messages: [Case] = [
     Case("a request arrives as it was made, and the answer as it was sent") { transport in
       let server = try ScriptedServer(
@@ -62,7 +62,7 @@ extension TransportConformance {
         let headers = HTTPHeaders([try HTTPField(name: name, value: "1")])
         try await transport.expectFailure(.invalidRequest, of: server.request(headers: headers))
       }
-      try expect(server.log.value.connections.allSatisfy { $0.bytesReceived == 0 }, "The server has got bytes.")
+      try expect(server.log.value.connections.allSatisfy { $0.bytesReceived == 0 }, "The server received bytes.")
     },
     Case("T2: a redirect is given as it is, and the other server sees nothing") { transport in
       let other = try ScriptedServer(.answering { _ in RawResponse() })
@@ -71,7 +71,7 @@ extension TransportConformance {
           .answering { [url = other.url] _ in RawResponse(status, headers: [("Location", url.absoluteString)]) })
         try expect(try await transport.response(to: server.request()).head.status, equals: status, "The status")
       }
-      try expect(other.log.value.connections.isEmpty, "The other server was asked.")
+      try expect(other.log.value.connections.isEmpty, "The other server got a request.")
     },
     Case("T5: requests that differ in their query alone both arrive, and cookies are not sent back") { transport in
       let server = try ScriptedServer(
@@ -79,7 +79,7 @@ extension TransportConformance {
           RawResponse(headers: [("Set-Cookie", "a=b"), ("Cache-Control", "max-age=1000")], body: "{}")
         })
       for query in ["A", "B", "A"] { _ = try await transport.response(to: server.request(.get, query: query)) }
-      try expect(server.requests.map(\.target), equals: ["/?q=A", "/?q=B", "/?q=A"], "What was asked for")
+      try expect(server.requests.map(\.target), equals: ["/?q=A", "/?q=B", "/?q=A"], "The list of targets")
       try expect(server.requests.allSatisfy { $0["cookie"] == nil }, "A cookie was sent.")
     },
   ]

@@ -4,12 +4,12 @@ import Streams
 import TestSupport
 
 extension TransportConformance {
-  /// How the parts of an answer are delivered, and how an exchange is stopped.
+  /// How the parts of a response are delivered, and how an exchange is stopped.
   static let streams: [Case] = [
     Case("nothing is sent before somebody subscribes, and each subscriber sends anew") { transport in
       let server = try ScriptedServer(.answering { _ in RawResponse() })
       let stream = try transport.send(server.request())
-      try expect(server.log.value.connections.isEmpty, "A connection was made before anybody subscribed.")
+      try expect(server.log.value.connections.isEmpty, "A connection was made before anyone subscribed.")
       for _ in 0..<3 { _ = try await stream.collect(upTo: 100).value }
       try expect(server.requests.count, equals: 3, "The number of requests")
     },
@@ -51,7 +51,7 @@ extension TransportConformance {
         mayGoOn.signal()
       }
       try await isInside.wait()
-      // What the system's buffers take comes to rest; an endless body without back-pressure would not.
+      // The system's buffers fill up, and then the count stands still; without back-pressure, it would keep growing.
       var (sent, calm) = (-1, 0)
       while calm < 5 {
         try await Task.sleep(for: .milliseconds(100))

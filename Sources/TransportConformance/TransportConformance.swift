@@ -1,19 +1,19 @@
 public import HTTP
 
 /// What every ``HTTPTransport`` must do, as test cases that run a transport against real servers on 127.0.0.1,
-/// well-behaved and not.
+/// well-behaved and misbehaving.
 ///
 ///     @Test(arguments: TransportConformance.cases)
 ///     func `it conforms`(_ test: TransportConformance.Case) async throws {
 ///       try await test.check(MyTransport())
 ///     }
 ///
-/// A case takes some seconds at most. Several may run at a time, but the deadlines that some of them measure want a
-/// machine that is not overloaded.
+/// A case takes a few seconds at most. Several may run at a time, but some measure deadlines, so the machine must not
+/// be overloaded.
 public enum TransportConformance {
-  /// One thing that a transport must do.
+  /// One requirement for a transport.
   public struct Case: Sendable, CustomStringConvertible {
-    /// What it must do, as a sentence.
+    /// The requirement, as a sentence.
     public let description: String
 
     private let body: @Sendable (any HTTPTransport) async throws -> Void
@@ -23,15 +23,16 @@ public enum TransportConformance {
       self.body = body
     }
 
-    /// Throws a ``Violation``, or what a server for the case could not do, unless the transport does what it must.
+    /// Throws a ``Violation`` if the transport does not meet the requirement, or another error if a server for the case
+    /// fails.
     public func check(_ transport: some HTTPTransport) async throws {
       try await body(transport)
     }
   }
 
-  /// What a transport did in the place of what it must do.
+  /// What a transport did instead of what it must do.
   public struct Violation: Error, CustomStringConvertible {
-    /// What happened, and what should have.
+    /// What happened, and what should have happened.
     public let description: String
   }
 

@@ -1,4 +1,4 @@
-// `simdjson decode FILE COUNT` prints the nanoseconds of processor time of one reading, on demand, into std::string.
+// `simdjson decode FILE COUNT` prints the nanoseconds of processor time for reading once, on demand, into std::string.
 
 #include <simdjson.h>
 

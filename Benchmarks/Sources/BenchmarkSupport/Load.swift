@@ -1,7 +1,7 @@
 import Foundation
 import Measuring
 
-/// What a client is to do.
+/// What a client has to do.
 package struct Load: Hashable, Sendable {
   package var url: String
   package var certificate: String
@@ -9,7 +9,7 @@ package struct Load: Hashable, Sendable {
   package var width: Int
   package var seconds: Double
 
-  /// Requests that are made in the place of a time, to see what memory they leave behind.
+  /// The number of requests to make instead of running for a time, to see how much memory they leave behind.
   package var count: Int?
 
   /// Further requests each second, which are cancelled after a random time of up to 2 ms.
@@ -25,12 +25,12 @@ package struct Load: Hashable, Sendable {
   }
 }
 
-/// What came of it.
+/// The result.
 package struct LoadResult: Codable, Sendable {
   package var rate: Double
   package var p50: Double
   package var p99: Double
-  /// Microseconds of processor time for each request.
+  /// Microseconds of processor time per request.
   package var processor: Double
   /// Resident MiB at the end.
   package var memory: Double
@@ -45,7 +45,7 @@ package struct LoadResult: Codable, Sendable {
 }
 
 extension LoadResult {
-  /// Sends requests over and over on `width` tasks, after a short warm-up.
+  /// Sends requests repeatedly on `width` tasks, after a short warm-up.
   package static func measure(_ load: Load, _ send: @escaping @Sendable () async throws -> Void) async throws
     -> LoadResult
   {
@@ -110,7 +110,7 @@ package func residentMemory() -> Double {
 }
 
 extension [LoadResult] {
-  /// The median of each of the figures.
+  /// The median of each figure.
   package var medians: LoadResult {
     LoadResult(
       rate: median(\.rate), p50: median(\.p50), p99: median(\.p99), processor: median(\.processor),
@@ -123,6 +123,6 @@ extension [LoadResult] {
 }
 
 extension Double {
-  /// The number with as many decimals.
+  /// The number, with this many decimals.
   package func formatted(_ digits: Int) -> String { String(format: "%.\(digits)f", self) }
 }

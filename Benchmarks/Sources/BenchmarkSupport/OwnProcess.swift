@@ -1,10 +1,10 @@
 import Foundation
 
-/// This program, started once more with other arguments.
+/// This program, started again with other arguments.
 package struct OwnProcess {
   package let process: Process
   package let output: FileHandle
-  // Ends with this process, and with it what waits for it.
+  // Closes with this process, so that a child that waits for its end exits.
   private let input: Pipe
 
   package init(_ arguments: [String]) throws {
@@ -19,7 +19,7 @@ package struct OwnProcess {
     self.output = output.fileHandleForReading
   }
 
-  /// What was measured in a process of its own, which prints it.
+  /// The result that another process measured and printed.
   package static func measure<Result: Decodable>(_ arguments: [String]) throws -> Result {
     let client = try OwnProcess(arguments)
     let output = client.output.readDataToEndOfFile()
@@ -27,7 +27,7 @@ package struct OwnProcess {
     return try JSONDecoder().decode(Result.self, from: output)
   }
 
-  /// The ports of a server that runs in a process of its own, which prints them.
+  /// The ports that a server in another process has printed.
   package static func server(_ arguments: [String]) throws -> (OwnProcess, ports: [Int]) {
     let server = try OwnProcess(arguments)
     let line = String(decoding: server.output.availableData, as: UTF8.self)

@@ -1,13 +1,13 @@
-/// What the framing of a request needs of its head (RFC 9112, section 6), and the size that its path asks for.
+/// The parts of a request's head that its framing needs (RFC 9112, section 6), and the size that its path asks for.
 struct RequestHead {
-  /// The bytes of the head, with its empty line.
+  /// The size of the head, with its empty line.
   let count: Int
-  /// The bytes of the body, which must have its length among the fields.
+  /// The size of the body; the fields must contain its length.
   let bodyCount: Int
-  /// The number that the path consists of.
+  /// The number in the path.
   let size: Int
 
-  /// `nil` while the head has not arrived as a whole.
+  /// Returns `nil` until the whole head has arrived.
   init?(_ bytes: UnsafeRawBufferPointer) {
     guard let firstEnd = bytes.firstIndex(of: Self.newline) else { return nil }
     size = Self.number(bytes[..<firstEnd].drop { $0 != UInt8(ascii: "/") }.dropFirst())
@@ -21,7 +21,7 @@ struct RequestHead {
         count = rest.startIndex
         return
       }
-      // The bit is that between the two cases of a letter.
+      // The bit in which the two cases of a letter differ.
       if line.starts(with: Self.lengthName.utf8, by: { $0 | 0x20 == $1 }) {
         bodyCount = Self.number(line.dropFirst(Self.lengthName.utf8.count).drop { $0 == UInt8(ascii: " ") })
       }

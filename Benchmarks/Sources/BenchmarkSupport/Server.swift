@@ -3,12 +3,12 @@ import NIOCore
 import NIOPosix
 import NIOSSL
 
-/// A server that answers every POST with a body of the size that it asked for in its path (`/300`), as fast as swift-nio
-/// goes.
+/// A server that responds to every POST with a body of the size that the path asks for (`/300`), as fast as swift-nio
+/// can.
 ///
-/// It looks no closer at requests than their framing needs, so that it is not what is measured.
+/// It reads of a request only what the framing needs, so that the server is not what is measured.
 package enum Server {
-  /// Serves until the standard input ends, and prints the ports for `http` and, with a certificate, for `https`.
+  /// Serves until standard input ends, and prints the ports for `http` and, with a certificate, for `https`.
   package static func run(
     certificate: String? = nil, key: String = "", body: @escaping @Sendable (_ size: Int) -> [UInt8]
   ) throws {
@@ -62,7 +62,7 @@ private final class Answering: ChannelInboundHandler {
     while let size = takeRequest() {
       context.write(wrapOutboundOut(answer(of: size)), promise: nil)
     }
-    // What has been read is given back, to be read into again.
+    // Drops the buffer once everything in it has been read, so that its memory can be reused.
     if received.readableBytes == 0 { received = ByteBuffer() }
   }
 
@@ -70,7 +70,7 @@ private final class Answering: ChannelInboundHandler {
     context.flush()
   }
 
-  /// Takes a request away as far as it is there, and gives the size that it asks for where that is all of it.
+  /// Removes the part of a request that has arrived. If the request is complete, returns the size that it asks for.
   private func takeRequest() -> Int? {
     if head == nil {
       head = received.withUnsafeReadableBytes { RequestHead($0) }

@@ -3,13 +3,13 @@
 #include <stdatomic.h>
 #include <stddef.h>
 
-// A program's own malloc takes the place of glibc's, for its libraries too.
+// A malloc that the program defines replaces glibc's, for its libraries, too.
 extern void *__libc_malloc(size_t);
 extern void *__libc_calloc(size_t, size_t);
 extern void *__libc_realloc(void *, size_t);
 extern void *__libc_memalign(size_t, size_t);
 
-// Of the thread, so that counting costs no thread anything: what is counted runs on one.
+// Thread-local, so that counting needs no synchronisation: what is counted runs on one thread.
 static _Thread_local long count;
 
 long allocation_count(void) { return count; }

@@ -12,7 +12,7 @@ import Streams
   import FoundationNetworking
 #endif
 
-/// Who gets a timeline: the SDK, and what a person would write by hand.
+/// The clients that get a timeline: the SDK, and what one would write by hand.
 enum Client: String, CaseIterable, Sendable {
   case ours = "SDK, SocketTransport"
   case asyncHTTPClient = "async-http-client, JSONDecoder"
@@ -39,7 +39,7 @@ enum Client: String, CaseIterable, Sendable {
     }
   }
 
-  // What the others send and read is what the SDK does, as anybody would write it.
+  // What the other clients send and read is the same as the SDK's, written as one would by hand.
 
   private struct Body: Encodable {
     struct Variables: Encodable {

@@ -5,7 +5,7 @@ import Foundation
 struct Comparison {
   let rounds: Int
 
-  /// Prints the table, and says whether the floors are reached.
+  /// Prints the table, and returns whether the floors are reached.
   func run() throws -> Bool {
     let (server, ports) = try OwnProcess.server(["server"])
     defer { server.process.terminate() }
@@ -35,7 +35,7 @@ struct Comparison {
           + "| \(median.processor.formatted(1)) | \(median.memory.formatted(1)) |")
     }
     guard let ours = medians[.ours], let theirs = medians[.asyncHTTPClient] else { return false }
-    // Also what a processor gets done, in which what else runs on the machine does not show.
+    // Processor time is compared, too, since other load on the machine does not show in it.
     let (rate, ratio) = (ours.rate / theirs.rate, theirs.processor / ours.processor)
     let isReached = rate >= floor && ratio >= floor
     print(

@@ -6,10 +6,10 @@ import Models
 import Networking
 import Streams
 
-/// What a request costs beside its transport and the decoding of its answer: over a transport that answers at once, from
-/// memory, with a stopwatch inside each operation.
+/// What a request costs apart from its transport and the decoding of its response: over a transport that responds at
+/// once, from memory, with a stopwatch inside each operation.
 struct InMemory {
-  /// Its part is to make the answer; that its parts travel from there is the SDK's own.
+  /// The transport's part is to make the response; passing its parts on is the SDK's.
   private struct Transport: HTTPTransport {
     let body: Data
     let head = HTTPResponseHead(status: 200, headers: ["Content-Type": "application/json"])
@@ -22,7 +22,7 @@ struct InMemory {
     }
   }
 
-  /// What reads bodies unless something else is put in its place.
+  /// The default decoder.
   private struct Decoder: BodyDecoder {
     private static let nothing = Data(#"{"data":null}"#.utf8)
     let coder = JSONCoder()
@@ -32,7 +32,7 @@ struct InMemory {
       watch.lap(\.own)
       let value = try coder.decode(type, from: body)
       watch.lap(\.decoding)
-      // Envelope and data are read in one pass, so the envelope is read a second time, without data.
+      // Envelope and data are read in one pass, so the envelope is read once more, without data.
       _ = try coder.decode(type, from: Self.nothing)
       watch.lap(\.envelope)
       return value
@@ -43,7 +43,7 @@ struct InMemory {
   private let session: GetMomentsByUserIDSession
   private let watch = Stopwatch()
 
-  /// Without the stopwatch inside, all but the freeing is one part.
+  /// Without the stopwatch inside, everything but the freeing is one part.
   init(size: Int, isWatchedInside: Bool) throws {
     guard let url = URL(string: "http://127.0.0.1/graphql") else { throw URLError(.badURL) }
     let body = Data(Timeline.answer(of: size))
@@ -52,7 +52,7 @@ struct InMemory {
     session = GetMomentsByUserIDSession(client: client)
   }
 
-  /// The whole way, so many times.
+  /// Runs the whole operation `count` times.
   func run(_ count: Int) throws -> OperationTimes {
     let bag = DisposeBag()
     nonisolated(unsafe) var timeline: MomentsDetails?  // The transport calls back before it returns.
@@ -67,9 +67,9 @@ struct InMemory {
     }.middle
   }
 
-  /// The times with the stopwatch inside, and those without.
+  /// The times with the stopwatch inside, and those without it.
   ///
-  /// The two take turns in short rounds: what is compared ran on the processor as it was then.
+  /// The two alternate in short rounds, so that both run under the same conditions.
   static func measure(size: Int) throws -> [OperationTimes] {
     let ways = try [true, false].map { try InMemory(size: size, isWatchedInside: $0) }
     let rounds = try (0...50).map { _ in try ways.map { try $0.run(5_000_000 / size) } }
@@ -77,8 +77,8 @@ struct InMemory {
     return ways.indices.map { way in rounds.dropFirst().map { $0[way] }.middle }
   }
 
-  /// Prints the table, and says whether the floor is reached. Each process lays out its memory in its own way, which shows:
-  /// there are several for each line.
+  /// Prints the table, and returns whether the floor is reached. Each process lays out its memory differently, which
+  /// affects the times, so there are several processes for each line.
   static func compare(rounds: Int) throws -> Bool {
     print(
       "| timeline | whole µs | transport | data | freeing | the SDK's own | floor | whole, unwatched |\n"

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// Measures a timeline's whole way, from a session to its subscriber.
+/// Measures the whole way of a timeline, from a session to its subscriber.
 ///
 ///     ClientBenchmarks [ROUNDS]              prints the tables; ends with 1 where a floor is missed
 ///     ClientBenchmarks server                is the server

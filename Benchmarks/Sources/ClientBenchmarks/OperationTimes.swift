@@ -1,26 +1,26 @@
-/// The microseconds that an operation took for each of its parts.
+/// How many microseconds each part of an operation took.
 struct OperationTimes: Codable, Sendable {
-  /// The transport's own part, without what becomes of the answer.
+  /// The transport's own part, without passing on the response.
   var transport = 0.0
-  /// Reading the answer: data and envelope.
+  /// Reading the response: data and envelope.
   var decoding = 0.0
-  /// Reading an envelope without data, once more: not a part of the whole.
+  /// Reading an envelope without data once more: not a part of the whole.
   var envelope = 0.0
-  /// What the decoding made is freed by whoever subscribed.
+  /// Freeing the decoded value, which the subscriber does.
   var freeing = 0.0
-  /// What is left.
+  /// The rest.
   var own = 0.0
 
   var whole: Double { transport + decoding + freeing + own }
   /// Reading the data alone.
   var data: Double { decoding - envelope }
-  /// What is the SDK's own, with the envelope, which it reads for the session.
+  /// The SDK's own part, including the envelope, which it reads for the session.
   var sdk: Double { own + envelope }
 }
 
 extension [OperationTimes] {
-  /// The mean of the middle half, by the whole. Like a median it leaves out what was interrupted; unlike medians, the parts
-  /// still add up.
+  /// The mean of the middle half, ordered by the whole. Like a median it leaves out interrupted operations; unlike
+  /// medians, the parts still add up.
   var middle: OperationTimes {
     let half = sorted { $0.whole < $1.whole }[(count / 4)..<(count - count / 4)]
     func mean(_ part: KeyPath<OperationTimes, Double>) -> Double {

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Tells where the time of an operation goes, in place: each lap counts for the part that it ends with.
+/// Measures the parts of an operation while it runs: each lap counts for the part that it ends with.
 ///
-/// It goes by the monotonic clock, which a process reads without a system call; a clock of processor time needs one, which
-/// takes as long as some of what is measured. What interrupts an operation shows, then: leave such operations out. What
-/// reading the clock takes is found in each operation, by a lap of nothing, and does not count.
+/// It uses the monotonic clock, which a process can read without a system call; a clock of processor time needs one,
+/// which takes as long as some of the parts. So interruptions show: leave such operations out. The time for reading the
+/// clock is measured in each operation, by an empty lap, and does not count.
 ///
-/// `@unchecked Sendable`: one thread alone runs what is measured.
+/// `@unchecked Sendable`: only one thread runs the measured operation.
 final class Stopwatch: @unchecked Sendable {
   private(set) var times = OperationTimes()
   private var last = 0.0

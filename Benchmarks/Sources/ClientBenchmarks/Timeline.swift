@@ -1,8 +1,8 @@
 import Foundation
 
-/// A GraphQL answer with a timeline.
+/// A GraphQL response with a timeline.
 enum Timeline {
-  /// As many moments as come to about so many bytes.
+  /// As many moments as take about `size` bytes.
   static func answer(of size: Int) -> [UInt8] {
     let head =
       #"{"data":{"getMomentsDetailsByUserID":{"userDetails":{"id":"0","name":"林薇","avatar":"https://cdn.example.com/avatars/0.png","#

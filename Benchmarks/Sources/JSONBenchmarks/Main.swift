@@ -1,10 +1,11 @@
 import Foundation
 
-/// Compares the JSON module with Foundation, and with other libraries whose programs stand in a folder.
+/// Compares the JSON module with Foundation, and with other libraries whose programs are in a folder.
 ///
 ///     JSONBenchmarks [ROUNDS [FILTER [COLUMN]]]     a COLUMN, 0 or 1, for the profile of one library's work
 ///
-/// A FILTER is the beginning of a line: "107 KB of moments, decode". The environment's PEERS names the folder of the other libraries' programs.
+/// A FILTER is the beginning of a line: "107 KB of moments, decode". The environment variable PEERS names the folder of
+/// the other libraries' programs.
 @main
 struct Main {
   static func main() throws {

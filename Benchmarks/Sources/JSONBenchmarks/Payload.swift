@@ -1,6 +1,6 @@
 import Foundation
 
-/// A text to read, made the same in every run.
+/// A text to read, the same in every run.
 struct Payload: Sendable {
   let name: String
   let data: Data
@@ -13,7 +13,7 @@ struct Payload: Sendable {
     containers = text.utf8.count { $0 == UInt8(ascii: "{") || $0 == UInt8(ascii: "[") }
   }
 
-  /// A timeline as a server sends it: CJK and emoji as UTF-8 and as escapes, addresses, numbers as text.
+  /// A timeline as a server sends it: CJK and emoji as UTF-8 and as escapes, addresses, numbers as strings.
   static func moments(_ name: String, count: Int) -> Payload {
     var moments: [String] = []
     for index in 0..<count {
@@ -41,7 +41,7 @@ struct Payload: Sendable {
     return Payload(name, #"{"userDetails":\#(user),"moments":[\#(moments.joined(separator: ","))]}"#)
   }
 
-  /// Points with two whole numbers, and numbers of six, of all 17 and of three digits behind the point.
+  /// Points with two whole numbers, and numbers with six, all 17 and three digits after the decimal point.
   static func numbers(_ name: String, count: Int) -> Payload {
     let points = (0..<count).map { index in
       let (x, y) = ((Double(index) * 1_370_911 - 5e8).rounded() / 1e6, Double(index * index % 9973) / 7)

@@ -1,13 +1,13 @@
 import Foundation
 
-/// Another library, in a program of its own: `PROGRAM decode|encode FILE COUNT` prints the nanoseconds of processor time of
-/// one reading or writing, or nothing where it does not do that.
+/// Another library, in a program of its own: `PROGRAM decode|encode FILE COUNT` prints the nanoseconds of processor
+/// time for reading or writing once, or nothing if it cannot do that.
 struct Peer {
   let name: String
   let program: URL
   let folder: URL
 
-  /// The programs in a folder; none where there is no such folder.
+  /// The programs in a folder; empty if there is no such folder.
   static func all(in folder: URL) -> [Peer] {
     let programs = (try? FileManager.default.contentsOfDirectory(at: folder, includingPropertiesForKeys: nil)) ?? []
     return programs.filter { FileManager.default.isExecutableFile(atPath: $0.path()) && !$0.hasDirectoryPath }

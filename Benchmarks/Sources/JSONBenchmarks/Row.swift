@@ -6,10 +6,10 @@ import Models
 struct Row {
   let name: String
   let payload: Payload
-  /// Does the work once, and gives a checksum.
+  /// Does the work once, and returns a checksum.
   let ours: () throws -> Int
   let theirs: () throws -> Int
-  /// What the peers are asked to do; nil where they have nothing like it.
+  /// What the peers are asked to do; nil if they cannot do it.
   let peerWork: String?
   let floor: Double
   let aim: Double?

@@ -23,7 +23,7 @@ struct Table {
     let repetitions = max(1, 400_000 / row.payload.data.count)
     for round in 0...rounds {
       for (index, work) in [row.ours, row.theirs].enumerated() where only == nil || only == index {
-        // Foundation's share is kept short: it is the slower one.
+        // Foundation gets fewer repetitions, since it is slower.
         let count = index == 0 ? repetitions * 10 : repetitions
         let before = allocation_count()
         let start = processorNanoseconds()

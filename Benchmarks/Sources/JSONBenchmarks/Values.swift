@@ -1,6 +1,6 @@
 import JSON
 
-/// The timeline as anybody would write it: `Codable`, and nothing by hand.
+/// The timeline as one would usually write it: `Codable`, without handwritten code.
 struct PlainTimeline: Codable {
   struct User: Codable {
     let id: String

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The nanoseconds of processor time that this process has used, on all its threads: what others do on the machine at the
-/// same time does not show.
+/// The nanoseconds of processor time that this process has used, on all its threads. Other load on the machine does not
+/// show in it.
 package func processorNanoseconds() -> Double {
   var time = timespec()
   clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &time)

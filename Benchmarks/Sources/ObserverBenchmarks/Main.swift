@@ -6,8 +6,8 @@ import Networking
 import Streams
 import Synchronization
 
-/// What a request costs a client that has no observer, and what an observer adds: over a transport that answers at once,
-/// on the thread that asks, so that nothing else is counted.
+/// The cost of a request for a client without an observer, and the additional cost of an observer: over a transport
+/// that responds at once, on the calling thread, so that nothing else is counted.
 @main
 struct Main {
   static func main() throws {

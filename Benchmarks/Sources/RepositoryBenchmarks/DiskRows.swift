@@ -2,7 +2,7 @@ import Foundation
 import GRDB
 import Repository
 
-/// The same values of bytes in a disk cache, in plain files, and in a table.
+/// The same byte values in a disk cache, in plain files, and in a table.
 final class Disks {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("bench-\(UUID().uuidString)")
   private let cache: DiskCache<Int, Data>
@@ -15,14 +15,14 @@ final class Disks {
       encode: { $0 }, decode: { $0 })
     cache = try DiskCache(folder: folder.appendingPathComponent("cache"), limit: 4 << 30, coder: coder)
     database = try DatabasePool(path: folder.path + "/database.sqlite")
-    // As safe as the cache: what is written outlives a loss of power. GRDB's own setting is NORMAL.
+    // As safe as the cache: a write survives a loss of power. GRDB's default is NORMAL.
     try database.writeWithoutTransaction { try $0.execute(sql: "PRAGMA synchronous = FULL") }
     try database.write { try $0.execute(sql: "CREATE TABLE record (key INTEGER PRIMARY KEY, value BLOB NOT NULL)") }
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// Fills all of them up to a number of entries.
+  /// Fills all of them up to this number of entries.
   func fill(_ range: Range<Int>, _ value: Data) throws {
     for key in range {
       try writeCache(value, key)

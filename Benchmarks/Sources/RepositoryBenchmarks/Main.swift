@@ -1,7 +1,7 @@
 import Foundation
 import Streams
 
-/// Measures the repository beside the least that a read can cost, and beside a database.
+/// Compares the repository with the least that a read can cost, and with a database.
 ///
 ///     RepositoryBenchmarks [ROUNDS] [ENTRIES ON DISK]
 @main

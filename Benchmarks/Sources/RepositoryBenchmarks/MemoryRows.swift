@@ -2,9 +2,9 @@ import Foundation
 import Repository
 import Streams
 
-/// What a read takes at the least: a dictionary under a lock.
+/// The least that a read can cost: a dictionary under a lock.
 private final class LockedDictionary: @unchecked Sendable {
-  // Touched under the lock alone.
+  // Touched only under the lock.
   private let lock = NSLock()
   private var values: [Int: Int] = [:]
 
@@ -36,7 +36,7 @@ func memoryRows(entries count: Int) -> [Row] {
     dictionary[key] = key
     cache.setObject(NSNumber(value: key), forKey: NSNumber(value: key))
   }
-  // A stride that visits all, and is no friend of caches.
+  // A stride that visits all entries, and defeats caches.
   let key = { (index: Int) in index &* 7_919 % count }
   let box = Box()
   let reads: [Row.Work?] = [
@@ -73,7 +73,7 @@ func memoryRows(entries count: Int) -> [Row] {
   ]
 }
 
-/// A write that wakes one watcher, of this many.
+/// A write that wakes one of this many watchers.
 func watcherRow(_ count: Int, bag: DisposeBag) -> Row {
   let store = store(count)
   let box = Box()

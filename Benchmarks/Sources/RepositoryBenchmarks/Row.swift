@@ -1,16 +1,16 @@
 /// One line of the table: the same work done by several libraries.
 struct Row {
-  /// Does one operation, and gives something of what it found, so that nothing is left out.
+  /// Does one operation, and returns something of the result, so that the compiler can leave nothing out.
   typealias Work = (_ index: Int) throws -> Int
 
   let name: String
   /// How many operations one run does.
   let count: Int
-  /// In the order of ``Row/libraries``; nil where a library has nothing like it.
+  /// In the order of ``Row/libraries``; nil if a library has no equivalent.
   let works: [Work?]
-  /// Whether the processor's time counts, in which nothing shows of what else runs on the machine; else the clock's.
+  /// Whether to measure processor time, in which other load on the machine does not show, rather than wall-clock time.
   var isInMemory = false
-  /// How many times the first library's time may be that of another one, by its name.
+  /// How many times longer than another library the first one may take, by that library's name.
   var ceilings: [String: Double] = [:]
 
   static let libraries = ["Store", "lock, dictionary", "NSCache", "plain file", "GRDB"]

@@ -5,7 +5,7 @@ import Measuring
 struct Table {
   let rounds: Int
   private(set) var misses: [String] = []
-  /// The median times of the first library in nanoseconds, by the rows' names.
+  /// The median times of the first library in nanoseconds, by row name.
   private(set) var times: [String: Double] = [:]
 
   init(rounds: Int) {

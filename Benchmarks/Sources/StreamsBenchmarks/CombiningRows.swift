@@ -59,7 +59,7 @@ let combiningRows: [Row] = [
         subscription.dispose()
         return sum.value
       },
-      // OpenCombine 0.14 has no combineLatest, and that of AsyncAlgorithms has no definite result here.
+      // OpenCombine 0.14 has no combineLatest, and the result of AsyncAlgorithms' is not deterministic here.
       nil, nil, nil,
     ]),
 ]

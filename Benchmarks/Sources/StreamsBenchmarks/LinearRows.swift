@@ -4,7 +4,7 @@ import Streams
 private typealias Rx = Streams.Observable
 private typealias Subject = Streams.PublishSubject
 
-/// A source of one's own, through `create`: what OpenCombine does with a PassthroughSubject.
+/// A custom source, made with `create`; its counterpart in OpenCombine is a PassthroughSubject.
 private func created(_ count: Int) -> Streams.Observable<Int> {
   .create { observer in
     for index in 0..<count { observer.onNext(index) }
@@ -139,7 +139,7 @@ let linearRows: [Row] = [
   subjectRow(subscribers: 100, count: 20_000, floor: 15, aim: 35),
 ]
 
-/// A map and a filter as closures that call each other, which the optimizer does not see through.
+/// A map and a filter as closures that call each other, opaque to the optimizer.
 private func closureChain(_ end: @escaping @Sendable (Int) -> Void) -> @Sendable (Int) -> Void {
   let isEven: @Sendable (Int) -> Bool = { $0 & 1 == 0 }
   let triple: @Sendable (Int) -> Int = { $0 &* 3 }

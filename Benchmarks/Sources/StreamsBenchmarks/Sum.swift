@@ -1,8 +1,8 @@
-/// What a handler adds up. Each run has its own, and calls it from one thread at a time.
+/// A sum that a handler adds to. Each run has its own, and calls it from one thread at a time.
 final class Sum: @unchecked Sendable {
   var value = 0
 }
 
-/// Keeps the optimizer from knowing what it is given.
+/// Hides the value from the optimizer.
 @inline(never)
 func opaque<Value>(_ value: Value) -> Value { value }

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// The least that a client can do: threads that write to a socket and read from it, and look at nothing.
+/// The least that a client can do: threads that write to a socket and read from it, without parsing anything.
 enum Blocking {
   static func measure(_ load: Load) throws -> LoadResult {
     guard let url = URLComponents(string: load.url), let port = url.port else { throw URLError(.badURL) }
@@ -9,7 +9,7 @@ enum Blocking {
     let request = Array(head.utf8) + [UInt8](repeating: 0, count: load.size)
     let (start, begin) = (ContinuousClock.now, processorTime())
     let lock = NSLock()
-    nonisolated(unsafe) var latencies: [Duration] = []  // under the lock
+    nonisolated(unsafe) var latencies: [Duration] = []  // guarded by the lock
     // Not `concurrentPerform`, which would run no more of them at a time than there are cores.
     let group = DispatchGroup()
     for _ in 0..<load.width {

@@ -7,14 +7,14 @@ import NIOHTTP1
 import NIOSSL
 import Streams
 
-/// What is compared.
+/// The clients to compare.
 enum Client: String, CaseIterable, Sendable {
   case sockets = "SocketTransport"
   case asyncHTTPClient = "async-http-client"
   case urlSession = "URLSession"
   case blocking = "blocking sockets"
 
-  /// A closure that sends one request and waits for the whole answer.
+  /// A closure that sends one request and waits for the whole response.
   func makeSender(_ load: Load) throws -> @Sendable () async throws -> Void {
     switch self {
     case .sockets:

@@ -5,7 +5,7 @@ import Foundation
 struct Comparison {
   let rounds: Int
 
-  /// One line of the table, and what must be reached in it: times the rate, and part of the processor time.
+  /// One line of the table, and its floors: how many times the rate, and which share of the processor time.
   private struct Row {
     let title: String
     let isSecure: Bool
@@ -41,7 +41,7 @@ struct Comparison {
       let clients = Client.allCases.filter { !row.isSecure || ($0 != .urlSession && $0 != .blocking) }
       var results: [Client: [LoadResult]] = [:]
       for round in 0..<rounds {
-        // Who comes behind whom makes a difference.
+        // The order matters, so it alternates.
         for client in round.isMultiple(of: 2) ? clients : clients.reversed() {
           results[client, default: []].append(
             try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
@@ -78,7 +78,7 @@ struct Comparison {
     guard let ours = medians[.sockets], let theirs = medians[.asyncHTTPClient] else { return false }
     let (rate, processor) = (ours.rate / theirs.rate, ours.processor / theirs.processor)
     if let limit { print("| \(row.title) | wrk | \(Int(limit)) | | | | |") }
-    // A server that is busy with half of what it can do says little about how fast a client could be.
+    // A server that is more than half busy says little about how fast a client could be.
     let isLimited = limit.map { $0 < 2 * ours.rate } ?? false
     let isReached = (rate >= row.rateFloor || isLimited) && processor <= row.processorFloor
     print(

@@ -1,7 +1,7 @@
 import BenchmarkSupport
 import Foundation
 
-/// Measures transports against a server in another process, in one run, interleaved.
+/// Measures transports against a server in another process, interleaved in one run.
 ///
 ///     TransportBenchmarks [ROUNDS]                     prints the table; ends with 1 where a floor is missed
 ///     TransportBenchmarks server CERTIFICATE KEY       is the server

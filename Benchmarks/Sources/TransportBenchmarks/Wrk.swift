@@ -1,8 +1,8 @@
 import Foundation
 
-/// What the server can answer at most, by wrk, where that is installed.
+/// The most that the server can do, measured with wrk if it is installed.
 enum Wrk {
-  /// Requests a second; `nil` without wrk.
+  /// Requests per second; `nil` without wrk.
   static func rate(_ url: String, _ size: Int, _ width: Int) throws -> Double? {
     let path = "/usr/bin/wrk"
     guard FileManager.default.isExecutableFile(atPath: path) else { return nil }

@@ -1,13 +1,13 @@
 public import Foundation
 
-/// Reads and writes any `Codable` type as JSON, by ``JSONReader`` and ``JSONWriter``.
+/// Reads and writes any `Codable` type as JSON, with ``JSONReader`` and ``JSONWriter``.
 ///
 /// A type that is also ``JSONDecodable`` or ``JSONEncodable`` is read and written by these conformances, wherever it
 /// occurs in a value, unless a strategy for keys, dates or data differs from the default.
 public struct JSONCoder: Sendable {
-  /// How keys in JSON and in Swift differ.
+  /// How keys in JSON correspond to keys in Swift.
   public enum KeyStrategy: Sendable {
-    /// Not at all.
+    /// They are the same.
     case asWritten
     /// `snake_case` in JSON, `camelCase` in Swift, as Foundation converts them.
     case snakeCase
@@ -15,21 +15,21 @@ public struct JSONCoder: Sendable {
 
   /// How dates are written.
   public enum DateStrategy: Sendable {
-    /// As a string, as `Date(iso8601:)` has it.
+    /// As a string, in the form of `Date(iso8601:)`.
     case iso8601
     /// As a number of seconds since 1970.
     case secondsSince1970
     /// As a number of milliseconds since 1970.
     case millisecondsSince1970
-    /// As `Date` itself does: a number of seconds since 2001.
+    /// As `Date` does by default: a number of seconds since 2001.
     case deferredToDate
   }
 
-  /// How data are written.
+  /// How data is written.
   public enum DataStrategy: Sendable {
-    /// As a string in Base64.
+    /// As a Base64 string.
     case base64
-    /// As `Data` itself does: an array of numbers.
+    /// As `Data` does by default: an array of numbers.
     case deferredToData
   }
 
@@ -39,14 +39,14 @@ public struct JSONCoder: Sendable {
     var data: DataStrategy
     var userInfo: [CodingUserInfoKey: any Sendable]
 
-    /// Whether types that read and write themselves do what the options say.
+    /// Whether the default conformances of `JSONDecodable` and `JSONEncodable` types agree with the options.
     var allowsDirect: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
   }
 
   let options: Options
   let strategies: StrategyCache
 
-  /// Takes how keys, dates and data are written, and what `Codable` implementations find in their `userInfo`.
+  /// Takes the strategies for keys, dates and data, and the `userInfo` for `Codable` implementations.
   public init(
     keys: KeyStrategy = .asWritten, dates: DateStrategy = .iso8601, data: DataStrategy = .base64,
     userInfo: [CodingUserInfoKey: any Sendable] = [:]
@@ -57,8 +57,8 @@ public struct JSONCoder: Sendable {
 
   /// Reads a value from a JSON text in UTF-8.
   ///
-  /// Throws a `DecodingError` that names the path where the text does not fit, or is no JSON; its `underlyingError` is a
-  /// ``JSONError`` where the reader found it. Of equal keys the last counts.
+  /// Throws a `DecodingError` with the path if the text does not fit the type or is not JSON; if the reader found the
+  /// error, its `underlyingError` is a ``JSONError``. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
     if case .direct(let direct) = strategies.decoding(of: type) {
       do throws(JSONError) {
@@ -72,7 +72,8 @@ public struct JSONCoder: Sendable {
     }
   }
 
-  /// The two types are one, told from each other only at compile time: a strategy is kept under the type that it is for.
+  /// The cast is safe, though the compiler cannot know: a strategy is kept under its own type, so the two types are the
+  /// same.
   private func read<Direct: JSONDecodable, Value>(
     _ direct: Direct.Type, as type: Value.Type, from body: Data
   ) throws(JSONError) -> Value {
@@ -97,7 +98,7 @@ public struct JSONCoder: Sendable {
 
   /// Writes a value in the shortest form.
   ///
-  /// Throws an `EncodingError` that names the path where something has no form in JSON.
+  /// Throws an `EncodingError` with the path if a value cannot be written as JSON.
   public func encode<Value: Encodable>(_ value: Value) throws -> Data {
     guard case .direct(let direct) = strategies.encoding(of: Value.self) else {
       return try StreamEncoder.encode(value, by: self)
@@ -109,7 +110,7 @@ public struct JSONCoder: Sendable {
     }
   }
 
-  /// The two types are one, as for reading.
+  /// The cast is safe for the same reason as when reading.
   private func write<Direct: JSONEncodable>(_ value: some Any, as direct: Direct.Type) throws(JSONError) -> Data {
     try unsafeBitCast(value, to: direct).json()
   }

@@ -1,5 +1,5 @@
 extension DecodingError {
-  /// The error of a reader as decoders have it.
+  /// Converts a reader's error.
   init(_ error: JSONError, type: Any.Type) {
     var path = error.codingPath
     let missing = path.last
@@ -16,7 +16,7 @@ extension DecodingError {
 }
 
 extension EncodingError {
-  /// The error of a writer as encoders have it.
+  /// Converts a writer's error.
   init(_ error: JSONError, value: Any, inside path: [any CodingKey] = []) {
     let context = Context(
       codingPath: path + error.codingPath, debugDescription: "Cannot be written: \(error.reason).",
@@ -26,7 +26,7 @@ extension EncodingError {
 }
 
 extension JSONError {
-  /// The error of a value that begins at a place of the whole, to which a path leads.
+  /// This error of a nested value as an error of the whole text. `outer` is the path to that value, `start` its offset.
   func inside(_ outer: [any CodingKey], from start: Int) -> JSONError {
     let steps = outer.map { $0.intValue.map(PathElement.index) ?? .key($0.stringValue.asPathKey) }
     return JSONError(kind, path: steps + path, offset: start + offset, expected: expected)

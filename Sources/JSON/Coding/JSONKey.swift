@@ -1,4 +1,4 @@
-/// A key of any name, or the index of an element. It fits into an `any CodingKey` without memory of its own.
+/// A key with any name, or the index of an element. It fits into an `any CodingKey` without an allocation.
 package enum JSONKey: CodingKey {
   case name(String)
   case index(Int)

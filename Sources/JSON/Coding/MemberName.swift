@@ -1,4 +1,4 @@
-/// The name of a member. Names are equal where their bytes are; `String`s are already where they show the same characters.
+/// The name of a member. Names are equal if their bytes are; `String`s are equal even if only their characters are.
 struct MemberName: Hashable {
   let text: String
 

@@ -1,5 +1,5 @@
 extension JSONCoder {
-  /// What was found out about types, for all coders of a kind: a coder is made as quickly as it is copied.
+  /// The strategies of types, shared by all coders of one kind, so that making a coder is as cheap as copying one.
   struct StrategyCache: Sendable {
     private let allowsDirect: Bool
     private let decodingCache = TypeCache<DecodingStrategy>()
@@ -12,16 +12,16 @@ extension JSONCoder {
       self.allowsDirect = allowsDirect
     }
 
-    /// What is known by now.
+    /// The strategies that are known so far.
     var decoding: TypeTable<DecodingStrategy> { decodingCache.known }
     var encoding: TypeTable<EncodingStrategy> { encodingCache.known }
 
-    /// How values of a type are read.
+    /// How to read values of a type.
     func decoding(of type: Any.Type) -> DecodingStrategy {
       decodingCache.value(for: type) { DecodingStrategy(type, allowsDirect: allowsDirect) }
     }
 
-    /// How values of a type are written.
+    /// How to write values of a type.
     func encoding(of type: Any.Type) -> EncodingStrategy {
       encodingCache.value(for: type) { EncodingStrategy(type, allowsDirect: allowsDirect) }
     }

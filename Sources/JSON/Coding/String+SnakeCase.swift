@@ -1,8 +1,8 @@
 import Foundation
 
 extension String {
-  /// The name in `camelCase`: `user_id` is `userId`. Underscores at either end stay; a name without any inside is left
-  /// as it is.
+  /// The name in `camelCase`: `user_id` becomes `userId`. Underscores at either end stay; a name without any inside is
+  /// left unchanged.
   package var fromSnakeCase: String {
     guard contains("_"), let first = firstIndex(where: { $0 != "_" }), let last = lastIndex(where: { $0 != "_" }) else {
       return self
@@ -13,10 +13,10 @@ extension String {
     return self[..<first] + (words[0].lowercased() + tail.joined()) + self[index(after: last)...]
   }
 
-  /// The name in `snake_case`: `userId` is `user_id`, `myURLProperty` is `my_url_property`.
+  /// The name in `snake_case`: `userId` becomes `user_id`, `myURLProperty` becomes `my_url_property`.
   ///
-  /// A word begins at a capital that follows something, and the last of several capitals begins one with the small
-  /// letters behind it.
+  /// A word begins at a capital letter that is not the first character. Of several capitals in a row, the last one
+  /// begins a word if a small letter follows.
   var toSnakeCase: String {
     let characters = Array(self)
     var words: [ArraySlice<Character>] = []

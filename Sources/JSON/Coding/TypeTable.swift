@@ -1,8 +1,8 @@
-/// What was found out about types; it never changes, so that anybody may read it at any time.
+/// Facts about types. A table never changes, so it can be read from any thread.
 final class TypeTable<Value: Sendable>: Sendable {
   private typealias Entry = (type: ObjectIdentifier, value: Value)
 
-  // A power of two, at least half of them empty, so that every search ends.
+  // The number of slots is a power of two, and at least half of them are empty, so that every search ends.
   private let slots: [Entry?]
 
   init() {
@@ -26,7 +26,7 @@ final class TypeTable<Value: Sendable>: Sendable {
     }
   }
 
-  /// The same with one type more.
+  /// This table with one more type.
   func adding(_ value: Value, for type: Any.Type) -> TypeTable {
     guard self[type] == nil else { return self }
     let entries = slots.compactMap { $0 } + [(ObjectIdentifier(type), value)]
@@ -41,7 +41,8 @@ final class TypeTable<Value: Sendable>: Sendable {
 
   @inline(__always)
   private static func slot(of type: ObjectIdentifier, among count: Int) -> Int {
-    // Metadata lie at addresses of at least eight bytes apart; the product's middle depends on all of them.
+    // Metadata addresses are multiples of at least eight; the middle bits of the product depend on all bits of the
+    // address.
     Int(truncatingIfNeeded: (UInt(bitPattern: type) &* 0x9E37_79B9_7F4A_7C15) >> 32) & (count - 1)
   }
 }

@@ -7,13 +7,13 @@ struct DecimalNumber {
   /// Whether digits other than zero did not fit into the mantissa.
   var isCut = false
 
-  /// Takes one more digit, to the left of the decimal point or to its right.
+  /// Appends a digit from before or after the decimal point.
   @inline(__always)
   mutating func append(_ digit: UInt8, isFraction: Bool) {
     let (tenfold, overflow) = mantissa.multipliedReportingOverflow(by: 10)
     let (sum, carry) = tenfold.addingReportingOverflow(UInt64(digit))
     if overflow || carry || isCut {
-      // Only a zero is dropped without loss, and then no later digit fits either.
+      // Only a zero can be dropped without loss, and after that no other digit fits either.
       isCut = isCut || digit != 0
       if !isFraction { exponent += 1 }
     } else {
@@ -22,7 +22,7 @@ struct DecimalNumber {
     }
   }
 
-  /// The number as a whole number, where it is one and fits: 1.0 and 1e2 are.
+  /// The number as a whole number, if it is one and fits: 1.0 and 1e2 are.
   @usableFromInline
   func whole<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     guard mantissa != 0 else { return 0 }
@@ -42,8 +42,8 @@ struct DecimalNumber {
     return Value(magnitude: magnitude, isNegative: isNegative)
   }
 
-  /// The number as the nearest `Double`, where two exact numbers and one operation give it: then the rounding is right
-  /// (W. D. Clinger, How to Read Floating Point Numbers Accurately, 1990).
+  /// The nearest `Double`, if it results from one operation on two exact numbers, which rounds correctly (W. D.
+  /// Clinger, How to Read Floating Point Numbers Accurately, 1990).
   var exactDouble: Double? {
     guard !isCut, mantissa <= 1 << 53, (-22...22).contains(exponent) else { return mantissa == 0 ? signed(0) : nil }
     let value = Double(mantissa)
@@ -59,7 +59,7 @@ struct DecimalNumber {
 }
 
 extension FixedWidthInteger {
-  /// The number with a magnitude and a sign, where it fits.
+  /// The number with this magnitude and sign, if it fits.
   @inlinable @inline(__always)
   init?(magnitude: UInt64, isNegative: Bool) {
     if isNegative {

@@ -1,10 +1,10 @@
-/// Undoes the escapes of strings (RFC 8259, section 7) that were checked before.
+/// Unescapes strings (RFC 8259, section 7) that have been checked before.
 @usableFromInline
 enum Escapes {
-  /// The string that so many checked bytes stand for.
+  /// The string that `count` checked bytes stand for.
   @usableFromInline @inline(never)
   static func string(from first: UnsafePointer<UInt8>, count: Int) -> String {
-    // What an escape stands for is never longer than the escape.
+    // An unescaped character is never longer than its escape.
     withUnsafeTemporaryAllocation(of: UInt8.self, capacity: count) { buffer in
       guard let target = buffer.baseAddress else { return "" }
       let length = unescape(first, count, into: target)
@@ -12,7 +12,8 @@ enum Escapes {
     }
   }
 
-  /// How many of the checked bytes are whole characters and escapes, where at least so many are asked for, or all.
+  /// A number of checked bytes that ends between characters and between escapes: `limit` or slightly more, or all if
+  /// there are no more than that.
   static func wholeCharacters(from first: UnsafePointer<UInt8>, count: Int, atLeast limit: Int) -> Int {
     guard count > limit else { return count }
     var length = 0
@@ -30,7 +31,7 @@ enum Escapes {
     return length
   }
 
-  /// Writes what the bytes stand for, and gives its length.
+  /// Writes the unescaped bytes, and returns their number.
   private static func unescape(
     _ first: UnsafePointer<UInt8>, _ count: Int, into target: UnsafeMutablePointer<UInt8>
   ) -> Int {
@@ -96,7 +97,7 @@ enum Escapes {
     }
   }
 
-  /// The value of four hexadecimal digits; four bytes must be there.
+  /// The value of four hexadecimal digits. Four bytes must be readable.
   static func hexadecimal(_ digits: UnsafePointer<UInt8>) -> UInt32? {
     var value: UInt32 = 0
     for index in 0..<4 {

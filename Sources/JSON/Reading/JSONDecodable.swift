@@ -1,13 +1,13 @@
-/// A type that reads itself from JSON, with nothing between the bytes and the value.
+/// A type that reads itself from JSON, directly from the bytes.
 ///
-/// It may be `Decodable` as well: ``JSONCoder`` then reads it this way.
+/// It may also be `Decodable`: ``JSONCoder`` then reads it this way.
 public protocol JSONDecodable {
-  /// Reads a value, exactly one; throws where the text is no JSON or does not fit.
+  /// Reads exactly one value; throws if the text is not JSON or does not fit.
   init(from json: inout JSONReader) throws(JSONError)
 }
 
 extension JSONDecodable {
-  /// Reads the value of a whole JSON text in UTF-8.
+  /// Reads a whole JSON text in UTF-8 as one value.
   @inlinable
   public init(json bytes: RawSpan) throws(JSONError) {
     self = try JSONReader.reading(bytes) { (json: inout JSONReader) throws(JSONError) -> Self in
@@ -15,14 +15,14 @@ extension JSONDecodable {
     }
   }
 
-  /// Reads the value of a whole JSON text.
+  /// Reads a whole JSON text as one value.
   public init(json text: String) throws(JSONError) {
     try self.init(json: text.utf8.span.bytes)
   }
 }
 
 extension RawRepresentable where Self: JSONDecodable, RawValue: JSONDecodable {
-  /// Reads the raw value; one that is none of the type's is an error.
+  /// Reads the raw value; throws if the type has no such value.
   public init(from json: inout JSONReader) throws(JSONError) {
     _ = json.peek()
     let first = json.position

@@ -1,14 +1,14 @@
 extension JSONReader {
-  /// Enters an object; call ``nextKey()`` until it says `false`.
+  /// Enters an object. Call ``nextKey()`` until it returns `false`.
   @inlinable
   public mutating func beginObject() throws(JSONError) {
     guard peek() == UInt8(ascii: "{") else { throw mismatch("an object") }
     try enter()
   }
 
-  /// Reads the next key of the object, or leaves the object and gives `false`.
+  /// Reads the next key of the object and returns `true`, or leaves the object and returns `false`.
   ///
-  /// After `true` exactly one value must be read or skipped. ``key(is:)`` and ``key`` tell the key until then.
+  /// After `true`, exactly one value must be read or skipped. Until then, ``key(is:)`` and ``key`` give the key.
   @inlinable
   public mutating func nextKey() throws(JSONError) -> Bool {
     var byte = peek()
@@ -32,11 +32,11 @@ extension JSONReader {
     return true
   }
 
-  /// Whether the key that ``nextKey()`` read is this one, escapes undone.
+  /// Whether the key that ``nextKey()`` read equals `name` once its escapes are undone.
   @inlinable @inline(__always)
   public func key(is name: StaticString) -> Bool {
     if keyCount == name.utf8CodeUnitCount, bytesAreEqual(keyStart, name.utf8Start, keyCount) {
-      // A key with escapes is another string than its bytes.
+      // The bytes of a key with escapes are not its string.
       return !keyShape.hasEscapes
     }
     return keyShape.hasEscapes && escapedKey(is: name)
@@ -47,21 +47,21 @@ extension JSONReader {
     name.withUTF8Buffer { key.utf8.elementsEqual($0) }
   }
 
-  /// The key that ``nextKey()`` read, escapes undone.
+  /// The key that ``nextKey()`` read, with escapes undone.
   @inlinable
   public var key: String {
     makeString(from: keyStart, count: keyCount, keyShape)
   }
 
-  /// A member's value; throws an error that names the path where there was none.
+  /// Returns a member's value; if it is nil, throws an error that names the path.
   @inlinable @inline(__always)
   public mutating func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
     guard let value else { throw missing("\(key)") }
     return value
   }
 
-  /// Reads an object for one of its members, and skips the others: `data` with the one field of an operation, say. Of
-  /// equal keys the last counts; where there is none, the error names the path and the object's end.
+  /// Reads an object for one of its members, and skips the others: `data` with the only field of an operation, for
+  /// example. Of equal keys the last counts. If there is none, the error names the path and the object's end.
   @inlinable
   public mutating func readMember<Value: JSONDecodable>(_ name: StaticString) throws(JSONError) -> Value {
     var value: Value?
@@ -76,14 +76,15 @@ extension JSONReader {
     return try require(value, name)
   }
 
-  /// Enters an array; call ``nextElement()`` until it says `false`.
+  /// Enters an array. Call ``nextElement()`` until it returns `false`.
   @inlinable
   public mutating func beginArray() throws(JSONError) {
     guard peek() == UInt8(ascii: "[") else { throw mismatch("an array") }
     try enter()
   }
 
-  /// Goes to the array's next element, which then must be read or skipped, or leaves the array and gives `false`.
+  /// Goes to the array's next element, which must then be read or skipped, and returns `true`; or leaves the array and
+  /// returns `false`.
   @inlinable
   public mutating func nextElement() throws(JSONError) -> Bool {
     let byte = peek()
@@ -113,7 +114,7 @@ extension JSONReader {
   mutating func leave() {
     depth -= 1
     position += 1
-    // What was left was an element of what is around it.
+    // The array or object that was left was itself an element or a member.
     isFirst = false
   }
 }

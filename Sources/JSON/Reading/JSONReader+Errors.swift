@@ -1,21 +1,21 @@
 extension JSONReader {
-  /// An error for a value of the right kind that a type refuses: `throw json.invalid("a date")`.
+  /// An error for a value of the right kind that a type rejects: `throw json.invalid("a date")`.
   ///
-  /// Its place is where the reader stands, which after a value has been read is behind it.
+  /// Its place is the reader's position: after a value has been read, that is behind the value.
   public mutating func invalid(_ expected: String) -> JSONError {
     error(.invalid, expected)
   }
 
   /// An error for a value of another kind than the type reads: `throw json.mismatch("a string or a number")`.
   ///
-  /// Its place is the next value's, which must not have been read yet.
+  /// Its place is the next value, which must not have been read yet.
   @inline(never)
   public mutating func mismatch(_ expected: String) -> JSONError {
     guard let found = kindOfWholeWord() else { return malformed(expected) }
     return error(.mismatch(found), expected)
   }
 
-  /// What stands here by its first byte; `nil` for what is no value, and for a part of a word.
+  /// The kind of the next value by its first byte; `nil` if that begins no value, or if only a part of a word is there.
   private func kindOfWholeWord() -> Kind? {
     var copy = JSONReader(start: position, count: end - position)
     guard let kind = try? copy.nextKind() else { return nil }
@@ -43,7 +43,7 @@ extension JSONReader {
 
   /// An error for an object that lacks a required key: `throw json.missing("id")`.
   ///
-  /// Its place is the object's end, behind which the reader stands.
+  /// Its place is the object's end; the reader must be directly behind it.
   @inline(never)
   public mutating func missing(_ key: String) -> JSONError {
     let offset = max(offset - 1, 0)

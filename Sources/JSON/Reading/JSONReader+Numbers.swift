@@ -1,6 +1,6 @@
 extension JSONReader {
-  /// Reads a whole number. One written with a fraction or an exponent is whole if its value is: 1.0 and 1e2 are, 1.5 is
-  /// an error, and so is a number that does not fit.
+  /// Reads a whole number. A number with a fraction or an exponent is accepted if its value is whole, as 1.0 and 1e2
+  /// are; 1.5 is an error, and so is a number that does not fit.
   @inlinable
   public mutating func readInteger<Value: FixedWidthInteger>(
     _ type: Value.Type = Value.self
@@ -15,7 +15,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a whole number without fraction or exponent that fits; otherwise nothing is taken.
+  /// Reads a whole number if it is written without fraction and exponent and fits; otherwise reads nothing.
   @inlinable @inline(__always)
   mutating func takePlainInteger<Value: FixedWidthInteger>(_ type: Value.Type) -> Value? {
     let isNegative = peek() == UInt8(ascii: "-")
@@ -43,19 +43,19 @@ extension JSONReader {
     byte == UInt8(ascii: ".") || byte | 0x20 == UInt8(ascii: "e")
   }
 
-  /// Reads a number that was checked before, as a whole one; `nil` where it is none or does not fit.
+  /// Reads a number that has been checked before, as a whole number; `nil` if it is not one or does not fit.
   mutating func integer<Value: FixedWidthInteger>(_ type: Value.Type) throws(JSONError) -> Value? {
     if let value = takePlainInteger(type) { return value }
     return try scanNumber().whole(type)
   }
 
-  /// The number of more than 64 bits that was passed.
+  /// The number that was just read, for types with more than 64 bits.
   @usableFromInline
   func wideInteger<Value: FixedWidthInteger>(from first: UnsafePointer<UInt8>) -> Value? {
     Value.bitWidth > 64 ? Value(text(from: first)) : nil
   }
 
-  /// Reads a number that was checked before; `nil` where it does not fit.
+  /// Reads a number that has been checked before; `nil` if it does not fit.
   mutating func double() throws(JSONError) -> Double? {
     let first = position
     if let value = try scanNumber().exactDouble { return value }
@@ -63,7 +63,8 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a number as the nearest `Double`; one past its range is an error, and one too small for it is zero.
+  /// Reads a number as the nearest `Double`. A number that is too large is an error; one that is too small becomes
+  /// zero.
   public mutating func readDouble() throws(JSONError) -> Double {
     guard try nextKind() == .number else { throw mismatch("a number") }
     let first = position
@@ -74,7 +75,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a number as the nearest `Float`; one past its range is an error, and one too small for it is zero.
+  /// Reads a number as the nearest `Float`. A number that is too large is an error; one that is too small becomes zero.
   public mutating func readFloat() throws(JSONError) -> Float {
     guard try nextKind() == .number else { throw mismatch("a number") }
     let first = position
@@ -86,7 +87,7 @@ extension JSONReader {
     return value
   }
 
-  /// Reads a number as it is written, for types that keep more digits than `Double`.
+  /// Reads a number as its text, for types that keep more digits than `Double`.
   public mutating func readNumberText() throws(JSONError) -> String {
     guard try nextKind() == .number else { throw mismatch("a number") }
     let first = position
@@ -98,7 +99,7 @@ extension JSONReader {
     makeString(from: first, count: position - first, StringShape(isASCII: true, hasEscapes: false))
   }
 
-  /// Passes a number (RFC 8259, section 6), and gives its digits.
+  /// Reads a number (RFC 8259, section 6) and returns its digits.
   @usableFromInline
   mutating func scanNumber() throws(JSONError) -> DecimalNumber {
     var number = DecimalNumber()
@@ -114,14 +115,14 @@ extension JSONReader {
       let isNegative = take("-")
       if !isNegative { _ = take("+") }
       var exponent = 0
-      // More than any text has digits to make up for it: past this there is no number but zero and infinity.
+      // No text has enough digits to compensate for this exponent: beyond it there are only zero and infinity.
       try scanDigits { exponent = min(exponent * 10 + Int($0), 1 << 40) }
       number.exponent += isNegative ? -exponent : exponent
     }
     return number
   }
 
-  /// Passes one or more digits.
+  /// Reads one or more digits.
   @inline(__always)
   private mutating func scanDigits(_ body: (UInt8) -> Void) throws(JSONError) {
     let first = position

@@ -1,6 +1,6 @@
 extension JSONReader {
-  /// Reads a value whose failure must not fail the rest: one that does not fit is skipped, and the result says why.
-  /// Throws only where the text is no JSON.
+  /// Reads a value whose failure must not fail the rest: a value that does not fit is skipped, and the result says why.
+  /// Throws only if the text is not JSON.
   @inlinable
   public mutating func readResult<Value: JSONDecodable>(
     _ type: Value.Type = Value.self
@@ -16,8 +16,8 @@ extension JSONReader {
     }
   }
 
-  /// Reads a value, or takes a `null`; one that does not fit is passed over, and the result says why. As
-  /// ``readResult(_:)``, for generic code, where a `Result` of many types is looked for by the runtime each time.
+  /// Reads a value or `null`. A value that does not fit is skipped, and its error returned. Like ``readResult(_:)``,
+  /// but for generic code: there, the runtime would look up the type of the `Result` on each call.
   package mutating func read<Value: JSONDecodable>(
     orSkipInto value: inout Value?
   ) throws(JSONError) -> JSONError? {
@@ -34,7 +34,7 @@ extension JSONReader {
     }
   }
 
-  /// Goes back to a value, and passes it.
+  /// Goes back to a value, and skips it.
   @usableFromInline
   mutating func skip(from first: UnsafePointer<UInt8>, depth outer: Int) throws(JSONError) {
     position = first

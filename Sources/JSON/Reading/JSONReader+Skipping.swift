@@ -1,15 +1,16 @@
 extension JSONReader {
-  /// Passes a value of any kind, which is checked as if it were read.
+  /// Skips a value of any kind, checking it as if it were read.
   public mutating func skipValue() throws(JSONError) {
     _ = try passValue()
   }
 
-  /// Passes a value, and gives how deep arrays and objects nest in it. It is inlined so that who skips counts nothing.
+  /// Skips a value, and returns how deep arrays and objects nest in it. Inlined, so that `skipValue` does not pay for
+  /// the depth.
   @inline(__always)
   private mutating func passValue() throws(JSONError) -> Int {
     let outermost = depth
     var deepest = depth
-    // One bit for each open array or object, the innermost lowest: whether it is an object.
+    // One bit for each open array or object, the innermost lowest; set for an object.
     var isObject = UInt128(0)
     repeat {
       if depth > outermost {
@@ -40,7 +41,7 @@ extension JSONReader {
     return deepest - outermost
   }
 
-  /// Passes a value that is neither array nor object.
+  /// Skips a value that is neither array nor object.
   mutating func skipScalar() throws(JSONError) {
     switch try nextKind() {
     case .string:
@@ -53,7 +54,7 @@ extension JSONReader {
     }
   }
 
-  /// Reads a value of any kind as its bytes, checked, without the whitespace around it.
+  /// Reads a value of any kind as its checked bytes, without the whitespace around it.
   public mutating func readRaw() throws(JSONError) -> RawJSON {
     _ = peek()
     let first = position

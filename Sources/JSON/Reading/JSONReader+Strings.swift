@@ -1,5 +1,5 @@
 extension JSONReader {
-  /// What is known of a string after its bytes were seen.
+  /// What a scan found out about a string.
   @frozen @usableFromInline
   struct StringShape {
     @usableFromInline var isASCII: Bool
@@ -22,7 +22,8 @@ extension JSONReader {
     return makeString(from: first, count: position - first - 1, shape)
   }
 
-  /// Takes the next value if it is this string, written without escapes; for enums, whose cases are known.
+  /// Reads the next value if it is this string, written without escapes, and returns whether it was: for enums, whose
+  /// cases are known.
   @inlinable @inline(__always)
   public mutating func readString(ifEqualTo text: StaticString) -> Bool {
     let count = text.utf8CodeUnitCount
@@ -33,7 +34,7 @@ extension JSONReader {
     return true
   }
 
-  /// Moves from behind a string's opening quote to behind its closing one, and checks all between.
+  /// Moves from after a string's opening quote to after its closing quote, and checks everything in between.
   @inlinable
   mutating func scanString() throws(JSONError) -> StringShape {
     while end - position >= 8 {
@@ -52,7 +53,7 @@ extension JSONReader {
     return try scanStringSlowly()
   }
 
-  /// As ``scanString()``, for the rest of a string with other characters than plain ASCII, or near the end.
+  /// Like ``scanString()``, for the rest of a string with other characters than plain ASCII, or near the end.
   @usableFromInline @inline(never)
   mutating func scanStringSlowly() throws(JSONError) -> StringShape {
     var shape = StringShape(isASCII: true, hasEscapes: false)
@@ -82,7 +83,7 @@ extension JSONReader {
     throw malformed("a closing quote")
   }
 
-  /// Moves over what is plain ASCII, eight bytes at a time.
+  /// Skips plain ASCII, eight bytes at a time.
   @inline(__always)
   private mutating func skipPlainText() {
     while end - position >= 8 {
@@ -95,7 +96,7 @@ extension JSONReader {
     }
   }
 
-  /// Checks and passes one escape (RFC 8259, section 7); whether it stands for a character outside of ASCII.
+  /// Checks and skips one escape (RFC 8259, section 7). Returns whether it stands for a character outside ASCII.
   private mutating func skipEscape() throws(JSONError) -> Bool {
     guard end - position >= 2 else { throw malformed("an escape") }
     switch position[1] {
@@ -123,13 +124,13 @@ extension JSONReader {
     }
   }
 
-  /// The four digits of `\uXXXX`, where that is what stands there.
+  /// The value of the four digits, if `\uXXXX` is at this place.
   private func hexadecimalUnit(at pointer: UnsafePointer<UInt8>) -> UInt32? {
     guard end - pointer >= 6, pointer[0] == UInt8(ascii: "\\"), pointer[1] == UInt8(ascii: "u") else { return nil }
     return Escapes.hexadecimal(pointer + 2)
   }
 
-  /// Makes the string whose bytes were checked.
+  /// Makes a string from checked bytes.
   @inlinable @inline(__always)
   func makeString(from first: UnsafePointer<UInt8>, count: Int, _ shape: StringShape) -> String {
     if shape.hasEscapes { return Escapes.string(from: first, count: count) }

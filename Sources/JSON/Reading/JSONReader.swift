@@ -1,8 +1,8 @@
-/// Reads a JSON text from front to back, straight into values: no tree is built between.
+/// Reads a JSON text from front to back, straight into values, without a tree in between.
 ///
-/// It is strict: RFC 8259 to the letter, in UTF-8 alone, and also in the values that are skipped. A byte order mark at
-/// the front is skipped; arrays and objects nest ``depthLimit`` deep at most. A reader is only lent: it lives as long
-/// as the bytes do that it reads, and can be neither copied nor kept.
+/// It is strict: RFC 8259 to the letter and UTF-8 only, in skipped values, too. A byte order mark at the front is
+/// ignored; arrays and objects nest at most ``depthLimit`` deep. A reader is only lent: it lives no longer than the
+/// bytes that it reads, and can be neither copied nor kept.
 ///
 ///     extension Point: JSONDecodable {
 ///       init(from json: inout JSONReader) throws(JSONError) {
@@ -23,18 +23,18 @@
 ///     }
 ///     let point = try Point(json: data.bytes)
 ///
-/// Of members with equal keys such a loop keeps the last one.
+/// If members have equal keys, such a loop keeps the last one.
 @frozen
 public struct JSONReader: ~Copyable {
-  // The invariant by which every access is in bounds: start <= position <= end. Nothing but the reader's own methods
-  // moves `position`, and each checks against `end` before it reads.
+  // The invariant that keeps every access in bounds: start <= position <= end. Only the reader's own methods move
+  // `position`, and each of them checks against `end` before it reads.
   @usableFromInline let start: UnsafePointer<UInt8>
   @usableFromInline let end: UnsafePointer<UInt8>
   @usableFromInline var position: UnsafePointer<UInt8>
 
   /// How many arrays and objects are open.
   @usableFromInline var depth = 0
-  /// Whether the array or object that was entered last has had no element yet.
+  /// Whether no element has been read since the innermost array or object was entered.
   @usableFromInline var isFirst = false
 
   // The key that `nextKey` read, without its quotes.
@@ -42,7 +42,7 @@ public struct JSONReader: ~Copyable {
   @usableFromInline var keyCount = 0
   @usableFromInline var keyShape = StringShape(isASCII: true, hasEscapes: false)
 
-  /// The search for paths, once there was an error.
+  /// The search for paths, once there has been an error.
   @usableFromInline var search: JSONPath?
 
   /// How deep arrays and objects may nest: 128.
@@ -58,8 +58,8 @@ public struct JSONReader: ~Copyable {
     if count >= 3, start[0] == 0xEF, start[1] == 0xBB, start[2] == 0xBF { position += 3 }
   }
 
-  /// Lends a reader of a JSON text to a closure, which must read the whole of the text's one value; what follows it
-  /// but for whitespace is an error.
+  /// Lends a reader of a JSON text to a closure, which must read the text's one value completely. Anything but
+  /// whitespace after the value is an error.
   @inlinable
   public static func reading<Value: ~Copyable>(
     _ bytes: RawSpan, _ body: (inout JSONReader) throws(JSONError) -> Value
@@ -73,10 +73,10 @@ public struct JSONReader: ~Copyable {
     }
   }
 
-  /// How many bytes were read.
+  /// The number of bytes read so far.
   @inlinable public var offset: Int { position - start }
 
-  /// Goes back to a place that was passed before, at which a value begins.
+  /// Goes back to an offset that has been passed, at which a value begins.
   package mutating func goBack(to offset: Int) {
     precondition((0...self.offset).contains(offset), "A reader goes back to a place that it has passed.")
     position = start + offset
@@ -88,7 +88,7 @@ public struct JSONReader: ~Copyable {
     guard position == end else { throw malformed("nothing more") }
   }
 
-  /// The next byte that is no whitespace, or 0 at the end, where nothing of JSON's grammar matches it.
+  /// The next byte that is not whitespace, or 0 at the end, which matches nothing in JSON's grammar.
   @inlinable @inline(__always)
   mutating func peek() -> UInt8 {
     if position < end, position.pointee > UInt8(ascii: " ") { return position.pointee }
@@ -106,7 +106,7 @@ public struct JSONReader: ~Copyable {
     return 0
   }
 
-  /// Whether the bytes to come are these; takes them if so.
+  /// Skips the bytes of `literal` if they come next, and returns whether they did.
   @inlinable @inline(__always)
   mutating func take(_ literal: StaticString) -> Bool {
     let count = literal.utf8CodeUnitCount
@@ -117,13 +117,13 @@ public struct JSONReader: ~Copyable {
 }
 
 extension JSONReader {
-  /// Reads a value of any type that can be read.
+  /// Reads a value of any ``JSONDecodable`` type.
   @inlinable @inline(__always)
   public mutating func read<Value: JSONDecodable>(_ type: Value.Type = Value.self) throws(JSONError) -> Value {
     try Value(from: &self)
   }
 
-  /// Takes a `null`, and says whether there was one.
+  /// Reads `null` if it is next, and returns whether it was.
   @inlinable
   public mutating func readNull() throws(JSONError) -> Bool {
     guard peek() == UInt8(ascii: "n") else { return false }
@@ -141,7 +141,7 @@ extension JSONReader {
     }
   }
 
-  /// What a value is, as its first byte tells.
+  /// The kind of a value, as its first byte tells.
   public enum Kind: Hashable, Sendable {
     /// `{…}`
     case object
@@ -157,7 +157,7 @@ extension JSONReader {
     case null
   }
 
-  /// What the next value is, for types that are read from more than one kind; nothing is taken.
+  /// The kind of the next value, for types that can be read from more than one kind. Reads nothing.
   @inlinable
   public mutating func nextKind() throws(JSONError) -> Kind {
     switch peek() {

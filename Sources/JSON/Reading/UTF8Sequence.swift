@@ -1,11 +1,11 @@
-/// The forms of UTF-8 (RFC 3629, section 4).
+/// UTF-8 sequences (RFC 3629, section 4).
 @usableFromInline
 enum UTF8Sequence {
-  /// The length of the sequence outside of ASCII that starts here; 0 where there is none: a byte that starts nothing, an
-  /// overlong form, a surrogate, a character past U+10FFFF, or a cut one.
+  /// The length of the non-ASCII sequence that starts here; 0 if it is invalid: a byte that starts nothing, an overlong
+  /// form, a surrogate, a character above U+10FFFF, or a truncated sequence.
   @inline(__always)
   static func length(at pointer: UnsafePointer<UInt8>, before end: UnsafePointer<UInt8>) -> Int {
-    // Four bytes at once, where a string's quote and what follows it are still inside.
+    // Reads four bytes at once, if there are as many.
     guard end - pointer >= 4 else { return lengthNearEnd(at: pointer, before: end) }
     let word = UInt32(littleEndian: UnsafeRawPointer(pointer).loadUnaligned(as: UInt32.self))
     if word & 0x00C0_C0F0 == 0x0080_80E0 {
@@ -28,7 +28,7 @@ enum UTF8Sequence {
     return withUnsafeMutableBytes(of: &bytes) { padded in
       padded.copyMemory(from: UnsafeRawBufferPointer(start: pointer, count: min(end - pointer, 4)))
       guard let copy = padded.baseAddress?.assumingMemoryBound(to: UInt8.self) else { return 0 }
-      // The zeros behind the end continue no sequence.
+      // The zeros after the end continue no sequence.
       return length(at: copy, before: copy + 4)
     }
   }

@@ -1,10 +1,10 @@
-/// A day of the Gregorian calendar, also of the years before it was in use, as ISO 8601 has it.
+/// A day of the Gregorian calendar, extended to the years before its introduction, as in ISO 8601.
 struct CivilDay {
   let year: Int
   let month: Int
   let day: Int
 
-  // 400 years, from the first of March on so that a leap day is the last of its year, have always as many days.
+  // 400 years always have this many days. They begin on 1 March, so that a leap day is the last day of its year.
   private static let daysOfEra = 146_097
   private static let epoch = 719_468
 
@@ -24,7 +24,7 @@ struct CivilDay {
     year = era * 400 + yearOfEra + (month > 2 ? 0 : 1)
   }
 
-  /// Days since the first of January 1970.
+  /// Days since 1 January 1970.
   var sinceEpoch: Int {
     let (era, yearOfEra) = (month > 2 ? year : year - 1).quotientAndRemainderRoundingDown(dividingBy: 400)
     let dayOfYear = (153 * (month > 2 ? month - 3 : month + 9) + 2) / 5 + day - 1

@@ -37,7 +37,7 @@ extension Array: JSONEncodable where Element: JSONEncodable {
 }
 
 extension Set: JSONDecodable where Element: JSONDecodable {
-  /// Reads an array; of equal elements one is kept.
+  /// Reads an array; of equal elements only one is kept.
   public init(from json: inout JSONReader) throws(JSONError) {
     self = Set(try [Element](from: &json))
   }
@@ -64,7 +64,7 @@ extension Dictionary: JSONDecodable where Key == String, Value: JSONDecodable {
 }
 
 extension Dictionary: JSONEncodable where Key == String, Value: JSONEncodable {
-  /// Writes an object, sorted by the keys, so that equal values give equal texts.
+  /// Writes an object, sorted by key, so that equal values give equal texts.
   @inlinable
   public func encode(to json: inout JSONWriter) {
     json.beginObject()

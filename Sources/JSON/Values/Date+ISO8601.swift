@@ -1,8 +1,8 @@
 public import Foundation
 
 extension Date {
-  /// Reads a date of ISO 8601 in the form of RFC 3339, section 5.6, of a fraction the first 6 digits:
-  /// `2026-01-31T12:00:00Z`, `2026-01-31T12:00:00.123456+05:30`. `nil` for anything else.
+  /// Reads an ISO 8601 date in the form of RFC 3339, section 5.6: `2026-01-31T12:00:00Z`,
+  /// `2026-01-31T12:00:00.123456+05:30`. Of a fraction, the first 6 digits count. `nil` for anything else.
   public init?(iso8601 text: String) {
     var reader = DateReader(text)
     guard let year = reader.digits(4), reader.take("-"),
@@ -20,8 +20,8 @@ extension Date {
     self.init(timeIntervalSince1970: Double(seconds) + fraction)
   }
 
-  /// The date in UTC, with 6 digits of a fraction where it has one: `2026-01-31T12:00:00.500000Z`. `nil` for a date
-  /// outside the years 0 to 9999, which RFC 3339 cannot write.
+  /// The date in UTC, with a fraction of 6 digits unless it is zero: `2026-01-31T12:00:00.500000Z`. `nil` for a date
+  /// outside the years 0 to 9999, which RFC 3339 cannot express.
   public var iso8601: String? {
     let microseconds = (timeIntervalSince1970 * 1e6).rounded()
     guard (-62_167_219_200e6..<253_402_300_800e6).contains(microseconds) else { return nil }
@@ -35,7 +35,7 @@ extension Date {
 }
 
 extension Int {
-  /// The number with zeros in front, as so many digits.
+  /// The number, padded with leading zeros to `count` digits.
   fileprivate func digits(_ count: Int) -> String {
     let digits = String(self)
     return String(repeating: "0", count: count - digits.count) + digits

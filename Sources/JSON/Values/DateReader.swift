@@ -1,4 +1,4 @@
-/// Takes the parts of a date off the front of a string.
+/// Reads the parts of a date from the front of a string.
 struct DateReader {
   private var rest: Substring.UTF8View
 
@@ -21,7 +21,7 @@ struct DateReader {
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
 
-  /// Part of a second: as many digits as there are, of which six count.
+  /// The fraction of a second, of any number of digits, of which the first six count.
   mutating func fraction() -> Double? {
     guard take(".") || take(",") else { return 0 }
     let all = rest.prefix { (48...57).contains($0) }.count
@@ -31,7 +31,7 @@ struct DateReader {
     return Double(value) / [10, 100, 1e3, 1e4, 1e5, 1e6][count - 1]
   }
 
-  /// Seconds east of UTC.
+  /// The offset from UTC, in seconds east.
   mutating func offset() -> Int? {
     if take("Z") || take("z") { return 0 }
     let sign = take("+") ? 1 : take("-") ? -1 : 0

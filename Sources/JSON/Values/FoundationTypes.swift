@@ -1,12 +1,12 @@
 public import Foundation
 
 extension Date: JSONDecodable, JSONEncodable {
-  /// Reads ISO 8601 as ``init(iso8601:)`` has it.
+  /// Reads an ISO 8601 date, as ``init(iso8601:)`` does.
   public init(from json: inout JSONReader) throws(JSONError) {
     self = try json.readString(as: "a date such as 2026-01-31T12:00:00.5+01:00") { Date(iso8601: $0) }
   }
 
-  /// Writes ISO 8601 in UTC; a date outside of the years 0 to 9999 cannot be written.
+  /// Writes ISO 8601 in UTC; a date outside the years 0 to 9999 cannot be written.
   public func encode(to json: inout JSONWriter) {
     guard let text = iso8601 else {
       json.fail(expected: "a date of the years 0 to 9999")
@@ -32,7 +32,7 @@ extension UUID: JSONDecodable, JSONEncodable {
     self = try json.readString(as: "a UUID") { UUID(uuidString: $0) }
   }
 
-  /// Writes the UUID in capitals.
+  /// Writes the UUID in upper case.
   public func encode(to json: inout JSONWriter) { json.writeString(uuidString) }
 }
 
@@ -47,7 +47,7 @@ extension Data: JSONDecodable, JSONEncodable {
 }
 
 extension Decimal: JSONDecodable, JSONEncodable {
-  /// Reads a number; one of more than 38 digits is rounded, and one past the range is an error.
+  /// Reads a number. More than 38 digits are rounded; a number out of range is an error.
   public init(from json: inout JSONReader) throws(JSONError) {
     let text = try json.readNumberText()
     guard let value = Decimal(string: text), value.isFinite else { throw json.invalid("a number that fits Decimal") }
@@ -65,7 +65,7 @@ extension Decimal: JSONDecodable, JSONEncodable {
 }
 
 extension JSONReader {
-  /// Reads a string as what a closure makes of it; the place of the error is the string.
+  /// Reads a string and converts it; if `make` returns nil, the error's place is the string.
   fileprivate mutating func readString<Value>(
     as expected: String, _ make: (String) -> Value?
   ) throws(JSONError) -> Value {

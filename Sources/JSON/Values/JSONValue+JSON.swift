@@ -1,5 +1,5 @@
 extension JSONValue: JSONDecodable, JSONEncodable {
-  /// Reads whatever stands there; of two members with equal keys the last counts.
+  /// Reads any value; of two members with equal keys the last counts.
   public init(from json: inout JSONReader) throws(JSONError) {
     switch try json.nextKind() {
     case .string: self = .string(try json.readString())
@@ -13,7 +13,7 @@ extension JSONValue: JSONDecodable, JSONEncodable {
     }
   }
 
-  /// Writes the value, the members of objects sorted by their keys.
+  /// Writes the value, with the members of objects sorted by key.
   public func encode(to json: inout JSONWriter) {
     switch self {
     case .null: json.writeNull()
@@ -28,7 +28,7 @@ extension JSONValue: JSONDecodable, JSONEncodable {
 }
 
 extension JSONReader {
-  /// Reads a number as an `Int64` where it is whole and fits, and as a `Double` otherwise.
+  /// Reads a number: as an `Int64` if it is whole and fits, otherwise as a `Double`.
   fileprivate mutating func readNumber() throws(JSONError) -> JSONValue {
     let first = position
     if let value = try scanNumber().whole(Int64.self) { return .integer(value) }

@@ -1,10 +1,10 @@
-/// Any JSON value, for what has no type of its own: the `extensions` of a GraphQL answer, say.
+/// Any JSON value, for data without a type of its own: the `extensions` of a GraphQL response, for example.
 public enum JSONValue: Hashable, Sendable {
   /// `null`
   case null
   /// `true` or `false`
   case bool(Bool)
-  /// A number that is whole, or is once it is rounded to a `Double`, and fits 64 bits.
+  /// A number that fits 64 bits and is whole, or becomes whole when it is rounded to a `Double`.
   case integer(Int64)
   /// Any other number.
   case number(Double)
@@ -15,24 +15,25 @@ public enum JSONValue: Hashable, Sendable {
   /// An object.
   case object([String: JSONValue])
 
-  /// A number that was read: written again, it is read as the same.
+  /// Takes a number that was read. A whole number that fits becomes an integer, so that it is read as the same value
+  /// when it has been written.
   init(_ number: Double) {
     self = Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
   }
 
-  /// The string, where this is one.
+  /// The string, if this is one.
   public var stringValue: String? {
     if case .string(let value) = self { value } else { nil }
   }
 
-  /// The member of an object; `nil` where this is no object, or has no such member.
+  /// The member of an object; `nil` if this is not an object, or has no such member.
   public subscript(key: String) -> JSONValue? {
     if case .object(let members) = self { members[key] } else { nil }
   }
 }
 
 extension JSONValue: Codable {
-  /// Reads whatever stands there.
+  /// Reads any value.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if container.decodeNil() {

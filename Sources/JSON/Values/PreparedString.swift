@@ -1,6 +1,7 @@
-/// A string that is written over and over, such as the document of a GraphQL operation: it is escaped once, when it is made.
+/// A string that is written many times, such as the document of a GraphQL operation: it is escaped once, when it is
+/// made.
 ///
-/// Other encoders than ``JSONCoder`` write it as any string.
+/// Encoders other than ``JSONCoder`` write it like any string.
 public struct PreparedString: Hashable, Sendable {
   /// The string.
   public let value: String
@@ -21,7 +22,7 @@ public struct PreparedString: Hashable, Sendable {
 }
 
 extension PreparedString: JSONEncodable {
-  /// Writes what was escaped before.
+  /// Writes the escaped string.
   public func encode(to json: inout JSONWriter) { json.writeRaw(self.json) }
 }
 

@@ -1,22 +1,22 @@
 import Foundation
 
-/// JSON that is kept as its bytes: to store what a server sent as it came, or to write what was written before.
+/// JSON that is kept as bytes: to store a server's response as it came, or to write something that is already encoded.
 ///
-/// Other encoders and decoders than ``JSONCoder`` write and read it by way of ``JSONValue``.
+/// Encoders and decoders other than ``JSONCoder`` write and read it through ``JSONValue``.
 public struct RawJSON: Hashable, Sendable {
-  /// The text in UTF-8, one whole value.
+  /// The text in UTF-8: exactly one value.
   public let bytes: [UInt8]
 
   /// How deep arrays and objects nest in it.
   let depth: Int
 
-  /// Takes bytes that are known to be one whole value.
+  /// Takes bytes that are known to be exactly one value.
   init(checked bytes: [UInt8], depth: Int) {
     self.bytes = bytes
     self.depth = depth
   }
 
-  /// Writes a string, which always can be written.
+  /// Encodes a string, which cannot fail.
   init(string: String) {
     var writer = JSONWriter(capacity: string.utf8.count + 16)
     writer.writeString(string)
@@ -31,7 +31,7 @@ public struct RawJSON: Hashable, Sendable {
 }
 
 extension RawJSON: JSONDecodable, JSONEncodable {
-  /// Takes the value that stands there, checked, without the whitespace around it.
+  /// Reads the next value as its checked bytes, without the whitespace around it.
   public init(from json: inout JSONReader) throws(JSONError) {
     self = try json.readRaw()
   }
@@ -43,7 +43,7 @@ extension RawJSON: JSONDecodable, JSONEncodable {
 }
 
 extension RawJSON: Codable {
-  /// Takes the value that stands there, in its shortest form.
+  /// Reads the value, and keeps it in its shortest form.
   public init(from decoder: any Decoder) throws {
     try self.init(JSONValue(from: decoder))
   }

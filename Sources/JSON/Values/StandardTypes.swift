@@ -57,7 +57,7 @@ extension UInt16: JSONDecodable, JSONEncodable {}
 extension UInt32: JSONDecodable, JSONEncodable {}
 extension UInt64: JSONDecodable, JSONEncodable {}
 
-// Past 64 bits a number is read where it is written without a fraction and an exponent.
+// A number of more than 64 bits is only read if it is written without fraction and exponent.
 
 extension Int128: JSONDecodable, JSONEncodable {}
 extension UInt128: JSONDecodable, JSONEncodable {}

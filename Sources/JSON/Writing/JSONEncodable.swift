@@ -1,8 +1,8 @@
 public import Foundation
 
-/// A type that writes itself as JSON, with nothing between the value and the bytes.
+/// A type that writes itself as JSON, directly as bytes.
 ///
-/// It may be `Encodable` as well: ``JSONCoder`` then writes it this way.
+/// It may also be `Encodable`: ``JSONCoder`` then writes it this way.
 ///
 ///     extension Point: JSONEncodable {
 ///       func encode(to json: inout JSONWriter) {
@@ -13,15 +13,15 @@ public import Foundation
 ///       }
 ///     }
 public protocol JSONEncodable {
-  /// Writes the value, exactly one. What cannot be written is reported by ``JSONWriter/finish()``.
+  /// Writes exactly one value. ``JSONWriter/finish()`` reports what cannot be written.
   func encode(to json: inout JSONWriter)
 }
 
 extension JSONEncodable {
-  /// The value as a JSON text; throws where there is something in it that JSON has no form for.
+  /// The value as a JSON text; throws if it contains something that JSON cannot express.
   @inlinable
   public func json() throws(JSONError) -> Data {
-    // A request with its query mostly fits, and small memory is found the fastest.
+    // Most requests fit into this size with their query, and small blocks are allocated fastest.
     var writer = JSONWriter(capacity: 1000)
     encode(to: &writer)
     return try writer.finish()

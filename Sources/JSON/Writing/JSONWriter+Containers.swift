@@ -5,7 +5,7 @@ extension JSONWriter {
     begin(UInt8(ascii: "{"))
   }
 
-  /// Ends the object that was begun last.
+  /// Ends the innermost object.
   @inlinable
   public mutating func endObject() {
     end(UInt8(ascii: "}"))
@@ -17,7 +17,7 @@ extension JSONWriter {
     begin(UInt8(ascii: "["))
   }
 
-  /// Ends the array that was begun last.
+  /// Ends the innermost array.
   @inlinable
   public mutating func endArray() {
     end(UInt8(ascii: "]"))
@@ -67,7 +67,7 @@ extension JSONWriter {
     value.encode(to: &self)
   }
 
-  /// Writes a member of an object, or nothing where there is no value.
+  /// Writes a member of an object, or nothing if the value is nil.
   @inlinable @inline(__always)
   public mutating func write(_ key: StaticString, ifPresent value: (some JSONEncodable)?) {
     if let value { write(key, value) }

@@ -1,5 +1,5 @@
 extension JSONWriter {
-  /// Writes a value of any type that can be written.
+  /// Writes a value of any ``JSONEncodable`` type.
   @inlinable @inline(__always)
   public mutating func write(_ value: some JSONEncodable) {
     value.encode(to: &self)
@@ -44,7 +44,7 @@ extension JSONWriter {
 
   private static var greatestDigits: Int { 20 }
 
-  /// Appends a whole number, for which there must be room.
+  /// Appends a whole number; the room must be reserved.
   @inline(__always)
   private mutating func appendDigits(_ magnitude: UInt64) {
     count += magnitude.decimalDigits
@@ -65,15 +65,16 @@ extension JSONWriter {
     place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
   }
 
-  /// Writes a number with the fewest digits that give it back.
+  /// Writes a number with the fewest digits from which it is read back unchanged.
   public mutating func writeDouble(_ value: Double) {
     if !writeDecimal(value) { writeFloatingPoint(value) }
   }
 
-  /// Writes a number of at most six decimals and 15 digits, as most numbers are that people made; others it leaves.
+  /// Writes a number with at most six decimals and 15 digits, as most numbers that people enter have. Returns false,
+  /// without writing, for others.
   ///
-  /// That many digits stand for one number alone, and no other so short stands for it: if they give the number back, they
-  /// are the shortest that do.
+  /// A number with so few digits is the only one that they stand for, and no shorter digits stand for it. So if reading
+  /// the digits gives the number back, they are the shortest.
   private mutating func writeDecimal(_ value: Double) -> Bool {
     let magnitude = value.magnitude
     guard magnitude >= 1e-3, magnitude < 1e9 else { return false }
@@ -90,7 +91,7 @@ extension JSONWriter {
     guard fraction > 0 else { return true }
     buffer[count] = UInt8(ascii: ".")
     count += 1
-    // A decimal at a time from the first, until there is none left.
+    // One decimal at a time, until only zeros are left.
     while fraction > 0 {
       (whole, fraction) = (fraction * 10).quotientAndRemainder(dividingBy: 1_000_000)
       buffer[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: whole)
@@ -99,7 +100,7 @@ extension JSONWriter {
     return true
   }
 
-  /// Writes a number with the fewest digits that give it back.
+  /// Writes a number with the fewest digits from which it is read back unchanged.
   public mutating func writeFloat(_ value: Float) {
     writeFloatingPoint(value)
   }
@@ -118,7 +119,7 @@ extension JSONWriter {
     writeNull()
   }
 
-  /// Writes a number that is given as JSON writes it; a fraction of zero alone is left out.
+  /// Writes the JSON text of a number, without a fraction of `.0`.
   @usableFromInline
   mutating func writeNumber(_ text: String) {
     separate()
@@ -131,7 +132,7 @@ extension JSONWriter {
     }
   }
 
-  /// Writes JSON that was written or checked before, as it is.
+  /// Writes JSON that has already been written or checked, unchanged.
   public mutating func writeRaw(_ raw: RawJSON) {
     if depth + raw.depth > JSONReader.depthLimit { failTooDeep() }
     separate()
@@ -143,7 +144,7 @@ extension JSONWriter {
 }
 
 extension UInt64 {
-  /// How many digits the number has.
+  /// The number of decimal digits.
   @inline(__always)
   fileprivate var decimalDigits: Int {
     guard self >= 100_000_000 else { return shortDigits }
@@ -152,7 +153,7 @@ extension UInt64 {
     return 16 + (high / 100_000_000).shortDigits
   }
 
-  /// The same for a number of at most eight digits.
+  /// The number of decimal digits of a number with at most eight.
   @inline(__always)
   private var shortDigits: Int {
     if self < 10_000 { return self < 100 ? (self < 10 ? 1 : 2) : (self < 1000 ? 3 : 4) }

@@ -2,20 +2,20 @@ public import Foundation
 
 /// Writes a JSON text from front to back, in its shortest form, into memory that it hands over at the end.
 ///
-/// What JSON has no form for (a number that is not finite, nesting deeper than ``JSONReader/depthLimit``) is written as
-/// `null`, and makes ``finish()`` throw.
+/// A value that JSON cannot express, such as a number that is not finite, is written as `null` and makes ``finish()``
+/// throw. So does nesting deeper than ``JSONReader/depthLimit``.
 @frozen
 public struct JSONWriter: ~Copyable {
-  // The invariant by which every access is in bounds: count <= capacity, and who writes has called `reserve` before.
+  // The invariant that keeps every access in bounds: count <= capacity, and every write is preceded by `reserve`.
   @usableFromInline var buffer: UnsafeMutablePointer<UInt8>
   @usableFromInline var capacity: Int
   @usableFromInline var count = 0
   @usableFromInline var depth = 0
-  /// Whether the next value of the innermost array or object follows another one.
+  /// Whether the next value of the innermost array or object needs a comma before it.
   @usableFromInline var needsComma = false
   @usableFromInline var failure: JSONError?
 
-  /// Makes a writer with room for as many bytes before it must find more.
+  /// Makes a writer with room for `capacity` bytes; it grows when it needs more.
   @inlinable
   public init(capacity: Int = 256) {
     self.capacity = max(capacity, 16)
@@ -24,17 +24,17 @@ public struct JSONWriter: ~Copyable {
 
   @inlinable
   deinit {
-    // Without capacity the memory was handed over.
+    // Without capacity, the memory has been handed over.
     if capacity > 0 { free(buffer) }
   }
 
-  /// How many bytes were written.
+  /// The number of bytes written so far.
   @inlinable public var offset: Int { count }
 
-  /// What was written so far.
+  /// The bytes written so far.
   var written: [UInt8] { Array(UnsafeBufferPointer(start: buffer, count: count)) }
 
-  /// The text; throws where something in it could not be written, and says where.
+  /// The text; if something could not be written, throws an error with its place.
   @inlinable
   public consuming func finish() throws(JSONError) -> Data {
     if let failure { throw failure }
@@ -42,7 +42,7 @@ public struct JSONWriter: ~Copyable {
     return Data(bytesNoCopy: buffer, count: count, deallocator: .free)
   }
 
-  /// Makes sure that as many bytes can be written.
+  /// Makes room for `bytes` more bytes.
   @inlinable @inline(__always)
   mutating func reserve(_ bytes: Int) {
     if capacity - count < bytes { grow(by: bytes) }
@@ -74,19 +74,19 @@ public struct JSONWriter: ~Copyable {
     append(text.utf8Start, count: text.utf8CodeUnitCount)
   }
 
-  /// Writes the comma that a value or a key needs before it.
+  /// Writes the comma before a value or key, if one is needed.
   @inlinable @inline(__always)
   mutating func separate() {
     if needsComma { append(UInt8(ascii: ",")) }
     needsComma = true
   }
 
-  /// Notes that the value to come cannot be written, the first of such; other types say so by this, too, before they
-  /// write something in its place.
+  /// Reports that the next value cannot be written; only the first such failure is kept. Types call it before they
+  /// write something in the value's place.
   public mutating func fail(expected: String) {
     guard failure == nil else { return }
     var path = JSONPath(of: UnsafeBufferPointer(start: buffer, count: count)).path(to: count)
-    // Its comma is still to come.
+    // The comma before the value has not been written yet.
     if needsComma, case .index(let index) = path.last { path[path.count - 1] = .index(index + 1) }
     failure = JSONError(.invalid, path: path, offset: count + (needsComma ? 1 : 0), expected: expected)
   }

@@ -1,4 +1,4 @@
-/// What a stream has said and a task has not taken yet. As a teardown it ends the wait for what no longer comes.
+/// The elements that a stream has sent and a task has not taken yet. As a teardown, it ends the task's wait.
 @usableFromInline
 final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   @usableFromInline
@@ -8,8 +8,8 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     @usableFromInline var waiting = Fifo<UnsafeContinuation<Taken, Never>>()
     @inlinable init() {}
 
-    /// All that is here, if there is no bound: the lock is then taken once for many elements. Under a bound one at a time,
-    /// so that no more are kept than it says. An error is taken once.
+    /// Without a bound, takes all elements, so that the lock is taken once for many. With a bound, takes one at a time,
+    /// so that no more than the bound are kept. An error is taken once.
     @inlinable mutating func take(_ policy: BufferingPolicy) -> Taken? {
       if !elements.isEmpty && policy == .unbounded { return .elements(exchange(&elements, with: Fifo())) }
       if let element = elements.popFirst() { return .element(element) }
@@ -33,9 +33,9 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   @inlinable init(_ policy: BufferingPolicy) { self.policy = policy }
 
   @inlinable func append(_ element: Element) {
-    // What has no room is released after the lock: its deinit may be anybody's.
+    // A dropped element is released after the lock: its deinit may run foreign code.
     let (waiting, dropped) = state.withLock { state -> (UnsafeContinuation<Taken, Never>?, Element?) in
-      // One that is waited for has its task, and takes no room in the buffer.
+      // An element that a task waits for goes straight to that task, and takes no room in the buffer.
       if let waiting = state.waiting.popFirst() { return (waiting, nil) }
       let isFull = policy.isFull(state.elements.count)
       if isFull && !policy.keepsNewest { return (nil, element) }
@@ -46,7 +46,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     _ = dropped
   }
 
-  /// The first end is the one that counts.
+  /// Only the first call counts.
   @usableFromInline func finish(_ error: (any Error)?) {
     let told = state.withLock { state in
       if state.end == nil { state.end = .some(error) }
@@ -57,7 +57,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     for (waiting, end) in told { waiting.resume(returning: end) }
   }
 
-  /// Disposes the subscription, and drops what is left.
+  /// Disposes the subscription, and drops the remaining elements.
   @usableFromInline func cancel() {
     finish(nil)
     segment.dispose()
@@ -67,12 +67,12 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     _ = dropped
   }
 
-  /// The source has let go of the stream before its end.
+  /// The source let go of the stream before its end.
   @usableFromInline override func run() { finish(CancellationError()) }
 
   @inlinable func take() -> Taken? { state.withLock { $0.take(policy) } }
 
-  /// What comes next; an end without an error when the task is cancelled.
+  /// The next element, or elements, or the end; an end without an error if the task is cancelled.
   @usableFromInline func wait(isolation actor: isolated (any Actor)?) async -> Taken {
     await withTaskCancellationHandler {
       await withUnsafeContinuation { continuation in

@@ -8,7 +8,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     self.policy = policy
   }
 
-  /// Subscribes, and iterates over what comes. In a task that is cancelled already it does not subscribe.
+  /// Subscribes, and returns an iterator over the elements. In a task that is already cancelled, it does not subscribe.
   @inlinable
   public func makeAsyncIterator() -> Iterator {
     let buffer = AsyncBuffer<Element>(policy)
@@ -18,11 +18,11 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     return Iterator(buffer)
   }
 
-  /// Takes the elements, one after the other. When it goes away, the subscription is disposed.
+  /// Takes the elements one after another. When the last copy goes away, the subscription is disposed.
   public struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let buffer: AsyncBuffer<Element>
     @usableFromInline let owner: Owner
-    /// What was taken out of the buffer in one go.
+    /// What was taken out of the buffer at once.
     @usableFromInline var taken = Fifo<Element>()
 
     @inlinable init(_ buffer: AsyncBuffer<Element>) {
@@ -30,8 +30,8 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
       owner = Owner(buffer.segment)
     }
 
-    /// The next element; nil after the completion, or when the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError`, where the stream is let go of before its end.
+    /// The next element; nil after completion, or if the task is cancelled.
+    /// - Throws: the stream's error, once; or `CancellationError` if the source lets go of the stream before its end.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while !Task.isCancelled {
@@ -49,8 +49,8 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
       return nil
     }
 
-    /// The next element; nil after the completion, or when the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError`, where the stream is let go of before its end.
+    /// The next element; nil after completion, or if the task is cancelled.
+    /// - Throws: the stream's error, once; or `CancellationError` if the source lets go of the stream before its end.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 

@@ -1,11 +1,11 @@
-/// What a buffer does with elements that come faster than they are taken.
+/// What a buffer does with elements that arrive faster than they are taken.
 @frozen
 public enum BufferingPolicy: Sendable, Hashable {
-  /// Keeps all; memory is the only bound.
+  /// Keeps all elements; only memory limits them.
   case unbounded
-  /// Keeps the oldest, at most so many, and drops what comes when it is full.
+  /// Keeps the oldest elements, up to this number, and drops new ones while it is full.
   case bufferingOldest(Int)
-  /// Keeps the newest, at most so many, and drops the oldest when it is full.
+  /// Keeps the newest elements, up to this number, and drops the oldest when it is full.
   case bufferingNewest(Int)
 
   @inlinable var keepsNewest: Bool {

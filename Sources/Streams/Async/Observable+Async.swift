@@ -1,5 +1,6 @@
 extension Observable {
-  /// The result of `work`, then completion; what it throws is the stream's error. Disposing cancels its task.
+  /// The result of `work`, then completion. If `work` throws, the stream fails with that error. Disposing cancels the
+  /// task.
   ///
   ///     async { await f() }   ──────a|
   @inlinable

@@ -10,7 +10,7 @@ extension Observable {
       let lifetime = outcome.lifetime
       return try await withTaskCancellationHandler {
         await outcome.mailbox.run {
-          // First in, so last out: the upstream is torn down when the cancelled task goes on.
+          // Added first, so run last: the upstream is torn down before the cancelled task goes on.
           lifetime.add(outcome)
           if !lifetime.isClosed {
             start(

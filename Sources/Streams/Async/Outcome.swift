@@ -1,7 +1,7 @@
-/// What a task that awaits comes away with; nothing where it was cancelled. As a teardown it ends the wait.
+/// The result of awaiting a stream's value; empty if the task was cancelled. As a teardown, it ends the wait.
 ///
-/// `@unchecked Sendable`, and not checked for overlapping accesses either: `element` and `error` are written by the one
-/// that claims the lifetime, before the mailbox closes with it, and read by the task after that.
+/// `@unchecked Sendable`, and without exclusivity checks: `element` and `error` are written by the one thread that
+/// claims the lifetime, before the mailbox closes with it, and read by the task after that.
 @usableFromInline
 final class Outcome<Element: Sendable>: Node, @unchecked Sendable {
   @usableFromInline let lifetime = Lifetime()

@@ -1,16 +1,17 @@
-/// Brings what a stream's source has to say to the task that awaits the stream's value, so that it is said there.
+/// Runs a source's deliveries on the task that awaits the stream's value.
 ///
-/// A source that would need a thread to speak on asks for `current` when it is subscribed to: where a task awaits, that
-/// task can do the work, and has to be woken anyway. Jobs run one at a time, in the order in which they came.
+/// A source that would otherwise need a thread of its own asks for `current` when it is subscribed to: if a task is
+/// awaiting, that task can do the work, and has to be woken anyway. Jobs run one at a time, in the order in which they
+/// were submitted.
 ///
-/// The task may be busy, or go before it comes to a job: a job that was not begun in good time is the source's again, to
-/// be run elsewhere.
+/// The task may be busy, or may end before it gets to a job. A source takes a job that has not begun in time back, and
+/// runs it elsewhere.
 @usableFromInline
 package struct TaskMailbox: Sendable {
-  /// The mailbox of the task that is subscribing on this thread; `nil` where none awaits.
+  /// The mailbox of the task that is subscribing on this thread; `nil` if no task awaits.
   @TaskLocal package static var current: TaskMailbox?
 
-  /// What a task is to do. An object, as a closure would be wrapped on its way to the task.
+  /// A job for the task. It is a class, since a closure would be wrapped on its way to the task.
   package protocol Job: AnyObject, Sendable {
     func run()
   }
@@ -25,7 +26,7 @@ package struct TaskMailbox: Sendable {
 
   @usableFromInline package init() {}
 
-  /// Hands a job to the task; false where it awaits no longer.
+  /// Hands a job to the task. Returns false if the task no longer awaits.
   package func submit(_ job: any Job) -> Bool {
     let (isOpen, waiter) = state.withLock { state in
       let waiter = exchange(&state.waiter, with: nil)
@@ -42,12 +43,12 @@ package struct TaskMailbox: Sendable {
       state.isClosed = true
       return (exchange(&state.waiter, with: nil), exchange(&state.jobs, with: Fifo()))
     }
-    // Dropped here, and not under the lock: what they hold may be the user's.
+    // Released here, outside the lock: the jobs may hold the user's objects.
     _ = jobs
     waiter?.resume(returning: nil)
   }
 
-  /// Subscribes, and runs the jobs that come until the mailbox is closed.
+  /// Subscribes, and runs submitted jobs until the mailbox is closed.
   @usableFromInline
   package func run(_ subscribe: () -> Void) async {
     await Self.$current.withValue(self) {

@@ -1,9 +1,10 @@
-/// Runs streams one after the other. The last one is started in the place of all, so a stream that goes on as itself does
-/// not nest.
+/// Runs streams one after another. The last one is started directly on the sink, so that a stream that continues with
+/// itself does not nest.
 final class Concat<Element: Sendable>: Sendable {
   private let sources: [Observable<Element>]
   private let sink: Sink<Element>
-  /// A stream that ends inside its own start is followed by the loop that started it: this takes no stack.
+  /// If a stream ends while it is being started, the loop that started it starts the next one, so the stack does not
+  /// grow.
   private let loop: Serializer
 
   init(_ sources: [Observable<Element>], _ sink: Sink<Element>) {

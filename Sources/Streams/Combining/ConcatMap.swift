@@ -1,4 +1,4 @@
-/// Runs streams one after the other, as they come.
+/// Runs streams one after another, in the order in which they are added.
 @usableFromInline
 final class ConcatMap<Element: Sendable>: Sendable {
   private struct State {
@@ -10,7 +10,8 @@ final class ConcatMap<Element: Sendable>: Sendable {
   private let sink: Sink<Element>
   private let current: Slot
   private let state = Guarded(State())
-  /// A stream that ends inside its own start is followed by the loop that started it: this takes no stack.
+  /// If a stream ends while it is being started, the loop that started it starts the next one, so the stack does not
+  /// grow.
   private let loop: Serializer
 
   @usableFromInline init(_ sink: Sink<Element>) {
@@ -21,13 +22,13 @@ final class ConcatMap<Element: Sendable>: Sendable {
 
   @usableFromInline func add(_ source: Observable<Element>) { state.withLock { $0.waiting.append(source) } }
 
-  /// No more streams come.
+  /// No more streams will be added.
   @usableFromInline func end(_ error: (any Error)?) {
     if let error { return sink.end(error) }
     state.withLock { $0.isLast = true }
   }
 
-  /// Starts the next stream, if none is under way.
+  /// Starts the next stream, unless one is running.
   @usableFromInline func advance() { loop.send(()) { self.startNext() } }
 
   private func startNext() {

@@ -1,6 +1,7 @@
 public import Synchronization
 
-/// What flatMapLatest listens to. `@unchecked Sendable`: `segment` is touched only in the source's events.
+/// The current inner stream of `flatMapLatest`. `@unchecked Sendable`: `segment` is touched only in the source's
+/// events.
 @usableFromInline
 final class Latest: @unchecked Sendable {
   @usableFromInline let number = Atomic<Int>(0)

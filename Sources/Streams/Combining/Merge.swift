@@ -1,14 +1,14 @@
 public import Synchronization
 
-/// Merges streams: counts those that are alive, and lets one speak at a time.
+/// Merges streams: counts those that are live, and lets their events through one at a time.
 @usableFromInline
 final class Merge<Element: Sendable>: Sendable {
-  /// Where the elements go, by way of `serializer`.
+  /// Receives the events, through `serializer`.
   @usableFromInline let target: Sink<Element>
   @usableFromInline let serializer: Serializer
   @usableFromInline let next: @Sendable (Element) -> Void
   @usableFromInline let children: Registry
-  /// The inner streams that have not ended, and the one that brings them.
+  /// The number of inner streams that have not ended, plus one for the stream that adds them.
   @usableFromInline let live = Atomic<Int>(1)
 
   @inlinable init(_ sink: Sink<Element>) {
@@ -28,7 +28,8 @@ final class Merge<Element: Sendable>: Sendable {
   }
 
   @inlinable func end(_ error: (any Error)?) {
-    // One that failed is not counted out: or another's completion might come to 0, and be sent before the error is.
+    // A stream that failed stays counted. Otherwise another one's completion could bring the count to 0 and be sent
+    // before the error.
     if error != nil || live.subtract(1, ordering: .acquiringAndReleasing).newValue == 0 {
       serializer.send(error, to: target.end)
     }

@@ -1,12 +1,12 @@
 extension Observable {
-  /// The latest elements of all sources, whenever one of them has a new one.
+  /// The latest elements of both sources, whenever either has a new one.
   ///
   ///     a                    ──1─────2──────3──|
   ///     b                    ────a──────b──|
   ///     combineLatest(a, b)  ────1a──2a─2b──3b─|
   ///
-  /// It starts when each source has an element, and completes when all have, or when one ends without any; the first
-  /// error ends it.
+  /// The first result comes when each source has sent an element. Completes when both sources have completed, or when
+  /// one completes without an element; the first error ends it.
   @inlinable
   public static func combineLatest<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>,
@@ -40,7 +40,7 @@ extension Observable {
     }
   }
 
-  /// The latest elements of both sources, whenever one of them has a new one.
+  /// The latest elements of both sources, whenever either has a new one.
   @inlinable
   public static func combineLatest<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>
@@ -48,7 +48,7 @@ extension Observable {
     combineLatest(source1, source2) { ($0, $1) }
   }
 
-  /// The latest elements of all sources, whenever one of them has a new one.
+  /// The latest elements of all sources, whenever any of them has a new one.
   @inlinable
   public static func combineLatest<A: Sendable, B: Sendable, C: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>
@@ -56,7 +56,7 @@ extension Observable {
     combineLatest(Observable<(A, B)>.combineLatest(source1, source2), source3) { ($0.0, $0.1, $1) }
   }
 
-  /// The latest elements of all sources, whenever one of them has a new one.
+  /// The latest elements of all sources, whenever any of them has a new one.
   @inlinable
   public static func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>
@@ -66,13 +66,13 @@ extension Observable {
     }
   }
 
-  /// Each element with the latest of `second`; none before that has one.
+  /// Each element, combined with the latest element of `second`. Elements before the first one of `second` are dropped.
   ///
   ///     source           ──1──────2──3──|
   ///     second           ─────a────b────
   ///     withLatestFrom   ─────────2a─3b─|
   ///
-  /// It ends with the source; an error of `second` ends it too, its completion does not.
+  /// It ends with the source. An error of `second` ends it, too; completion of `second` does not.
   @inlinable
   public func withLatestFrom<Other: Sendable, Result: Sendable>(
     _ second: Observable<Other>, resultSelector: @escaping @Sendable (Element, Other) throws -> Result
@@ -93,7 +93,7 @@ extension Observable {
     }
   }
 
-  /// The latest element of `second`, each time the source has one.
+  /// The latest element of `second`, each time the source sends one. Nothing before the first one of `second`.
   @inlinable
   public func withLatestFrom<Other: Sendable>(_ second: Observable<Other>) -> Observable<Other> {
     withLatestFrom(second) { $1 }

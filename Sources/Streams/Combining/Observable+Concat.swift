@@ -1,6 +1,6 @@
 extension Observable {
-  /// The elements of `sources`, one source after the other. The next is subscribed to when the one before has completed
-  /// and is torn down.
+  /// The elements of `sources`, one source after another. The next source is subscribed to once the one before has
+  /// completed and has been torn down.
   ///
   ///     a              ──1──2──|
   ///     b                      ──3──|
@@ -10,11 +10,11 @@ extension Observable {
     return Observable { Concat(sources, $0).advance(to: 0) }
   }
 
-  /// The elements of `sources`, one source after the other.
+  /// The elements of `sources`, one source after another.
   public static func concat(_ sources: Observable<Element>...) -> Observable<Element> { concat(sources) }
 
-  /// This stream, then `second`. A stream may go on as itself: this one asks every 30 seconds, and takes no more room with
-  /// each time.
+  /// This stream, then `second`. A stream may continue with itself: the one below asks every 30 seconds, and its memory
+  /// does not grow with each round.
   ///
   ///     func poll() -> Observable<Answer> {
   ///       let pause = Observable<Answer>.empty().delay(.seconds(30), scheduler: scheduler)
@@ -22,12 +22,12 @@ extension Observable {
   ///     }
   public func concat(_ second: Observable<Element>) -> Observable<Element> { .concat([self, second]) }
 
-  /// The elements of the streams that `transform` makes, one stream after the other.
+  /// The elements of the streams that `transform` returns, one stream after another.
   ///
   ///     source      ──a──b─────────────|
   ///     concatMap   ──a1──a2──b1──b2───|
   ///
-  /// The streams that wait are kept without a bound. The first error ends it, the source's without waiting its turn.
+  /// Waiting streams are kept without a bound. The first error ends it; an error of the source does so at once.
   @inlinable
   public func concatMap<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) throws -> Observable<Result>

@@ -1,12 +1,12 @@
 extension Observable {
-  /// The first elements together, then the second ones, and so on.
+  /// Pairs the first elements, then the second ones, and so on.
   ///
   ///     a              ──1─────2──────3──|
   ///     b              ────a──────b──|
   ///     zip(a, b)      ────1a─────2b─|
   ///
-  /// It completes when a source has ended and no element of it waits for a partner; the first error ends it. Elements that
-  /// wait are kept without a bound.
+  /// It completes when a source has completed and none of its elements waits for a partner; the first error ends it.
+  /// Waiting elements are kept without a bound.
   @inlinable
   public static func zip<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>,
@@ -26,7 +26,7 @@ extension Observable {
     }
   }
 
-  /// The first elements together, then the second ones, and so on.
+  /// Pairs the first elements, then the second ones, and so on.
   @inlinable
   public static func zip<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>
@@ -34,7 +34,7 @@ extension Observable {
     zip(source1, source2) { ($0, $1) }
   }
 
-  /// The first elements together, then the second ones, and so on.
+  /// Combines the first elements, then the second ones, and so on.
   @inlinable
   public static func zip<A: Sendable, B: Sendable, C: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>
@@ -42,7 +42,7 @@ extension Observable {
     zip(Observable<(A, B)>.zip(source1, source2), source3) { ($0.0, $0.1, $1) }
   }
 
-  /// The first elements together, then the second ones, and so on.
+  /// Combines the first elements, then the second ones, and so on.
   @inlinable
   public static func zip<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>
@@ -50,7 +50,7 @@ extension Observable {
     zip(Observable<(A, B, C)>.zip(source1, source2, source3), source4) { ($0.0, $0.1, $0.2, $1) }
   }
 
-  /// The first elements of all `sources` together, in their order, then the second ones, and so on. Without sources it
+  /// Combines the first elements of all `sources`, in their order, then the second ones, and so on. Without sources it
   /// completes at once.
   @inlinable
   public static func zip<A: Sendable>(_ sources: [Observable<A>]) -> Observable<Element> where Element == [A] {
@@ -58,7 +58,7 @@ extension Observable {
     return Observable { sink in
       let serializer = sink.serializer()
       let sides = sources.map { _ in ZipSide<A>() }
-      // Looked up in all sides only when a row is complete: there may be many.
+      // All sides are looked at only when a row is complete: there may be many.
       let tally = Cell((empty: sides.count, isOver: false))
       let match: @Sendable (ZipSide<A>) -> Void = { side in
         if !side.isEnded && side.waiting.count == 1 { tally.value.empty -= 1 }

@@ -1,4 +1,4 @@
-/// What the subscribers of `share(replay:)` have in common: the source, and its present run.
+/// The state that all subscribers of `share(replay:)` share: the source, and its current connection.
 final class Share<Element: Sendable>: Sendable {
   private let source: Observable<Element>
   private let replay: Int

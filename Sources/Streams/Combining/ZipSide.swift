@@ -1,4 +1,4 @@
-/// One source of a zip, and its elements that wait for a partner.
+/// One source of a zip, and its elements that wait for partners.
 ///
 /// `@unchecked Sendable`: it is touched only inside the zip's serializer.
 @usableFromInline

@@ -1,7 +1,8 @@
-/// Takes events: what `create` hands to its closure, and what a subject's `asObserver()` gives.
+/// Receives events: the parameter of `create`'s closure, and the result of a subject's `asObserver()`.
 ///
-/// Any thread may call it at any time. Calls never overlap at the other end: one that finds another in flight is queued
-/// and delivered by the thread that is inside. After a terminal event, or once the subscription is disposed, calls do nothing.
+/// Thread-safe. The receiver gets one event at a time: if a call finds another one in flight, its event is queued, and
+/// delivered by the thread of the other. After a terminal event, or once the subscription is disposed, calls do
+/// nothing.
 public struct AnyObserver<Element: Sendable>: Sendable {
   @usableFromInline let emitter: Emitter<Element>
 

@@ -1,7 +1,7 @@
 /// Mutable state of one subscription to an operator.
 ///
-/// `@unchecked Sendable`, and not checked for overlapping accesses either: it is touched only inside one segment's events,
-/// which its source sends one at a time.
+/// `@unchecked Sendable`, and without exclusivity checks: it is touched only inside one segment's events, which its
+/// source sends one at a time.
 @usableFromInline
 final class Cell<Value>: @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var value: Value

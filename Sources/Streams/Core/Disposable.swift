@@ -1,12 +1,12 @@
-/// Something that can be ended early: a subscription, a timer, a request under way.
+/// Something that can be ended early: a subscription, a timer, a running request.
 ///
-/// `dispose()` may be called from any thread and any number of times; only the first call does anything. It sends no
-/// event. When it is called on the thread that is delivering an event, no handler of the subscription is called after
-/// it returns, though closures of operators above the handler may still be; when it is called on another thread, at
-/// most the call in flight still finishes.
+/// `dispose()` may be called from any thread and any number of times; only the first call has an effect. It sends no
+/// event. On the thread that is delivering an event, no handler of the subscription is called after `dispose()`
+/// returns, though closures of operators above the handler may be. On another thread, at most the call in flight still
+/// finishes.
 ///
-/// Dropping a `Disposable` does **not** dispose it. A ``DisposeBag`` that goes away does.
+/// Dropping a `Disposable` does **not** dispose it. Dropping a ``DisposeBag`` disposes its contents.
 public protocol Disposable: Sendable {
-  /// Ends what this stands for, and releases all that it holds.
+  /// Ends the work that this stands for, and releases everything that it holds.
   func dispose()
 }

@@ -1,7 +1,7 @@
-/// Disposes what was put into it when it goes away, or when `dispose()` is called; last in, first out.
+/// Disposes its contents when it goes away, or when `dispose()` is called; last in, first out.
 ///
-/// Any thread may use it. Subscriptions that have ended are released as others are added, so a long-lived bag does not
-/// grow with the number of subscriptions it has seen. An item put into a bag that was disposed is disposed at once.
+/// Thread-safe. Subscriptions that have ended are released as others are added, so a long-lived bag does not grow with
+/// the number of subscriptions it has seen. An item that is put into a disposed bag is disposed at once.
 public final class DisposeBag: Disposable {
   private let items = Registry()
 
@@ -10,10 +10,10 @@ public final class DisposeBag: Disposable {
 
   deinit { items.dispose() }
 
-  /// Takes `disposable` over.
+  /// Puts `disposable` into the bag.
   public func insert(_ disposable: any Disposable) { items.insert(disposable) }
 
-  /// Disposes all that is in the bag, and from now on all that is put into it.
+  /// Disposes everything in the bag, and everything that is put into it from now on.
   public func dispose() { items.dispose() }
 }
 

@@ -1,7 +1,7 @@
-/// The source behind `create`: any thread may call it at any time, and what leaves it keeps the grammar of a stream.
+/// The source behind `create`: any thread may call it at any time, and its events keep the grammar of a stream.
 ///
-/// `@unchecked Sendable`, and not checked for overlapping accesses either: `sink` is written only by `release()`, which the
-/// serializer calls while no delivery is in flight.
+/// `@unchecked Sendable`, and without exclusivity checks: `sink` is written only by `release()`, which the serializer
+/// calls while no delivery is in flight.
 @usableFromInline
 final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
   @exclusivity(unchecked) @usableFromInline var sink: Sink<Element>?
@@ -11,7 +11,7 @@ final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
     super.init(sink.lifetime)
   }
 
-  /// A handle that somebody keeps must not keep the observer once the stream is over.
+  /// An observer handle that outlives the stream must not keep the subscriber alive.
   @usableFromInline override func release() { sink = nil }
 
   @inlinable func next(_ element: Element) {
@@ -26,7 +26,7 @@ final class Emitter<Element: Sendable>: Serializer, @unchecked Sendable {
     leave()
   }
 
-  /// Ends, and closes the emitter, which one that stands alone has nobody else to do for it.
+  /// Ends, and closes the emitter: one without a subscription has nothing else to close it.
   @inlinable func deliverEnd(_ error: (any Error)?) {
     sink?.end(error)
     run()

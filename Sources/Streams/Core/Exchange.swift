@@ -1,4 +1,4 @@
-/// Puts `new` in the place of a value, and gives the old one.
+/// Replaces a value by `new`, and returns the old one.
 @inlinable
 func exchange<Value>(_ value: inout Value, with new: Value) -> Value {
   let old = value

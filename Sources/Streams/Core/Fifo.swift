@@ -1,4 +1,4 @@
-/// A queue on an array: what was taken from the front is cut off when it is the half of it.
+/// A queue in an array. Taken elements are removed from the array once they make up half of it.
 @usableFromInline
 struct Fifo<Element> {
   @usableFromInline var elements: ContiguousArray<Element?> = []

@@ -1,7 +1,7 @@
-/// A value under a lock, in one allocation. Nothing of the user's may run in `withLock`: no closure, and no last release of
-/// a value.
+/// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
+/// last release of a value.
 ///
-/// `@unchecked Sendable`: the value is touched only while the lock is held.
+/// `@unchecked Sendable`: the value is touched only under the lock.
 @usableFromInline
 package struct Guarded<Value>: @unchecked Sendable {
   @usableFromInline let storage: ManagedBuffer<Value, Lock>

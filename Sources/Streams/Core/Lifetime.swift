@@ -1,15 +1,15 @@
 public import Synchronization
 
-/// The lifetime of one segment of a subscription, in one atomic word.
+/// The lifetime of one segment of a subscription, as one atomic word.
 ///
 ///     open ─────────────── dispose() ────────────► closed     teardowns run, last in first out
 ///      │                                             ▲
 ///      └── claim() ──► ending ────── close() ────────┘
 ///                      (the terminal handler runs)
 ///
-/// The word is the address of the newest teardown, with the lowest bit set from `claim()` on; closed is all ones. Whoever
-/// swaps the list out runs it, so each teardown runs once, however many threads race. A teardown that is added to a closed
-/// lifetime runs at once.
+/// The word is the address of the newest teardown; from `claim()` on, its lowest bit is set. Closed is all ones. The
+/// thread that swaps the list out runs it, so each teardown runs once, however many threads race. A teardown that is
+/// added to a closed lifetime runs at once.
 @usableFromInline
 class Lifetime: Node, Disposable, @unchecked Sendable {
   @usableFromInline final let word = Atomic<UInt>(0)
@@ -25,21 +25,23 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
     list.removeAll()
   }
 
-  /// Whether this segment may no longer speak: its terminal event has begun, or it was disposed.
+  /// Whether this segment may send no more events: its terminal event has begun, or it was disposed.
   @inlinable final var isClosed: Bool { word.load(ordering: .acquiring) & Lifetime.ending != 0 }
 
-  /// The right to send the terminal event: true for one caller, and for none after `dispose()`.
+  /// Claims the right to send the terminal event. Returns true for one caller, and for none after `dispose()`.
   @inlinable final func claim() -> Bool {
     word.bitwiseOr(Lifetime.ending, ordering: .acquiringAndReleasing).oldValue & Lifetime.ending == 0
   }
 
-  /// Runs all teardowns. For the one that claimed the end, after its handler; `dispose()` is for all others.
+  /// Runs all teardowns. Only the caller that claimed the end calls it, after the terminal handler; all others call
+  /// `dispose()`.
   @usableFromInline final func close() {
     let last = word.exchange(Lifetime.closed, ordering: .acquiringAndReleasing)
     if last != Lifetime.closed { runAll(NodeList(last & ~Lifetime.ending)) }
   }
 
-  /// Closes an open lifetime. One that is ending is left to the thread that claimed it: the terminal handler comes first.
+  /// Closes an open lifetime. If the lifetime is ending, the thread that claimed it will close it: the terminal handler
+  /// comes first.
   @usableFromInline func dispose() {
     var current = word.load(ordering: .relaxed)
     while current & Lifetime.ending == 0 {
@@ -52,7 +54,7 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
 
   @usableFromInline final override func run() { dispose() }
 
-  /// Adds a teardown, and gives its place, which is the address of the one below.
+  /// Adds a teardown, and returns its place, which is the address of the teardown below it.
   @discardableResult @usableFromInline final func add(_ teardown: Node) -> UInt {
     let address = teardown.retainedAddress
     var current = word.load(ordering: .relaxed)
@@ -70,8 +72,8 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
     return 0
   }
 
-  /// Closes a segment above this one, and forgets it unless something was added after it: so streams that follow each other
-  /// for ever leave nothing. What lies below the newest teardown does not change: its `place` is what it was.
+  /// Closes a segment above this one, and removes it unless something was added after it. So an endless sequence of
+  /// streams leaves nothing behind. Whatever lies below the newest teardown does not change, so `place` is still valid.
   @usableFromInline final func close(_ segment: Segment, at place: UInt) {
     segment.close()
     let address = UInt(bitPattern: Unmanaged.passUnretained(segment).toOpaque())

@@ -6,8 +6,7 @@
   import Darwin
 #endif
 
-/// A mutex, at a place in memory that does not change. `Synchronization.Mutex` would do, but the thread sanitizer does not
-/// see it on Linux.
+/// A mutex at a fixed address. `Synchronization.Mutex` would do, but the thread sanitizer does not see it on Linux.
 @usableFromInline
 struct Lock {
   private let mutex = pthread_mutex_t()

@@ -1,11 +1,12 @@
-/// Something to run once, and its link in a list whose head is an atomic word: a teardown, or a delivery that waits.
+/// An action to run once (a teardown, or a waiting delivery), and a link in a list whose head is an atomic word.
 ///
-/// `@unchecked Sendable`: `next` is written before the node is published by a releasing exchange of the head, and then
-/// only by the one thread that took the whole list away. What subclasses add are constants, or guarded, unless they say how.
+/// `@unchecked Sendable`: `next` is written before the node is published by a releasing exchange of the head, and after
+/// that only by the one thread that took the whole list. The properties of subclasses are constant or guarded, unless a
+/// subclass says otherwise.
 @usableFromInline
 class Node: @unchecked Sendable {
-  /// The address of the node below; a list owns each of its nodes once. Touched for an instant at a time, so that a check
-  /// for overlapping accesses, which costs more than the access, would find nothing.
+  /// The address of the node below; a list owns each of its nodes once. An exclusivity check would cost more than the
+  /// access, and would find nothing.
   @exclusivity(unchecked) @usableFromInline final var next: UInt = 0
 
   @inlinable init() {}

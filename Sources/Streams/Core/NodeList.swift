@@ -1,4 +1,5 @@
-/// A list of nodes that was taken off its word, newest first. It is walked, never unwound: it may be long.
+/// A list of nodes, newest first, that was taken off its atomic word. Released in a loop, since recursion could
+/// overflow the stack.
 @usableFromInline
 struct NodeList {
   private var head: UInt

@@ -1,8 +1,8 @@
-/// A stream of values over time: any number of elements, then at most one error or completion, and nothing after.
+/// A stream of values over time: any number of elements, then at most one error or completion, and nothing after that.
 ///
-/// A value that describes work: nothing runs before `subscribe`, and each subscriber starts a run of its own (see
-/// `share(replay:)` for the other way). Events of one subscription never overlap and keep their order; they arrive on
-/// whatever thread the source speaks on, unless `observe(on:)` moves them.
+/// An `Observable` only describes work: nothing runs before `subscribe`, and each subscriber starts a run of its own
+/// (`share(replay:)` shares one). Events of one subscription never overlap and keep their order. They arrive on the
+/// thread on which the source sends them, unless `observe(on:)` moves them.
 public struct Observable<Element: Sendable>: Sendable {
   @usableFromInline let start: @Sendable (Sink<Element>) -> Void
 
@@ -15,11 +15,11 @@ public struct Observable<Element: Sendable>: Sendable {
 extension Observable {
   /// Starts the stream, and calls back with its events.
   ///
-  /// The handlers are called one at a time, on the threads the source speaks on. Dropping the result does not end the
-  /// subscription; dispose it, or put it into a ``DisposeBag``.
+  /// The handlers are called one at a time, on the threads on which the source sends. Dropping the result does not end
+  /// the subscription; dispose it, or put it into a ``DisposeBag``.
   /// - Parameters:
   ///   - onNext: Called with each element.
-  ///   - onError: Called at most once. Without it an error goes to ``Hooks/defaultErrorHandler``.
+  ///   - onError: Called at most once. Without it, an error goes to ``Hooks/defaultErrorHandler``.
   ///   - onCompleted: Called at most once.
   ///   - onDisposed: Called once, last of all, after the terminal event or after `dispose()`.
   @inlinable
@@ -45,7 +45,8 @@ extension Observable {
 
   /// Starts this stream in a segment of its own, for an operator that has several sources or attempts.
   ///
-  /// `end` is called once, while the segment is ending; the segment closes when it returns, unless it has closed it before.
+  /// `end` is called once, while the segment is ending. The segment closes when `end` returns, unless `end` has closed
+  /// it.
   @inlinable
   func start(
     _ segment: Segment,

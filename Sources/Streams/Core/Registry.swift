@@ -1,5 +1,5 @@
-/// The children of something that may have any number of them over time; finished ones are swept out as others come, so
-/// there are at most twice as many entries as live children, and 16.
+/// Any number of children over time. Finished ones are removed as others are added, so the number of entries is at most
+/// twice that of live children, or 16.
 @usableFromInline
 final class Registry: Node, Disposable, @unchecked Sendable {
   private struct State {
@@ -13,9 +13,9 @@ final class Registry: Node, Disposable, @unchecked Sendable {
   @usableFromInline override init() {}
 
   @usableFromInline func insert(_ item: any Disposable) {
-    // What has ended by itself already, as a stream does that ran while it was subscribed to, is not kept at all.
+    // A stream that ended while it was subscribed to is not kept at all.
     if type(of: item) == NoDisposable.self || Self.hasEnded(item) { return }
-    // What is swept out is released after the lock: its deinit may be anybody's.
+    // Removed items are released after the lock: their deinit may run foreign code.
     let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
       if state.isDisposed { return (true, []) }
       var swept: [any Disposable] = []

@@ -1,7 +1,7 @@
-/// The lifetime of a segment above another one: of a source or an attempt that an operator subscribes to.
+/// The lifetime of a segment above another one: that of a source or an attempt that an operator subscribes to.
 ///
-/// It ends inside the end of the segment below, or when that is disposed; either way its teardowns come first, as they came
-/// last, and its own terminal handler is no user's, so it need not be waited for.
+/// It ends during the end of the segment below, or when that is disposed. In both cases its teardowns run first, as
+/// they were added last. Its terminal handler is an operator's and not the user's, so `dispose()` need not wait for it.
 @usableFromInline
 final class Segment: Lifetime, @unchecked Sendable {
   @inlinable override init() {}

@@ -1,18 +1,18 @@
 public import Synchronization
 
-/// Lets one delivery through at a time, in one atomic word, and calls nothing under a lock.
+/// Lets one delivery through at a time, by one atomic word; nothing is called under a lock.
 ///
 ///     idle ── enter() ──► busy ── leave() ──► idle
 ///                          │ ▲
 ///              enqueue(…)  ▼ │  the thread that is inside delivers them, oldest first
 ///                        busy + deliveries that wait
 ///
-/// A delivery that finds the serializer busy, on another thread or further up this one's stack, is queued for the thread
-/// inside: no caller ever waits, and nothing recurses. Uncontended it costs two compare-and-swaps. As a teardown it
-/// closes: what waits is dropped, and `release()` runs when no delivery is in flight.
+/// If a delivery finds the serializer busy, on another thread or further up the same stack, it is queued for the thread
+/// inside: no caller ever waits, and nothing recurses. Without contention a delivery costs two compare-and-swaps. As a
+/// teardown it closes: queued deliveries are dropped, and `release()` runs when none is in flight.
 @usableFromInline
 class Serializer: Node, @unchecked Sendable {
-  /// The address of the newest delivery that waits, `busy` and `closing`.
+  /// The address of the newest queued delivery, and the bits `busy` and `closing`.
   @usableFromInline final let word = Atomic<UInt>(0)
   @usableFromInline final let lifetime: Lifetime
 
@@ -25,7 +25,7 @@ class Serializer: Node, @unchecked Sendable {
     super.init()
   }
 
-  /// Drops what a delivery uses. Called once, while nothing is in flight.
+  /// Drops what deliveries use. Called once, while none is in flight.
   @usableFromInline func release() {}
 
   /// Delivers `message` to `step`, now or as soon as the deliveries before it are done.
@@ -36,7 +36,7 @@ class Serializer: Node, @unchecked Sendable {
     leave()
   }
 
-  /// `step`, with each call delivered by this serializer.
+  /// `step`, with each call delivered through this serializer.
   @inlinable
   final func serializing<Message: Sendable>(
     _ step: @escaping @Sendable (Message) -> Void
@@ -54,7 +54,8 @@ class Serializer: Node, @unchecked Sendable {
     }
   }
 
-  /// Queues `delivery`; true if the serializer was idle by then, and the caller is now inside and has to deliver by itself.
+  /// Queues `delivery`. Returns true if the serializer was idle by then: the caller is now inside and must deliver
+  /// itself.
   @usableFromInline final func enqueue(_ delivery: @escaping @Sendable () -> Void) -> Bool {
     let node = ClosureNode(delivery)
     let address = node.retainedAddress

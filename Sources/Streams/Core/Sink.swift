@@ -1,7 +1,7 @@
-/// Where the events of one segment go: two calls, and the lifetime that both sides share.
+/// Receives the events of one segment: two closures, and the lifetime that both sides share.
 ///
-/// A source checks `lifetime` before it speaks and calls one at a time; an operator forwards; the owner of the segment, at
-/// its lower end, claims and closes the lifetime when `end` arrives.
+/// A source checks `lifetime` before it sends, and sends one event at a time. An operator forwards. The owner of the
+/// segment, at its lower end, claims and closes the lifetime when `end` arrives.
 @usableFromInline
 struct Sink<Element: Sendable>: Sendable {
   @usableFromInline let next: @Sendable (Element) -> Void
@@ -32,27 +32,27 @@ struct Sink<Element: Sendable>: Sendable {
     return serializer
   }
 
-  /// The same sink for several sources: they may speak at once, and it lets them through one at a time.
+  /// The same sink for several sources: they may send at the same time, and it lets their events through one at a time.
   @inlinable func serialized() -> Sink<Element> {
     let serializer = serializer()
     return Sink(next: serializer.serializing(next), end: serializer.serializing(end), lifetime: lifetime)
   }
 
-  /// A child of this segment, one at a time.
+  /// A holder for one child of this segment at a time.
   @inlinable func slot() -> Slot {
     let slot = Slot()
     lifetime.add(slot)
     return slot
   }
 
-  /// Children of this segment, any number over time.
+  /// A holder for any number of children of this segment over time.
   @inlinable func registry() -> Registry {
     let registry = Registry()
     lifetime.add(registry)
     return registry
   }
 
-  /// The end as a source sends it: not if the segment has ended already.
+  /// Sends the end, unless the segment has ended already.
   @inlinable func endIfOpen(_ error: (any Error)? = nil) {
     if !lifetime.isClosed { end(error) }
   }

@@ -1,12 +1,12 @@
-/// The child of something that has one at a time: the present attempt, the present timer.
+/// One child at a time: the current attempt, the current timer.
 @usableFromInline
 final class Slot: Node, @unchecked Sendable {
   private let state = Guarded<(item: (any Disposable)?, isDisposed: Bool)>((nil, false))
 
   @usableFromInline override init() {}
 
-  /// Puts `item` in the place of the one before, which is over. One that is over itself, as its thread was faster, is not
-  /// put in the place of what may have followed it.
+  /// Replaces the previous item, which has ended. An item that has already ended on another thread is ignored, since
+  /// its successor may be here by now.
   @usableFromInline func set(_ item: any Disposable) {
     if (item as? Lifetime)?.isClosed ?? false { return }
     let (isDisposed, old) = state.withLock { state -> (Bool, (any Disposable)?) in

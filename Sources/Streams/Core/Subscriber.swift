@@ -1,4 +1,4 @@
-/// The lower end of a subscription: the owner of its lifetime, and the handlers.
+/// The lower end of a subscription: it owns the lifetime and has the handlers.
 @usableFromInline
 final class Subscriber<Element: Sendable>: Sendable {
   @usableFromInline let onNext: (@Sendable (Element) -> Void)?
@@ -18,7 +18,7 @@ final class Subscriber<Element: Sendable>: Sendable {
     self.lifetime = lifetime
   }
 
-  /// The source has checked already; but a closure of an operator on the way may have disposed the subscription.
+  /// The source has checked already, but an operator's closure may have disposed the subscription since.
   @inlinable func next(_ element: Element) {
     if !lifetime.isClosed { onNext?(element) }
   }

@@ -11,7 +11,7 @@ extension Observable {
     }
   }
 
-  /// The elements of `sequence`, then completion. Each subscriber iterates anew, and stops when it is disposed.
+  /// The elements of `sequence`, then completion. Each subscriber iterates anew, until it is disposed.
   ///
   ///     from([a, b, c])   abc|
   @inlinable

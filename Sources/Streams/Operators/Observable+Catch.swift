@@ -1,12 +1,13 @@
 extension Observable {
-  /// Goes on with the stream that `handler` gives for the error. The source is torn down before that one is subscribed to.
+  /// Continues with the stream that `handler` returns for the error. The source is torn down before that stream is
+  /// subscribed to.
   ///
   ///     source              ──1──2──x
   ///     catch { _ in b }            ──8──9──|
   ///                         ──1──2────8──9──|
   ///
-  /// An error that `handler` throws is the stream's. To try again, a handler may return the very stream that it
-  /// handles; attempts that fail at once then use up stack, which with ``retry(_:)`` they do not.
+  /// If `handler` throws, the stream fails with that error. To try again, a handler may return the very stream that it
+  /// handles; attempts that fail at once then use up stack, unlike those of ``retry(_:)``.
   @inlinable
   public func `catch`(
     _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>
@@ -23,7 +24,7 @@ extension Observable {
     }
   }
 
-  /// `element` and completion in the place of an error.
+  /// Replaces an error by `element` and completion.
   ///
   ///     source                ──1──2──x
   ///     catchAndReturn(0)     ──1──2──0|

@@ -1,13 +1,13 @@
 extension Observable {
-  /// Calls the closures on the way, and passes the events on unchanged.
+  /// Calls the closures for the events that pass, and passes the events on unchanged.
   ///
-  /// An error that a closure throws ends the stream with it, and cancels the source.
+  /// If a closure throws, the stream ends with that error, and the source is cancelled.
   /// - Parameters:
-  ///   - onNext: Called with each element, before it goes on.
-  ///   - onError: Called with the error, before it goes on.
-  ///   - onCompleted: Called at completion, before it goes on.
-  ///   - onSubscribe: Called for each subscriber, before the source is subscribed to; if it disposes the subscription,
-  ///     the source is not.
+  ///   - onNext: Called with each element, before it is passed on.
+  ///   - onError: Called with the error, before it is passed on.
+  ///   - onCompleted: Called at completion, before it is passed on.
+  ///   - onSubscribe: Called for each subscriber, before the source is subscribed to. If it disposes the subscription,
+  ///     the source is not subscribed to.
   ///   - onDispose: Called once for each subscriber, after the terminal event or at `dispose()`.
   @inlinable
   public func `do`(

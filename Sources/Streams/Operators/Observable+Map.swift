@@ -4,7 +4,7 @@ extension Observable {
   ///     source          ──1──2──3──|
   ///     map { $0 * 10 } ──10─20─30─|
   ///
-  /// An error that `transform` throws ends the stream with it, and cancels the source.
+  /// If `transform` throws, the stream ends with that error, and the source is cancelled.
   @inlinable
   public func map<Result: Sendable>(
     _ transform: @escaping @Sendable (Element) throws -> Result
@@ -18,7 +18,7 @@ extension Observable {
     }
   }
 
-  /// Each element, transformed, without those for which `transform` gives nil.
+  /// Each element, transformed; elements for which `transform` returns nil are dropped.
   ///
   ///     source                 ──1──x──3──|
   ///     compactMap { Int($0) } ──1─────3──|

@@ -1,5 +1,5 @@
 extension Observable {
-  /// Each result of folding the elements so far into `seed`.
+  /// The result of folding each element into `seed`, after each element.
   ///
   ///     source              ──1──2──3──|
   ///     scan(0) { $0 + $1 } ──1──3──6──|
@@ -23,12 +23,12 @@ extension Observable {
     }
   }
 
-  /// What folding all elements into `seed` comes to, at completion.
+  /// The result of folding all elements into `seed`, at completion.
   ///
   ///     source                                    ──1──2──3──|
   ///     reduce(into: 0) { $0 += $1 } finishing: { $0 } ────────6|
   ///
-  /// An error that `accumulator` throws ends the stream with it, and cancels the source; so does one of `finishing`.
+  /// If `accumulator` or `finish` throws, the stream ends with that error, and the source is cancelled.
   @inlinable
   package func reduce<Accumulator: Sendable, Result: Sendable>(
     into seed: Accumulator, _ accumulator: @escaping @Sendable (inout Accumulator, Element) throws -> Void,
@@ -49,7 +49,7 @@ extension Observable {
     }
   }
 
-  /// The elements that differ from the one before, by `comparer`, which is true for two that are the same.
+  /// The elements that differ from the one before. `comparer` returns true for two that count as the same.
   ///
   ///     source                  ──1──1──2──2──1──|
   ///     distinctUntilChanged()  ──1─────2─────1──|

@@ -1,6 +1,6 @@
 extension Observable {
-  /// The only element, when the source has completed; ``StreamError/noElements`` or ``StreamError/moreThanOneElement`` if
-  /// there is none or a second one.
+  /// The only element, once the source has completed. Fails with ``StreamError/noElements`` if there is none, and with
+  /// ``StreamError/moreThanOneElement`` if there is a second one.
   ///
   ///     source      ──1─────|         ──1──2
   ///     asSingle()  ────────1|        ─────x

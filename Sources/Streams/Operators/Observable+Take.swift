@@ -1,6 +1,6 @@
 extension Observable {
-  /// The first `count` elements; then it completes, and cancels the source. None if `count` is 0 or less, and then the
-  /// source is not subscribed to.
+  /// The first `count` elements. Then it completes, and cancels the source. If `count` is 0 or less, there are none,
+  /// and the source is not subscribed to.
   ///
   ///     source    ──1──2──3──4──|
   ///     take(2)   ──1──2|
@@ -22,13 +22,13 @@ extension Observable {
 }
 
 extension Observable {
-  /// The elements until `trigger` sends one; then it completes, and cancels the source.
+  /// The elements until `trigger` sends one. Then it completes, and cancels the source.
   ///
   ///     source           ──1──2──3──4──|
   ///     trigger          ───────a──
   ///     take(until:)     ──1──2─|
   ///
-  /// An error of `trigger` is the stream's; its completion does nothing.
+  /// If `trigger` fails, the stream fails with that error; completion of `trigger` has no effect.
   @inlinable
   public func take<Trigger: Sendable>(until trigger: Observable<Trigger>) -> Observable<Element> {
     Observable { sink in

@@ -5,7 +5,7 @@ final class Retry<Element: Sendable>: Sendable {
   private let scheduler: any Scheduler
   private let sink: Sink<Element>
   private let attempts: Slot
-  /// Attempts that fail inside their own start are taken up by the loop that started them.
+  /// If an attempt fails while it is being started, the loop that started it starts the next one.
   private let loop: Serializer
 
   init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
@@ -25,7 +25,7 @@ final class Retry<Element: Sendable>: Sendable {
       guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }
       attempt.close()
       if delay <= .zero { return self.attempt(number + 1) }
-      // In its place before there is a job: that may begin the next attempt before `schedule` returns.
+      // Set before there is a job: the job may begin the next attempt before `schedule` returns.
       let wait = attempts.child()
       wait.insert(scheduler.schedule(after: delay) { self.attempt(number + 1) })
     }

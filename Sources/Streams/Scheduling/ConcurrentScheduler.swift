@@ -8,13 +8,13 @@ public struct ConcurrentScheduler: Scheduler {
   /// Runs work on `queue`.
   public init(queue: DispatchQueue = .global()) { self.queue = queue }
 
-  /// The time since the machine started.
+  /// The time since the machine booted.
   public var now: Duration { .uptime }
 
-  /// Runs `action` on the queue, which keeps it until its turn has come, disposed or not.
+  /// Runs `action` on the queue. The queue keeps the closure until its turn comes, even if it is disposed.
   public func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable { queue.schedule(action) }
 
-  /// Runs `action` on the queue when it is due.
+  /// Runs `action` on the queue after `delay`.
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     queue.schedule(after: delay, action)
   }

@@ -9,7 +9,8 @@ extension DispatchQueue {
     return job
   }
 
-  /// A timer rather than `asyncAfter`, which would keep its closure until the time has come, disposed or not.
+  /// Uses a timer rather than `asyncAfter`, which would keep the closure until the time has come, even if it is
+  /// disposed.
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     let job = Lifetime()
     let timer = DispatchSource.makeTimerSource(queue: self)
@@ -26,10 +27,10 @@ extension DispatchQueue {
 }
 
 extension Duration {
-  /// The time since the machine started.
+  /// The time since the machine booted.
   static var uptime: Duration { .nanoseconds(Int64(clamping: DispatchTime.now().uptimeNanoseconds)) }
 
-  /// The nearest interval that Dispatch can take: not below 0, and at most a hundred years.
+  /// The nearest interval that Dispatch accepts: from 0 to a hundred years.
   var dispatchInterval: DispatchTimeInterval {
     let bounded = min(max(self, .zero), .seconds(3_155_760_000))
     let (seconds, attoseconds) = bounded.components

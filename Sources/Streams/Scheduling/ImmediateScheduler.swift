@@ -1,11 +1,11 @@
 internal import Dispatch
 
-/// Runs work at once, on the caller's thread; what is to wait runs on a global queue when it is due.
+/// Runs work at once, on the caller's thread; delayed work runs on a global queue.
 public struct ImmediateScheduler: Scheduler {
-  /// The scheduler; all are alike.
+  /// An immediate scheduler; all are alike.
   public init() {}
 
-  /// The time since the machine started.
+  /// The time since the machine booted.
   public var now: Duration { .uptime }
 
   /// Runs `action` before it returns.
@@ -14,7 +14,7 @@ public struct ImmediateScheduler: Scheduler {
     return Disposables.create()
   }
 
-  /// Runs `action` before it returns if there is no delay, else on a global queue.
+  /// Runs `action` before it returns if `delay` is 0 or less, otherwise on a global queue after `delay`.
   public func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
     delay <= .zero ? schedule(action) : DispatchQueue.global().schedule(after: delay, action)
   }

@@ -10,13 +10,13 @@ extension Observable {
     }
   }
 
-  /// Passes the events on, in order and one at a time, on `scheduler`.
+  /// Delivers the events on `scheduler`, in order and one at a time.
   ///
   ///     source        ──1──2──3──|          on the source's threads
   ///     observe(on:)  ────1──2──3──|        on the scheduler
   ///
-  /// Events that wait are kept without a bound; dispose drops them. At most 256 are passed on in one turn, so that a busy
-  /// stream shares its queue. An error comes after the elements before it, as in RxSwift.
+  /// Waiting events are kept without a bound; `dispose()` drops them. At most 256 are delivered in one turn, so that a
+  /// busy stream shares its queue. An error comes after the elements before it, as in RxSwift.
   @inlinable
   public func observe(on scheduler: some Scheduler) -> Observable<Element> {
     Observable { sink in

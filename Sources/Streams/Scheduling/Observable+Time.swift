@@ -1,6 +1,6 @@
 extension Observable {
-  /// The elements and the completion, later by `dueTime`. An error comes at once, and drops what waits.
-  /// Elements that wait are kept without a bound.
+  /// Delays the elements and the completion by `dueTime`. An error comes at once, and drops the waiting elements.
+  /// Waiting elements are kept without a bound.
   ///
   ///     source              ──1──2──3──|
   ///     delay(…)            ────────1──2──3──|
@@ -27,7 +27,8 @@ extension Observable {
     }
   }
 
-  /// Each element after which `dueTime` passes without another. Completion sends the one that waits first; an error drops it.
+  /// Each element that is followed by `dueTime` without another. Completion sends a waiting element first; an error
+  /// drops it.
   ///
   ///     source           ──1─2─3────────4─|
   ///     debounce(…)      ───────────3────4|
@@ -56,12 +57,12 @@ extension Observable {
     }
   }
 
-  /// The first element of each window of `dueTime`; and, if `latest`, the last one of it when it is over.
+  /// The first element of each window of `dueTime` and, if `latest` is true, its last one when the window ends.
   ///
   ///     source           ──1─2─3────────4──|
   ///     throttle(…)      ──1──────3─────4──|
   ///
-  /// Completion waits for an element that waits; an error drops it.
+  /// Completion comes after an element that waits; an error drops it.
   public func throttle(_ dueTime: Duration, latest: Bool = true, scheduler: some Scheduler) -> Observable<Element> {
     Observable { sink in
       let timer = Timer(sink.lifetime, scheduler)
@@ -96,8 +97,8 @@ extension Observable {
     }
   }
 
-  /// ``StreamError/timeout`` if `dueTime` passes without an element; the source is cancelled then. The time starts anew when
-  /// an element has been handled.
+  /// Fails with ``StreamError/timeout`` if no element comes within `dueTime`; the source is then cancelled. The time
+  /// starts anew once an element has been handled.
   ///
   ///     source         ──1──2──────────3──|
   ///     timeout(…)     ──1──2─────x
@@ -119,7 +120,7 @@ extension Observable {
     }
   }
 
-  /// Starts this stream above `sink`, with its events and the timer's let through one at a time.
+  /// Starts this stream above `sink`; its events and the timer's come one at a time.
   private func start<Result: Sendable>(
     _ sink: Sink<Result>, _ timer: Timer,
     next: @escaping @Sendable (Element) -> Void,

@@ -12,9 +12,9 @@ final class Relay<Element: Sendable>: Sendable {
   @usableFromInline let sink: Sink<Element>
   @usableFromInline let scheduler: any Scheduler
   @usableFromInline let state = Guarded(State())
-  /// What was taken off `waiting` and not passed on yet; touched only inside `turns`.
+  /// Elements taken off `waiting` and not yet passed on; touched only inside `turns`.
   @usableFromInline let batch = Cell((elements: ContiguousArray<Element>(), position: 0))
-  /// A scheduler that runs work at once would begin the next turn inside the one before.
+  /// Keeps turns from nesting: a scheduler that runs work at once would begin the next turn inside the one before.
   @usableFromInline let turns: Serializer
   @usableFromInline let job: Slot
 

@@ -1,8 +1,10 @@
-/// The one timer of an operator, and the serializer of its firing and the operator's events. It ends with the segment.
+/// The only timer of an operator, which also serializes the operator's events and its own firing. It ends with the
+/// segment.
 ///
-/// An operator that moves its due time on need not set it again: it looks at the time when it fires, and may set it then.
-/// `@unchecked Sendable`: `action` is set, and `timeout` calls `fire` a first time, before another thread knows of it; from then
-/// on all is touched inside the serializer.
+/// An operator that moves its due time later need not set the timer again: its action compares the times, and may set
+/// it then.
+/// `@unchecked Sendable`: `action` is set, and `timeout` calls `fire` a first time, before another thread knows of the
+/// timer; after that, everything is touched inside the serializer.
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler
@@ -14,7 +16,7 @@ final class Timer: Serializer, @unchecked Sendable {
     super.init(lifetime)
   }
 
-  /// Ends with the segment from now on: at once where that is closed already, so `action` has to be there.
+  /// Ties the timer to the segment. If that is closed already, the timer ends at once, so `action` must be set before.
   func attach() {
     lifetime.add(self)
     lifetime.add(job)
@@ -22,7 +24,7 @@ final class Timer: Serializer, @unchecked Sendable {
 
   override func release() { action = {} }
 
-  /// Runs `action` at `time`, or when it is set to fire already.
+  /// Runs `action` at `time`, or at the time for which the timer is already set.
   func fire(at time: Duration) {
     if isSet { return }
     isSet = true

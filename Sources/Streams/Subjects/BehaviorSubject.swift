@@ -1,4 +1,4 @@
-/// Has a value at any time: gives each new subscriber the latest one, then what follows.
+/// A subject that always has a value: a new subscriber gets the latest value, then all that follow.
 ///
 ///     BehaviorSubject(value: 0)   ──1──2──3──|
 ///     subscribed ▲                    2──3──|
@@ -13,7 +13,7 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
   private let hub: Hub<Element>
   private let latest: Guarded<Latest>
 
-  /// A subject whose value is `value`, until it is sent another.
+  /// A subject whose value is `value` until an element is sent.
   public init(value: Element) {
     hub = Hub(capacity: 1, replay: value)
     latest = Guarded(Latest(value: value))
@@ -21,12 +21,12 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
 
   deinit { hub.close() }
 
-  /// The latest element sent. It may be one that is still on its way to the subscribers; after the end it is the last one.
+  /// The latest element sent. It may still be on its way to the subscribers. After the end, it is the last element.
   public var value: Element { latest.withLock { $0.value } }
 
   /// Sends an element.
   public func onNext(_ element: Element) {
-    // One lock over the value and the place in the queue: the latest value is the last one delivered.
+    // One lock covers the value and the place in the queue, so that the latest value is the last one delivered.
     let (old, isInside) = latest.withLock { latest -> (Element?, Bool) in
       if latest.isEnded { return (nil, false) }
       let old = exchange(&latest.value, with: element)
@@ -62,10 +62,10 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
     hub.deliverEnd(error)
   }
 
-  /// The value and what follows, as a stream.
+  /// The current value and all that follow, as a stream.
   public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
-  /// The sending side alone.
+  /// Only the sending side.
   public func asObserver() -> AnyObserver<Element> {
     AnyObserver { event in
       switch event {

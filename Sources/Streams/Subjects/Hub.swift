@@ -1,15 +1,15 @@
-/// The middle of a subject: passes each event to all subscribers, in one order, and keeps what the late are to be given.
+/// The core of a subject: passes each event to all subscribers, in one order, and keeps the elements to replay.
 ///
-/// All of its state belongs to the thread that is inside the serializer (hence `@unchecked Sendable`): subscribing and
-/// leaving are deliveries like any other, so a late subscriber finds the replay and the live events without a gap.
+/// All of its state belongs to the thread that is inside the serializer (hence `@unchecked Sendable`). Subscribing and
+/// leaving are deliveries like any other, so a late subscriber gets replayed and live events without a gap.
 @usableFromInline
 final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
-  /// Each owned by this list: to be called without a retain, which costs more than the call.
+  /// Each member is owned by this list, so that it can be called without a retain, which costs more than the call.
   @usableFromInline var members: ContiguousArray<Unmanaged<Member>?> = []
   @usableFromInline var absent = 0
   @usableFromInline var replay = Fifo<Element>()
   @usableFromInline let capacity: Int
-  /// The terminal event, once it was sent.
+  /// The terminal event, once it has been sent.
   @usableFromInline var ended: (any Error)??
 
   @usableFromInline init(capacity: Int, replay: Element? = nil) {
@@ -18,7 +18,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
     super.init(Lifetime())
   }
 
-  /// Nobody can send any more: lets go of those who still wait.
+  /// Nobody can send any more: disposes the remaining subscriptions.
   @usableFromInline func close() {
     send(()) {
       for member in self.takeAll() { member.sink.lifetime.dispose() }
@@ -34,7 +34,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
   @inlinable func deliver(_ element: Element) {
     if ended != nil { return }
     if capacity > 0 { keep(element) }
-    // The list changes only in other deliveries, so what is in it lives until this one is over.
+    // The list changes only in other deliveries, so its members live until this one is over.
     for index in members.indices {
       members[index]?._withUnsafeGuaranteedRef { member in
         if !member.sink.lifetime.isClosed { member.sink.next(element) }
@@ -89,7 +89,7 @@ final class Hub<Element: Sendable>: Serializer, @unchecked Sendable {
 
   /// A subscriber, and the teardown that removes it.
   ///
-  /// `@unchecked Sendable`: the hub, a serializer, alone touches `index`.
+  /// `@unchecked Sendable`: only the hub touches `index`, inside its serializer.
   @usableFromInline
   final class Member: Node, @unchecked Sendable {
     @usableFromInline let sink: Sink<Element>

@@ -1,12 +1,12 @@
-/// Passes what it is told to all who are subscribed at that time.
+/// Passes each event to everyone who is subscribed at that time.
 ///
 ///     subject        ──1──2──3──|
 ///     subscribed ▲      ──2──3──|
 ///
-/// Any thread may call it. Events are delivered on the thread that sends them, or, when another event is in flight, by the
-/// thread that delivers that one: so all subscribers see one order, and an event sent from a handler comes after the one
-/// being handled. Subscribers that come after the end get the terminal event. A subject that goes away without one
-/// disposes its subscriptions.
+/// Thread-safe. Events are delivered on the thread that sends them or, if another event is in flight, by the thread
+/// that delivers that one. So all subscribers see the same order, and an event that is sent from a handler comes after
+/// the one being handled. Subscribers that come after the end get the terminal event. A subject that goes away without
+/// an end disposes its subscriptions.
 public final class PublishSubject<Element: Sendable>: Sendable {
   @usableFromInline let hub = Hub<Element>(capacity: 0)
 
@@ -24,10 +24,10 @@ public final class PublishSubject<Element: Sendable>: Sendable {
   /// Ends.
   @inlinable public func onCompleted() { hub.end(nil) }
 
-  /// What the subject sends, as a stream.
+  /// The subject's events, as a stream.
   @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
-  /// The sending side alone.
+  /// Only the sending side.
   @inlinable public func asObserver() -> AnyObserver<Element> {
     AnyObserver { event in
       switch event {

@@ -1,4 +1,4 @@
-/// Like ``PublishSubject``, and gives each new subscriber the last elements first.
+/// Like ``PublishSubject``, but gives each new subscriber the last elements first.
 ///
 ///     create(bufferSize: 2)   ──1──2──3──4──|
 ///     subscribed ▲                   (23)4──|
@@ -11,10 +11,10 @@ public final class ReplaySubject<Element: Sendable>: Sendable {
 
   deinit { hub.close() }
 
-  /// A subject that keeps the last `bufferSize` elements. One that is 0 or less keeps none.
+  /// A subject that keeps the last `bufferSize` elements; none if `bufferSize` is 0 or less.
   public static func create(bufferSize: Int) -> ReplaySubject<Element> { ReplaySubject(capacity: max(0, bufferSize)) }
 
-  /// A subject that keeps all elements, for as long as it lives.
+  /// A subject that keeps all elements for as long as it lives.
   public static func createUnbounded() -> ReplaySubject<Element> { ReplaySubject(capacity: .max) }
 
   /// Sends an element.
@@ -26,10 +26,10 @@ public final class ReplaySubject<Element: Sendable>: Sendable {
   /// Ends.
   @inlinable public func onCompleted() { hub.end(nil) }
 
-  /// What the subject sends, as a stream.
+  /// The subject's events, as a stream.
   @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
 
-  /// The sending side alone.
+  /// Only the sending side.
   @inlinable public func asObserver() -> AnyObserver<Element> {
     AnyObserver { event in
       switch event {

@@ -1,4 +1,4 @@
-//! `serde_json decode|encode FILE COUNT` prints the nanoseconds of processor time of one reading or writing.
+//! `serde_json decode|encode FILE COUNT` prints the nanoseconds of processor time for reading or writing once.
 
 use serde::{Deserialize, Serialize};
 

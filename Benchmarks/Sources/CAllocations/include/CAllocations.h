@@ -1,4 +1,4 @@
 #pragma once
 
-/// The number of times that this process has asked malloc, calloc, realloc or an aligned relative for memory.
+/// The number of calls of malloc, calloc, realloc and their aligned variants on the calling thread.
 long allocation_count(void);

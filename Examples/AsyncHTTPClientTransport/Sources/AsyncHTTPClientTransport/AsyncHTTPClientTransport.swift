@@ -3,29 +3,30 @@ public import HTTP
 import NIOCore
 public import Streams
 
-/// Sends requests through async-http-client, for whoever depends on it already, or prefers SwiftNIO's TLS.
+/// Sends requests through async-http-client, for programs that already depend on it, or prefer SwiftNIO's TLS.
 ///
-/// Its redirects, its decompression and its deadlines are off: those of each request are kept here, and content codings
-/// are refused. Calls come on a queue of the request's own; the next piece is read when the last one is taken.
+/// Its redirects, decompression and deadlines are turned off: this type applies the deadlines of each request, and
+/// rejects content codings. Callbacks come on a queue of the request's own; the next piece is read once the last one
+/// has been taken.
 ///
-/// A request that found its connection dead before it was written is sent anew, once; one that may have been processed
-/// only where `isReplayable` says so. The client does not tell whether a connection was reused, so that `onConnected` is
-/// not called.
+/// A request that was not written, since its connection was dead, is sent again, once; one that may have been
+/// processed, only if `isReplayable` is true. The client does not report whether a connection was reused, so
+/// `onConnected` is not called.
 public final class AsyncHTTPClientTransport: HTTPTransport {
   private let client: HTTPClient
 
-  /// Makes a transport with connections of its own, on the event loops that the process shares.
+  /// Makes a transport with its own connections, on the event loops that the process shares.
   ///
-  /// A configuration says whom `https` trusts and which proxy to use, among others; redirects, decompression, timeouts
-  /// and what goes into a connection are this type's to set.
+  /// The configuration sets, among others, which servers `https` trusts and which proxy to use. Redirects,
+  /// decompression, timeouts and the handlers of a connection are set by this type.
   public init(configuration: HTTPClient.Configuration = .init()) {
     var configuration = configuration
     configuration.redirectConfiguration = .disallow
     configuration.decompression = .disabled
     configuration.httpVersion = .http1Only
-    // Longer than any deadline of a request's own.
+    // Longer than any deadline of a request.
     configuration.timeout = .init(connect: .hours(24), read: nil)
-    // A refused connection is an error that a caller knows how to take.
+    // A refused connection is an error that the caller can handle.
     configuration.connectionPool.retryConnectionEstablishment = false
     configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit =
       max(64, configuration.connectionPool.concurrentHTTP1ConnectionsPerHostSoftLimit)
@@ -34,11 +35,11 @@ public final class AsyncHTTPClientTransport: HTTPTransport {
   }
 
   deinit {
-    // Whoever still waits for an answer keeps this object alive.
+    // Subscriptions that still wait for a response keep this object alive.
     client.shutdown { _ in }
   }
 
-  /// A cold stream of the answer's parts; see `HTTPTransport`.
+  /// A cold stream of the response's parts; see `HTTPTransport`.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do {

@@ -2,16 +2,16 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 
-/// A kept connection was closed by its server before the request was written.
+/// The server closed a kept connection before the request was written.
 struct ClosedBeforeRequest: Error {}
 
-/// Keeps a request from being written to a connection that its server has closed: the system knows of that before the
-/// event loop does, and once it is written nobody can tell whether the server carried it out.
+/// Keeps a request from being written to a connection that its server has closed. The system knows of that before the
+/// event loop does, and once the request is written nobody can tell whether the server carried it out.
 final class ClosedConnectionHandler: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart
 
-  /// Puts one into a connection, between the client's own handler and those that write and read HTTP.
+  /// Adds a handler to a connection, between the client's own handler and those that write and read HTTP.
   static func add(to channel: any Channel) -> EventLoopFuture<Void> {
     channel.eventLoop.makeCompletedFuture {
       let pipeline = channel.pipeline.syncOperations
@@ -31,11 +31,11 @@ final class ClosedConnectionHandler: ChannelOutboundHandler {
 }
 
 extension Channel {
-  /// Whether the other end has closed its half; called on the channel's event loop.
+  /// Whether the other end has closed its half. To be called on the channel's event loop.
   fileprivate var isClosedByPeer: Bool {
     var isClosed = false
     #if os(Linux)
-      // On the event loop it is there at once.
+      // On the event loop the result is there at once.
       (self as? any SocketOptionProvider)?.getTCPInfo().assumeIsolated().whenSuccess { info in
         isClosed = info.tcpi_state == UInt8(TCP_CLOSE_WAIT)
       }

@@ -7,7 +7,7 @@ import NIOHTTP1
 import Streams
 import Synchronization
 
-/// Brings what the client tells of one request to an observer, on a queue of its own, and watches the deadlines.
+/// Passes the client's callbacks for one request to an observer, on a queue of its own, and watches the deadlines.
 final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   private enum Work {
     case none, task(HTTPClient.Task<Void>), stopped
@@ -17,11 +17,11 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   private let message: HTTPClient.Request
   private let client: HTTPClient
   private let observer: AnyObserver<HTTPResponsePart>
-  /// Not on the queue, where an observer may be busy: stopping must not wait for it.
+  /// Not confined to the queue, where an observer may be busy: stopping must not wait for it.
   private let work = Mutex(Work.none)
   private let start = ContinuousClock.now
 
-  // The variables are touched on `queue` alone, which is serial.
+  // The variables are touched only on `queue`, which is serial.
   private let queue = DispatchQueue(label: "AsyncHTTPClientTransport.Exchange")
   private var lastSign: ContinuousClock.Instant?
   private var progress: HTTPProgress
@@ -54,7 +54,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
     }
   }
 
-  /// Gives the request up, and says nothing more.
+  /// Gives up the request, and sends no more events.
   func stop() {
     cancel()
     queue.async { [self] in end() }
@@ -96,7 +96,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
     }
   }
 
-  // MARK: - What the client tells
+  // MARK: - Callbacks of the client
 
   func didSendRequestHead(task: HTTPClient.Task<Void>, _ head: HTTPRequestHead) {
     queue.async { [self] in
@@ -183,14 +183,14 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
 }
 
 extension HTTP.HTTPResponseHead {
-  /// Throws where the answer cannot be used: it changes the protocol, or is coded.
+  /// Throws if the response cannot be used, since it changes the protocol or is encoded.
   fileprivate init(_ head: NIOHTTP1.HTTPResponseHead, isBodiless: Bool) throws {
     guard head.status != .switchingProtocols else {
-      throw RequestError(.badResponse, "The server changed the protocol, which was not asked for.")
+      throw RequestError(.badResponse, "The server changed the protocol, which was not requested.")
     }
     let coding = head.headers.first(name: "Content-Encoding") ?? "identity"
     guard coding.lowercased() == "identity" || isBodiless else {
-      throw RequestError(.badResponse, "The answer is coded as '\(coding)', which was not asked for.")
+      throw RequestError(.badResponse, "The response is encoded as '\(coding)', which was not requested.")
     }
     let fields = try head.headers.map { try HTTPField(name: $0.name, value: $0.value) }
     self.init(status: Int(head.status.code), headers: HTTP.HTTPHeaders(fields))

@@ -5,7 +5,7 @@ import NIOFoundationCompat
 import NIOHTTP1
 
 extension HTTPClient.Request {
-  /// The request for the client; throws where a header would frame the message, which is the client's part.
+  /// The request for the client. Throws if a header would frame the message, which is the client's task.
   init(_ request: HTTPRequest) throws {
     try request.checkFraming()
     var headers = NIOHTTP1.HTTPHeaders(request.headers.map { ($0.name, $0.value) })

@@ -7,7 +7,7 @@ import NIOPosix
 import NIOSSL
 
 extension RequestError {
-  /// What the client's errors mean, and those of SwiftNIO below it.
+  /// Maps errors of the client, and of SwiftNIO below it.
   init(asyncHTTPClient error: any Error) {
     if let error = error as? RequestError {
       self = error

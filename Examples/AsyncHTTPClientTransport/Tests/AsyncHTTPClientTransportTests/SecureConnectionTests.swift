@@ -25,7 +25,7 @@ struct SecureConnectionTests {
   }
 }
 
-/// Answers a handshake in clear text.
+/// Responds to a handshake in clear text.
 private final class Clear: ChannelInboundHandler {
   typealias InboundIn = ByteBuffer
   typealias OutboundOut = ByteBuffer

@@ -2,7 +2,7 @@ import Foundation
 public import GRDB
 public import Repository
 
-/// A table of an SQLite database as the source of truth of a store, by GRDB.swift.
+/// A table of an SQLite database, accessed with GRDB.swift, as the source of truth of a store.
 ///
 ///     let database = try DatabasePool(path: path)
 ///     let store = Store(sourceOfTruth: try GRDBStore<String, User>(database, partition: accountID)) { ... }
@@ -10,17 +10,17 @@ public import Repository
 /// Keys and values are JSON. Any number of partitions, stores and processes may share one database.
 public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable & Sendable>: SourceOfTruth {
   private let database: any DatabaseWriter
-  // Data, since a text would end for SQLite at its first NUL.
+  // Data rather than text, since SQLite would cut a text at its first NUL.
   private let partition: Data
 
-  /// Uses a database, in which the table is made where it is missing.
+  /// Uses a database, in which the table is created if it does not exist.
   public init(_ database: some DatabaseWriter, partition: String = "") throws {
     self.database = database
     self.partition = Data(partition.utf8)
     try Row.migrator.migrate(database)
   }
 
-  /// The value of a key; `nil` also where it is no JSON of this type.
+  /// The value of a key; `nil` also if it is not JSON of this type.
   public func read(_ key: Key) throws -> StoredValue<Value>? {
     let id = try id(of: key)
     return try database.read { try Row.fetchOne($0, key: id) }.flatMap { row in
@@ -30,7 +30,7 @@ public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable 
     }
   }
 
-  /// Puts a row in the place of the one before.
+  /// Inserts or replaces a row.
   public func write(_ stored: StoredValue<Value>, for key: Key) throws {
     let row = Row(
       partition: partition, key: try Self.data(of: key), value: try Self.data(of: stored.value),
@@ -61,7 +61,7 @@ public final class GRDBStore<Key: Codable & Hashable & Sendable, Value: Codable 
     ["partition": partition, "key": try Self.data(of: key)]
   }
 
-  /// Equal values have equal bytes.
+  /// Encodes with sorted keys, so that equal values have equal bytes.
   private static func data(of value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys

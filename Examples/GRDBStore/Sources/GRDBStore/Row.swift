@@ -1,7 +1,7 @@
 import Foundation
 import GRDB
 
-/// One value in the table.
+/// One row of the table.
 struct Row: Codable, FetchableRecord, PersistableRecord, Sendable {
   static let databaseTableName = "storedValue"
 
@@ -12,7 +12,7 @@ struct Row: Codable, FetchableRecord, PersistableRecord, Sendable {
   var writtenAt: Int64
   var isInvalidated: Bool
 
-  /// Makes the table.
+  /// Creates the table.
   static var migrator: DatabaseMigrator {
     var migrator = DatabaseMigrator()
     migrator.registerMigration("storedValue") { database in

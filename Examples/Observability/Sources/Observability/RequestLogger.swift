@@ -1,8 +1,8 @@
 public import HTTP
 public import Logging
 
-/// Logs requests by swift-log: each attempt at `debug`, each retry at `notice`, and each end at `info` or, where it
-/// failed, at `error`.
+/// Logs requests with swift-log: each attempt at `debug`, each retry at `notice`, and each end at `info` or, after a
+/// failure, at `error`.
 public struct RequestLogger: RequestObserver {
   private let logger: Logger
 
@@ -11,7 +11,7 @@ public struct RequestLogger: RequestObserver {
     self.logger = logger
   }
 
-  /// Logs what becomes of a request, with its operation, its origin and, where it is part of one, its trace.
+  /// Logs the events of a request, with its operation, its origin and, if it is part of one, its trace.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     var logger = logger
     logger[metadataKey: "operation"] = "\(request.operationName ?? "unnamed")"

@@ -1,20 +1,20 @@
 public import HTTP
 public import Metrics
 
-/// Measures requests by swift-metrics, with the operation, the outcome and the status as dimensions: they have few values,
-/// so that series stay few.
+/// Measures requests with swift-metrics. Operation, outcome and status are the dimensions: they have few values, which
+/// keeps the number of series low.
 ///
-/// Durations and sizes have the names that OpenTelemetry has for those of HTTP clients; `http.client.retries`,
-/// `http.client.queue.duration` and the dimensions are this example's own.
+/// Durations and sizes have OpenTelemetry's names for HTTP clients; `http.client.retries`, `http.client.queue.duration`
+/// and the dimensions are this example's own.
 public struct RequestMetrics: RequestObserver {
   private let factory: (any MetricsFactory)?
 
-  /// Takes the factory; the process's own unless given.
+  /// Takes the factory; by default, the process's own.
   public init(factory: (any MetricsFactory)? = nil) {
     self.factory = factory
   }
 
-  /// Measures what becomes of a request.
+  /// Measures a request.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     let operation = request.operationName ?? "unnamed"
     let factory = factory ?? MetricsSystem.factory

@@ -2,8 +2,8 @@ public import HTTP
 import Instrumentation
 public import Tracing
 
-/// Traces requests by swift-distributed-tracing: a client's span for each, below the span of the task that subscribes,
-/// whose context travels to the server in the request's headers. Attempts are events of the span.
+/// Traces requests with swift-distributed-tracing: each gets a client span below the span of the task that subscribes,
+/// and the span's context travels to the server in the request's headers. Attempts are events of the span.
 public struct RequestTracer: RequestObserver {
   private let tracer: any Tracer
 
@@ -12,7 +12,7 @@ public struct RequestTracer: RequestObserver {
     self.tracer = tracer
   }
 
-  /// Traces what becomes of a request.
+  /// Traces a request.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     let span = tracer.startAnySpan(request.operationName ?? "request", ofKind: .client)
     span.attributes["http.request.method"] = request.method.rawValue
@@ -38,7 +38,7 @@ public struct RequestTracer: RequestObserver {
   }
 }
 
-/// Puts a tracer's context into header fields; what is no header is left out.
+/// Puts a tracer's context into header fields; what is not a valid header is left out.
 private struct HeaderInjector: Injector {
   func inject(_ value: String, forKey key: String, into headers: inout HTTPHeaders) {
     try? headers.set(key, to: value)

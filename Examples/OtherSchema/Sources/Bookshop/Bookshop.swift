@@ -3,12 +3,12 @@ public import Networking
 import Repository
 public import Streams
 
-/// A shop's books: what a search finds is kept, so that screens can watch it.
+/// A bookshop. It keeps the results of searches, so that screens can watch them.
 public struct Bookshop: Sendable {
   private let client: APIClient
   private let searches: Store<Search, BookPage>
 
-  /// Asks a server through a client.
+  /// Sends requests through a client.
   public init(client: APIClient) {
     self.client = client
     searches = Store { search in
@@ -16,10 +16,10 @@ public struct Bookshop: Sendable {
     }
   }
 
-  /// The latest first page of a search, and each new one. It asks no server.
+  /// The latest first page of a search, and each new one. It sends no request.
   public func results(of search: Search) -> Observable<BookPage> { searches.values(search) }
 
-  /// Looks for books, and tells who watches the search.
+  /// Searches for books, and updates everyone who watches the search.
   public func search(_ search: Search) -> Observable<BookPage> { searches.fresh(search) }
 
   /// Reserves a book.

@@ -3,13 +3,13 @@ public import Networking
 
 /// Puts a book on the reader's list.
 public struct ReserveSession: GraphQLSession {
-  /// What the mutation takes.
+  /// The variables of the mutation.
   public struct Variables: Encodable, Sendable {
     let isbn: String
     let note: GraphQLNullable<String>
   }
 
-  /// What the mutation gives.
+  /// The response of the mutation.
   public struct ResponseData: Decodable, Sendable {
     let reserve: Book
   }
@@ -21,10 +21,10 @@ public struct ReserveSession: GraphQLSession {
     }
     """
 
-  /// What this reservation takes.
+  /// The variables of this reservation.
   public let variables: Variables
 
-  /// Reserves a book; the note is kept (`absent`), taken away (`null`) or replaced.
+  /// Reserves a book; the note is kept (`absent`), removed (`null`) or replaced.
   public init(isbn: String, note: GraphQLNullable<String> = .absent) {
     variables = Variables(isbn: isbn, note: note)
   }

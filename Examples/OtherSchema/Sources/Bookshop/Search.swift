@@ -1,8 +1,8 @@
-/// What is looked for, and in which order: all that a page of results depends on.
+/// A search text and an order: everything that a page of results depends on.
 public struct Search: Hashable, Sendable {
-  /// What stands in a title or an author's name.
+  /// The text to look for in titles and authors' names.
   public let text: String
-  /// The order; the server's own unless given.
+  /// The order; by default, the server's.
   public let sort: SearchBooksSession.Sort?
 
   /// Makes a search.

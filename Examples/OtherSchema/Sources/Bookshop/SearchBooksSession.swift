@@ -1,24 +1,24 @@
 import Models
 public import Networking
 
-/// Looks for books.
+/// Searches for books.
 public struct SearchBooksSession: GraphQLSession {
-  /// The orders that the server knows.
+  /// The orders that the server supports.
   public enum Sort: String, Encodable, Sendable {
     /// By title.
     case title = "TITLE"
-    /// The cheapest first.
+    /// By price, lowest first.
     case price = "PRICE"
   }
 
-  /// What the query takes.
+  /// The variables of the query.
   public struct Variables: Encodable, Sendable {
     let text: String
     let sort: Sort?
     let after: String?
   }
 
-  /// What the query gives.
+  /// The response of the query.
   public struct ResponseData: Decodable, Sendable {
     let searchBooks: BookPage
   }
@@ -33,10 +33,10 @@ public struct SearchBooksSession: GraphQLSession {
     }
     """
 
-  /// What this search takes.
+  /// The variables of this search.
   public let variables: Variables
 
-  /// Looks for books by title or author, from the page `after` on.
+  /// Searches for books by title or author, starting at the page `after`.
   public init(text: String, sort: Sort? = nil, after: String? = nil) {
     variables = Variables(text: text, sort: sort, after: after)
   }

@@ -1,4 +1,4 @@
-/// Some of the books that a search found.
+/// A page of the books that a search found.
 public struct BookPage: Decodable, Hashable, Sendable {
   /// The books, in the order asked for.
   public let books: [Book]

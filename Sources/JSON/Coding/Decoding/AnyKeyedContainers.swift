@@ -1,10 +1,10 @@
-/// Makes the containers for keys of some type.
+/// Makes keyed containers for one type of keys.
 ///
-/// The runtime takes longer to put together the type of a generic container than a member takes to be read: who has made
-/// one of a type has it at hand for the next.
+/// Instantiating the type of a generic container takes the runtime longer than reading a member, so it is done once for
+/// each type of keys.
 class AnyKeyedContainers: @unchecked Sendable {
-  // Unchecked, as neither this nor a subclass holds anything.
+  // Unchecked, since neither this nor a subclass has stored properties.
 
-  /// By the types of the keys.
+  /// Containers by the type of their keys.
   static let cache = TypeCache<AnyKeyedContainers>()
 }

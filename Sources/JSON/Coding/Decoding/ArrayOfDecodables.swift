@@ -11,7 +11,7 @@ extension Array: ArrayOfDecodables where Element: Decodable {
     }
     let count = Int(decoder.token.count)
     var elements: [Element] = []
-    // What a text claims to hold is not taken on trust for more than this.
+    // The count comes from the text, so it is not trusted for more than this.
     elements.reserveCapacity(Swift.min(count, 1024))
     var place = decoder.place + 1
     for index in 0..<count {

@@ -1,22 +1,23 @@
 import Foundation
 
-/// How values of a type are read.
+/// How to read values of a type.
 ///
-/// Unchecked, as it holds metatypes, which never change; whoever asks for a type's strategy has that type's conformances.
+/// Unchecked, since it holds metatypes, which never change; only code with the type's conformances asks for its
+/// strategy.
 enum DecodingStrategy: @unchecked Sendable {
-  /// By itself, from the bytes.
+  /// By its `JSONDecodable` conformance, from the bytes.
   case direct(any JSONDecodable.Type)
   /// By its `Decodable` conformance.
   case generic
-  /// As an array of strings, which is common.
+  /// As an array of strings, which is a common case.
   case strings
-  /// As an array, one element after the other.
+  /// As an array, one element after another.
   case array(any ArrayOfDecodables.Type)
-  /// As an object whose keys are data, not names: no key strategy is for them.
+  /// As an object whose keys are data, not names: the key strategy does not apply to them.
   case dictionary(any StringKeyedDictionary.Type)
-  /// By the options.
+  /// By the coder's options.
   case date, data
-  /// As a string or a number, whatever its own conformance does.
+  /// As a string or a number, regardless of the type's own conformance.
   case url, decimal
 
   init(_ type: Any.Type, allowsDirect: Bool) {

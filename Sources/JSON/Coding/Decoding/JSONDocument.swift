@@ -1,12 +1,12 @@
 import Foundation
 
-/// A text that is being decoded: its bytes, its tape, and how to decode.
+/// A text that is being decoded: its bytes, its tape, and the options.
 final class JSONDocument {
   let tape: Tape
   let options: JSONCoder.Options
   private(set) var bytes: UnsafeBufferPointer<UInt8>
   private var ownsBytes = false
-  /// What superclasses were looked for under, and was not there.
+  /// The names under which super decoders were asked for that are not in the text.
   var absentNames: [String] = []
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<DecodingStrategy>
@@ -24,7 +24,7 @@ final class JSONDocument {
     if ownsBytes { bytes.deallocate() }
   }
 
-  /// Copies the bytes, for decoders that somebody keeps after the bytes were given back.
+  /// Copies the bytes, for decoders that outlive the call that lent the bytes.
   func keepBytes() {
     let copy = UnsafeMutableBufferPointer<UInt8>.allocate(capacity: bytes.count)
     _ = copy.initialize(from: bytes)
@@ -32,7 +32,7 @@ final class JSONDocument {
     ownsBytes = true
   }
 
-  /// How values of a type are read.
+  /// How to read values of a type.
   @inline(__always)
   func strategy<Value: Decodable>(of type: Value.Type) -> DecodingStrategy {
     knownStrategies[type] ?? learnStrategy(of: type)
@@ -43,11 +43,11 @@ final class JSONDocument {
     return strategies.decoding(of: type)
   }
 
-  /// Who makes containers for keys of a type.
+  /// The factory of containers for a type of keys.
   @inline(__always)
   func containers<Key: CodingKey>(keyedBy type: Key.Type) -> KeyedContainers<Key> {
     guard let containers = knownContainers[type] else { return learnContainers(keyedBy: type) }
-    // They are kept under the type of their keys.
+    // The cast is safe: factories are kept under the type of their keys.
     return unsafeDowncast(containers, to: KeyedContainers<Key>.self)
   }
 
@@ -64,7 +64,7 @@ final class JSONDocument {
     UnsafeBufferPointer(start: bytes.baseAddress.map { $0 + Int(token.offset) }, count: Int(token.count))
   }
 
-  /// The string of a token that is one.
+  /// The string of a string token.
   @inline(__always)
   func string(_ token: Tape.Token) -> String {
     let bytes = bytes(of: token)
@@ -74,12 +74,12 @@ final class JSONDocument {
     return String(copying: UTF8Span(unchecked: bytes.span, isKnownASCII: token.isASCII))
   }
 
-  /// Lends a reader of which a token's first byte is the first, so that an error looks at nothing before it.
+  /// Lends a reader that begins at a token, so that an error looks at nothing before it.
   func reading<Value>(
     _ token: Tape.Token, _ body: (inout JSONReader) throws(JSONError) -> Value
   ) throws(JSONError) -> Value {
     guard token.kind != .null else {
-      // One that is not in the text, for what is absent, reads as one that is.
+      // The null that stands for an absent value is not in the text, and is read from a literal.
       let null: StaticString = "null"
       var reader = JSONReader(start: null.utf8Start, count: null.utf8CodeUnitCount)
       return try body(&reader)
@@ -90,10 +90,10 @@ final class JSONDocument {
     return try body(&reader)
   }
 
-  /// The value of a member; the last of equal keys counts. `object` is the place of the object on the tape.
+  /// The place of a member's value; of equal keys the last counts. `object` is the place of the object on the tape.
   ///
-  /// Keys mostly come in the order in which they are asked for: where no two are equal, the search goes on behind the key
-  /// that was found before.
+  /// Keys are usually asked for in their order in the text, so unless two keys are equal, the search continues behind
+  /// the key that was found last.
   func value(of key: String, in object: Int) -> Int? {
     if let place = key.utf8.withContiguousStorageIfAvailable({ value(of: $0, in: object) }) { return place }
     var key = key
@@ -110,7 +110,7 @@ final class JSONDocument {
     return guess + 1
   }
 
-  /// Goes once around the members of an object in which no two keys are equal.
+  /// Searches all members once, from `start`, in an object without equal keys.
   private func search(_ key: UnsafeBufferPointer<UInt8>, in object: Int, from start: Int) -> Int? {
     let hash = Tape.hash(key)
     let whole = tape[object]

@@ -1,4 +1,4 @@
-/// A dictionary with strings for keys.
+/// A dictionary with string keys.
 protocol StringKeyedDictionary {
   /// Reads the members of an object.
   static func decode(from decoder: TapeDecoder) throws -> Self

@@ -1,7 +1,7 @@
-/// A JSON text, checked once and cut into tokens, for decoders that ask for its values in an order of their own.
+/// A JSON text, checked once and cut into tokens, for decoders that read its values in any order.
 ///
-/// An array or object is followed by its elements, or by its keys and values in turn. Every place that a token names is
-/// on the tape, and every offset in the text.
+/// An array or object is followed by its elements, or by its keys and values in turn. Places are positions on the tape,
+/// offsets are positions in the text.
 struct Tape: ~Copyable {
   /// A value or a key.
   struct Token {
@@ -12,17 +12,17 @@ struct Tape: ~Copyable {
     let kind: Kind
     /// Whether a string is all ASCII.
     var isASCII = false
-    /// For an object: 0 before anybody asked, then 1 where two keys may be equal, or 2 and more, by which the next key to be
-    /// looked at is found.
+    /// For an object: 0 before the first search, 1 if two keys may be equal; otherwise 2 or more, and then it tells
+    /// which key to look at next.
     fileprivate(set) var search: UInt16 = 0
-    /// Where its first byte is; for a string the one behind the quote.
+    /// The offset of its first byte; for a string, of the byte after the quote.
     let offset: UInt32
-    /// The bytes of a string or a number; the number of elements or members.
+    /// The number of bytes of a string or number; otherwise the number of elements or members.
     var count: UInt32 = 0
-    /// The place on the tape behind the whole of it; for a key the hash of its name.
+    /// The place after this value and all its contents; for a key, the hash of its name.
     var next: UInt32
 
-    /// Where the token begins: its first byte, or the quote before it.
+    /// The offset at which the token begins, including a string's opening quote.
     var start: Int { Int(offset) - (kind == .string || kind == .escapedString ? 1 : 0) }
   }
 
@@ -30,14 +30,14 @@ struct Tape: ~Copyable {
   private var capacity: Int
   private var count = 0
 
-  /// Cuts a whole text.
+  /// Cuts a whole text into tokens.
   init(_ json: inout JSONReader) throws(JSONError) {
     let length = json.end - json.start
-    // Mostly enough: what is too much is memory that nobody touches.
+    // Usually enough; if it is too much, the rest is never touched.
     capacity = length / 8 + 8
     tokens = .allocate(capacity: capacity)
     guard length < UInt32.max else { throw json.invalid("less than 4 GiB") }
-    // The innermost open array or object, whose `next` is the place of the one around it, and 1 more, until it closes.
+    // The innermost open array or object. Until it closes, its `next` is the place of the enclosing one, plus 1.
     var container = -1
     var isObject = false
     repeat {
@@ -63,33 +63,33 @@ struct Tape: ~Copyable {
     append(Token(kind: .null, offset: end, next: UInt32(truncatingIfNeeded: count + 1)))
   }
 
-  /// The place of a null that is not in the text, for a value that is not there.
+  /// The place of a null that is not in the text, used for absent values.
   var absent: Int { count - 1 }
 
   deinit { tokens.deallocate() }
 
-  /// The token at a place, which another token has named.
+  /// The token at a place, which must come from another token.
   subscript(place: Int) -> Token {
     @inline(__always)
     get { tokens[place] }
   }
 
-  // MARK: Searching, which is noted in the memory that the tape owns alone.
+  // MARK: Searching, which notes its state in memory that only the tape owns.
 
   private static let equalKeys: UInt16 = 1
 
-  /// Whether no two keys of an object are equal; a few that are not may be taken for equal ones.
+  /// Whether all keys of an object differ. In rare cases different keys count as equal, since hashes are compared.
   @inline(__always)
   func keysDiffer(in object: Int) -> Bool {
     if tokens[object].search == 0 { tokens[object].search = haveEqualHashes(in: object) ? Self.equalKeys : 3 }
     return tokens[object].search != Self.equalKeys
   }
 
-  /// The place of the key, or the end of the object, where the search goes on.
+  /// The place of the next key to look at, or the end of the object.
   @inline(__always)
   func cursor(of object: Int) -> Int { object + Int(tokens[object].search) - 2 }
 
-  /// Where an object is too long for a number so short, the search begins at its start.
+  /// If the object is too long for the 16-bit number, the search begins at its start.
   @inline(__always)
   func setCursor(of object: Int, to place: Int) {
     tokens[object].search = UInt16(exactly: place - object + 2) ?? 3
@@ -166,7 +166,7 @@ struct Tape: ~Copyable {
     return kind
   }
 
-  /// A hash of a key's bytes: its length, its first and its last ones.
+  /// A hash of a key's bytes: of its length, and of its first and last bytes.
   @inline(__always)
   static func hash(_ bytes: UnsafeBufferPointer<UInt8>) -> UInt32 {
     guard let start = bytes.baseAddress, bytes.count > 0 else { return 0 }
@@ -186,7 +186,7 @@ struct Tape: ~Copyable {
 }
 
 extension Tape.Token.Kind {
-  /// The kind as readers have it.
+  /// The kind in terms of ``JSONReader/Kind``.
   var asRead: JSONReader.Kind {
     switch self {
     case .object: .object

@@ -1,4 +1,4 @@
-/// The values of members by their names.
+/// The values of members, by name.
 extension TapeDecoder {
   func isNull(of name: String) throws -> Bool {
     document.tape[try requiredValue(of: name)].kind == .null
@@ -25,13 +25,13 @@ extension TapeDecoder {
   func intIfPresent(_ name: String) throws -> Int? { try decodeMemberIfPresent(Int.self, name) }
   func doubleIfPresent(_ name: String) throws -> Double? { try decodeMemberIfPresent(Double.self, name) }
 
-  /// The decoder of a member, for who may keep it.
+  /// The decoder of a member, for a caller that may keep it.
   func decoder(of name: String) throws -> TapeDecoder {
     let place = try requiredValue(of: name)
     return decoder(at: place, step: .member(place - 1))
   }
 
-  /// The decoder of what a superclass wrote under a name; it finds null where there is nothing, as Foundation's does.
+  /// The super decoder for a name. If there is no such member, it decodes null, as Foundation's does.
   func superDecoder(_ name: String) -> TapeDecoder {
     if let place = value(of: name) { return decoder(at: place, step: .member(place - 1)) }
     document.absentNames.append(name)

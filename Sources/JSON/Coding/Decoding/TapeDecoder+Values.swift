@@ -1,9 +1,10 @@
 import Foundation
 
 extension TapeDecoder {
-  /// Reads the value at a place of the tape; the step leads there from this decoder's own value, where it is another.
+  /// Reads the value at a place of the tape. `step` leads there from this decoder's own value; it is nil for that value
+  /// itself.
   ///
-  /// The comparisons of types are made by the compiler where the type is known, as for the members of a synthesised
+  /// The compiler resolves the comparisons of types if it knows the type, as for the members of a synthesised
   /// `init(from:)`.
   @inline(__always)
   func decodeValue<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
@@ -39,7 +40,8 @@ extension TapeDecoder {
     }
   }
 
-  // The two types are one, told from each other only at compile time: a strategy is kept under the type that it is for.
+  // The cast is safe, though the compiler cannot know: a strategy is kept under its own type, so the two types are the
+  // same.
 
   private func decode<Elements: ArrayOfDecodables, Value>(_ array: Elements.Type, as type: Value.Type) throws -> Value {
     unsafeBitCast(try array.decode(from: self), to: type)

@@ -2,29 +2,29 @@ import Foundation
 
 /// Decodes one value of a document.
 final class TapeDecoder: Decoder {
-  /// The step from what is around a value to it.
+  /// The step from the enclosing value to a value.
   enum Step {
-    /// The whole.
+    /// The outermost value.
     case root
-    /// The member whose key is at a place of the tape.
+    /// The member whose key is at this place of the tape.
     case member(Int)
     /// The element of an array.
     case element(Int)
-    /// A member that is not there, by the number of its name among the document's.
+    /// A missing member, by the index of its name in the document's `absentNames`.
     case absent(Int)
   }
 
   let document: JSONDocument
-  /// Where the value is on the tape.
+  /// The place of the value on the tape.
   private(set) var place: Int
   private var step: Step
 
-  /// What is around: somebody who keeps this decoder keeps that as well. One that is lent holds it through `lender` alone,
+  /// The enclosing decoder, which is kept as long as this one. A lent decoder refers to it through `lender` alone,
   /// which lives until the decoder is given back.
   private var parent: TapeDecoder?
   private unowned(unsafe) var lender: TapeDecoder?
 
-  /// The decoder of the values inside, one after the other, as long as nobody keeps it.
+  /// The decoder of nested values, reused for one after another unless somebody keeps it.
   private var inner: TapeDecoder?
 
   init(document: JSONDocument, place: Int, parent: TapeDecoder?, step: Step) {
@@ -40,7 +40,8 @@ final class TapeDecoder: Decoder {
 
   var codingPath: [any CodingKey] { path(to: nil) { document.string($0) } }
 
-  /// The path to a value that a step leads to from this decoder's own, or to that, with the keys as a closure reads them.
+  /// The path to the value that `step` leads to, or to this decoder's own value if `step` is nil. `text` reads the
+  /// keys.
   func path(to step: Step?, _ text: (Tape.Token) -> String) -> [any CodingKey] {
     var path: [any CodingKey] = []
     var decoder: TapeDecoder? = self
@@ -61,12 +62,12 @@ final class TapeDecoder: Decoder {
     }
   }
 
-  /// The decoder of a value inside, for who may keep it.
+  /// The decoder of a nested value, for a caller that may keep it.
   func decoder(at place: Int, step: Step) -> TapeDecoder {
     TapeDecoder(document: document, place: place, parent: self, step: step)
   }
 
-  /// Lends the decoder of a value: this one, or where a step leads on, one for a value inside.
+  /// Lends a decoder for a value: this one if `step` is nil, otherwise one for the nested value.
   @inline(__always)
   func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
     guard let step else { return try body(self) }
@@ -75,7 +76,7 @@ final class TapeDecoder: Decoder {
     return try inner._withUnsafeGuaranteedRef { try body($0) }
   }
 
-  /// The inner decoder, which is lent until it is taken back; none where it is lent already.
+  /// Lends the inner decoder until it is taken back; nil if it is lent already.
   private func lend(at place: Int, step: Step) -> Unmanaged<TapeDecoder>? {
     guard let inner else {
       let decoder = TapeDecoder(document: document, place: place, parent: nil, step: step)
@@ -90,7 +91,7 @@ final class TapeDecoder: Decoder {
     return .passUnretained(inner)
   }
 
-  /// Takes the inner decoder back, unless somebody keeps it, who then keeps this one, too.
+  /// Takes the inner decoder back. If somebody keeps it, it keeps this decoder from now on.
   private func takeBack() {
     let isKept = !isKnownUniquelyReferenced(&inner)
     inner?.lender = nil
@@ -113,7 +114,7 @@ final class TapeDecoder: Decoder {
 
   // MARK: Members
 
-  /// The values by their keys as Swift has them, where those differ from the text's or are too many to be searched.
+  /// The values by their Swift keys, if those differ from the text's or are too many to search.
   private var index: (place: Int, values: [MemberName: Int])?
   private static let greatestSearch: UInt32 = 16
 
@@ -136,21 +137,21 @@ final class TapeDecoder: Decoder {
     return document.value(of: name, in: place)
   }
 
-  /// The place of a member's value; throws where there is none.
+  /// The place of a member's value; throws if there is none.
   @inline(__always)
   func requiredValue(of name: String) throws -> Int {
     guard let place = value(of: name) else { throw missing(JSONKey(stringValue: name)) }
     return place
   }
 
-  /// The names of the members as Swift has them, each once.
+  /// The Swift names of the members, each once.
   var memberNames: [String] {
     if let index, index.place == place { return index.values.keys.map(\.text) }
     var seen: Set<MemberName> = []
     return members.map { document.string(document.tape[$0]) }.filter { seen.insert(MemberName($0)).inserted }
   }
 
-  /// The places of the keys of an object in the text's order, equal ones more than once.
+  /// The places of an object's keys, in the text's order; equal keys occur more than once.
   var members: [Int] {
     var places: [Int] = []
     places.reserveCapacity(Int(token.count))
@@ -172,7 +173,7 @@ extension TapeDecoder: SingleValueDecodingContainer {
     try decodeValue(type, at: place, step: nil)
   }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   func decode(_ type: Int128.Type) throws -> Int128 { try decodeValue(type, at: place, step: nil) }
 

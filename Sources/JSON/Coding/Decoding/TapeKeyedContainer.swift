@@ -22,7 +22,7 @@ struct TapeKeyedContainer<Key: CodingKey>: TapeContainer {
     try decoder.decodeMemberIfPresent(type, key.stringValue)
   }
 
-  // The generic methods stand in for each of the protocol's, but take their types from run time; these are known.
+  // The generic methods would do, but get their types at run time; in these the types are known.
 
   func decode(_ type: String.Type, forKey key: Key) throws -> String { try decoder.string(key.stringValue) }
   func decode(_ type: Bool.Type, forKey key: Key) throws -> Bool { try decoder.bool(key.stringValue) }
@@ -45,7 +45,7 @@ struct TapeKeyedContainer<Key: CodingKey>: TapeContainer {
     try decoder.doubleIfPresent(key.stringValue)
   }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   func decode(_ type: Int128.Type, forKey key: Key) throws -> Int128 {
     try decoder.decodeMember(type, key.stringValue)

@@ -1,6 +1,6 @@
-/// Makes containers of a type that it knows from its own, so that nobody looks for it.
+/// Makes containers of a type that its own type names, so that the runtime need not look it up.
 final class TapeKeyedContainers<Key, Container: TapeContainer<Key>>: KeyedContainers<Key>, @unchecked Sendable {
-  // Unchecked, as it holds nothing.
+  // Unchecked, since it has no stored properties.
   override func container(_ decoder: TapeDecoder) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(Container(decoder))
   }

@@ -1,4 +1,4 @@
-/// The elements of an array, one after the other.
+/// The elements of an array, one after another.
 struct TapeUnkeyedContainer: UnkeyedDecodingContainer {
   private let decoder: TapeDecoder
   private var place: Int
@@ -33,7 +33,7 @@ struct TapeUnkeyedContainer: UnkeyedDecodingContainer {
 
   mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value { try decodeElement(type) }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   mutating func decode(_ type: Int128.Type) throws -> Int128 { try decodeElement(type) }
 

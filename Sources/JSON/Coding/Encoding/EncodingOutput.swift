@@ -1,16 +1,15 @@
 import Foundation
 
-/// What one or more encoders write into, front to back.
+/// What one or more encoders write to, from front to back.
 ///
-/// Values are written as they come. A nested container may be written into while others are, so that each gets an output
-/// of its own, which is put in its place at the end.
+/// Values are written as they come. Nested containers may be written to in turns, so each has an output of its own,
+/// which is inserted at its place at the end.
 final class EncodingOutput {
-  // A pointer, so that no access is checked at run time: encoders are used by one thread, and each access ends before
-  // another begins.
+  // A pointer, to avoid exclusivity checks at run time: encoders are used by one thread, and accesses do not overlap.
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
-  /// The members among these that are asked for by their names.
+  /// The indices in `nested` of those containers that can be asked for again by name.
   private var nestedMembers: [Member: Int] = [:]
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<EncodingStrategy>
@@ -29,7 +28,7 @@ final class EncodingOutput {
     writer.deallocate()
   }
 
-  /// How values of a type are written.
+  /// How to write values of a type.
   @inline(__always)
   func strategy<Value: Encodable>(of type: Value.Type) -> EncodingStrategy {
     knownStrategies[type] ?? learnStrategy(of: type)
@@ -40,12 +39,12 @@ final class EncodingOutput {
     return strategies.encoding(of: type)
   }
 
-  /// An output for what stands inside, of its own.
+  /// A separate output for a nested value.
   func inside() -> EncodingOutput {
     EncodingOutput(options: options, strategies: strategies, depth: writer.pointee.depth)
   }
 
-  /// Leaves a place here for what an encoder writes into its own output.
+  /// Reserves the place at which the output of an encoder will be inserted.
   func nest(_ encoder: StreamEncoder) {
     writer.pointee.separate()
     nested.append((writer.pointee.count, encoder))
@@ -67,16 +66,16 @@ final class EncodingOutput {
     nestedMembers[Member(name, of: object)] = nested.count - 1
   }
 
-  /// The encoder of a member, where one was nested under this name.
+  /// The encoder that was nested as a member with this name, if any.
   func nestedMember(_ name: String, of object: StreamEncoder) -> StreamEncoder? {
     nestedMembers[Member(name, of: object)].map { nested[$0].encoder }
   }
 
-  /// A moment to go back to, should what follows fail.
+  /// A state to go back to if what follows fails.
   struct Mark {
     fileprivate let writer: JSONWriter.Mark
     fileprivate let nested: Int
-    /// Where the next value begins, behind its comma.
+    /// Where the next value begins, after its comma.
     var start: Int { writer.count + (writer.needsComma ? 1 : 0) }
   }
 
@@ -90,15 +89,15 @@ final class EncodingOutput {
     nestedMembers = nestedMembers.filter { $0.value < mark.nested }
   }
 
-  /// Lets go of what stands inside: its encoders hold this output by their parents.
+  /// Releases the nested encoders, which hold this output through their parents.
   func discardNested() {
     nested.forEach { $0.encoder.output.discardNested() }
     nested = []
     nestedMembers = [:]
   }
 
-  /// Takes back the end of an array or object that was the last to be written; gives its number of elements, or of members,
-  /// or `nil` where it is of another form, or not the last.
+  /// Removes the closing bracket of an array or object if nothing was written after it, and returns the number of its
+  /// elements or members. `nil` if it has another form, or something was written after it.
   func reopen(_ range: Range<Int>, as form: StreamEncoder.Form) -> Int? {
     let bracket: UInt8
     switch form {
@@ -114,7 +113,7 @@ final class EncodingOutput {
     return isEmpty ? 0 : JSONPath.commas(in: text) + 1
   }
 
-  /// The whole, once all is written.
+  /// The whole text, once everything is written.
   func finish() throws(JSONError) -> Data {
     guard !nested.isEmpty else { return try writer.move().finishAndRefill(writer) }
     var whole = JSONWriter(capacity: writer.pointee.count * 2)
@@ -137,7 +136,7 @@ final class EncodingOutput {
 }
 
 extension JSONWriter {
-  /// A moment to go back to.
+  /// A state to go back to.
   struct Mark {
     fileprivate let count: Int
     fileprivate let depth: Int
@@ -151,18 +150,18 @@ extension JSONWriter {
     count = mark.count
     depth = mark.depth
     needsComma = mark.needsComma
-    // Of several failures the first is kept: one from before is still there.
+    // The first failure counts: keep one from before the mark.
     if !mark.hasFailed { failure = nil }
   }
 
-  /// Takes back the bracket that ended an array or object.
+  /// Removes the bracket that closed an array or object.
   fileprivate mutating func reopen(isEmpty: Bool) {
     count -= 1
     depth += 1
     needsComma = !isEmpty
   }
 
-  /// The text, with an empty writer put where this one was.
+  /// The text. A new, empty writer takes this one's place.
   fileprivate consuming func finishAndRefill(_ place: UnsafeMutablePointer<JSONWriter>) throws(JSONError) -> Data {
     place.initialize(to: JSONWriter(capacity: 16))
     return try finish()

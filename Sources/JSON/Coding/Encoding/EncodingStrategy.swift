@@ -1,18 +1,18 @@
 import Foundation
 
-/// How values of a type are written.
+/// How to write values of a type.
 ///
-/// Unchecked, as it holds metatypes, which never change.
+/// Unchecked, since it holds metatypes, which never change.
 enum EncodingStrategy: @unchecked Sendable {
-  /// By itself, into the bytes.
+  /// By its `JSONEncodable` conformance, into the bytes.
   case direct(any JSONEncodable.Type)
   /// By its `Encodable` conformance.
   case generic
-  /// As an object whose keys are data: sorted.
+  /// As an object whose keys are data, sorted by key.
   case dictionary
-  /// By the options.
+  /// By the coder's options.
   case date, data
-  /// As a string or a number, whatever its own conformance does.
+  /// As a string or a number, regardless of the type's own conformance.
   case url, decimal
 
   init(_ type: Any.Type, allowsDirect: Bool) {

@@ -1,8 +1,8 @@
 /// A dictionary.
 protocol SortedMembers {
-  /// Whether it is written as an object: its keys are strings, `Int`s, or have coding keys of their own.
+  /// Whether it is written as an object: if its keys are strings, `Int`s, or `CodingKeyRepresentable`.
   static var areNamed: Bool { get }
-  /// Writes the members as an object, sorted by their names. No key strategy is for keys that are strings.
+  /// Writes the members as an object, sorted by name. The key strategy does not apply to keys that are strings.
   func encode(by encoder: StreamEncoder) throws
 }
 
@@ -14,7 +14,7 @@ extension Dictionary: SortedMembers where Key: Encodable, Value: Encodable {
   func encode(by encoder: StreamEncoder) throws {
     encoder.begin(.object)
     if Key.self == String.self {
-      // The two types are one.
+      // The cast is safe: the two types are the same.
       for (key, value) in unsafeBitCast(self, to: [String: Value].self).sorted(by: { $0.key < $1.key }) {
         try encoder.encodeMember(value, name: key, key: JSONKey(stringValue: key))
       }

@@ -1,9 +1,9 @@
 import Foundation
 
 extension StreamEncoder {
-  /// Writes a value; the key leads there from this encoder's own value, where it is another.
+  /// Writes a value. `key` leads there from this encoder's own value; it is nil for that value itself.
   ///
-  /// The comparisons of types are made by the compiler where the type is known.
+  /// The compiler resolves the comparisons of types if it knows the type.
   @inline(__always)
   func encodeValue<Value: Encodable>(
     _ value: Value, key: @autoclosure () -> (any CodingKey)?, isWhole: Bool = false
@@ -29,7 +29,7 @@ extension StreamEncoder {
 
   private func encode<Value: BinaryFloatingPoint & JSONEncodable>(_ value: Value, key: (any CodingKey)?) throws {
     guard value.isFinite else {
-      throw EncodingError.invalidValue(value, context("JSON has no form for \(value).", key: key))
+      throw EncodingError.invalidValue(value, context("JSON cannot express \(value).", key: key))
     }
     value.encode(to: &output.writer.pointee)
   }
@@ -57,7 +57,7 @@ extension StreamEncoder {
     if let failure = writer.pointee.failure { throw error(failure, for: value) }
   }
 
-  /// The two types are one: a strategy is kept under the type that it is for.
+  /// The cast is safe, since a strategy is kept under its own type: the two types are the same.
   private func write<Direct: JSONEncodable>(_ value: some Any, as direct: Direct.Type) {
     unsafeBitCast(value, to: direct).encode(to: &output.writer.pointee)
   }

@@ -1,8 +1,8 @@
 import Foundation
 
-/// Encodes one value, straight into the text.
+/// Encodes one value straight into the text.
 final class StreamEncoder: Encoder {
-  /// What the value is written as.
+  /// The form in which the value is written.
   enum Form {
     case nothing, object, array, plain
   }
@@ -11,7 +11,7 @@ final class StreamEncoder: Encoder {
   private let parent: StreamEncoder?
   private let key: (any CodingKey)?
   private var form = Form.nothing
-  /// Where in the output a plain value is.
+  /// Where in the output a plain value was written.
   private var plain: Range<Int>?
   var isEmpty: Bool { form == .nothing }
   /// The number of elements of an array so far.
@@ -23,7 +23,7 @@ final class StreamEncoder: Encoder {
     self.key = key
   }
 
-  /// The text of a value.
+  /// Encodes a value as a whole text.
   static func encode<Value: Encodable>(_ value: Value, by coder: JSONCoder) throws -> Data {
     let output = EncodingOutput(options: coder.options, strategies: coder.strategies)
     defer { output.discardNested() }
@@ -48,7 +48,7 @@ final class StreamEncoder: Encoder {
     return path.reversed()
   }
 
-  /// Begins an array or object, or goes on with it: a value may ask for its container more than once.
+  /// Begins an array or object, or continues it: a value may ask for its container more than once.
   func begin(_ form: Form) {
     guard self.form != form, !reopen(as: form) else { return }
     precondition(self.form == .nothing, "A value is encoded as one object, one array or one plain value.")
@@ -60,7 +60,7 @@ final class StreamEncoder: Encoder {
     }
   }
 
-  /// Goes on with an array or object that a superclass, say, wrote through the single value container, as with its own.
+  /// Continues an array or object that was written through the single value container, by a superclass for example.
   private func reopen(as form: Form) -> Bool {
     guard let plain, let count = output.reopen(plain, as: form) else { return false }
     self.plain = nil
@@ -69,7 +69,7 @@ final class StreamEncoder: Encoder {
     return true
   }
 
-  /// Ends the value; one that wrote nothing is an empty object.
+  /// Ends the value; a value that wrote nothing becomes an empty object.
   func close() {
     switch form {
     case .nothing:
@@ -94,13 +94,13 @@ final class StreamEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { self }
 
-  /// A key as it is written.
+  /// The name under which a key is written.
   @inline(__always)
   func name(of key: some CodingKey) -> String {
     output.options.keys == .snakeCase ? key.stringValue.toSnakeCase : key.stringValue
   }
 
-  /// Writes a member, or leaves no trace of it where that fails.
+  /// Writes a member. If that fails, nothing of it stays in the output.
   @inline(__always)
   func encodeMember<Value: Encodable>(_ value: Value, name: String, key: some CodingKey) throws {
     let mark = output.mark
@@ -113,7 +113,7 @@ final class StreamEncoder: Encoder {
     }
   }
 
-  /// Writes an element, or leaves no trace of it where that fails.
+  /// Writes an element. If that fails, nothing of it stays in the output.
   @inline(__always)
   func encodeElement<Value: Encodable>(_ value: Value) throws {
     let mark = output.mark
@@ -126,7 +126,7 @@ final class StreamEncoder: Encoder {
     }
   }
 
-  /// An encoder for a value inside, whose parts may come between others.
+  /// An encoder for a nested value that may be written to in turns with others.
   func nestedEncoder(key: any CodingKey) -> StreamEncoder {
     let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
     output.nest(encoder)
@@ -134,7 +134,7 @@ final class StreamEncoder: Encoder {
     return encoder
   }
 
-  /// An encoder for the object or array that is a member's value: the same for who asks for it again.
+  /// An encoder for the object or array that is a member's value: the same one each time it is asked for.
   func nestedMember(_ key: some CodingKey, as form: Form) -> StreamEncoder {
     let name = name(of: key)
     if let encoder = output.nestedMember(name, of: self), encoder.form == form { return encoder }
@@ -144,7 +144,7 @@ final class StreamEncoder: Encoder {
     return encoder
   }
 
-  /// The error of this encoder's writer; what that knows of the path begins where its output does.
+  /// Converts the error of this encoder's writer, whose path begins where its output does.
   func error(_ error: JSONError, for value: Any) -> EncodingError {
     var first = self
     while let parent = first.parent, parent.output === output { first = parent }
@@ -165,13 +165,13 @@ extension StreamEncoder: SingleValueEncodingContainer {
 
   func encode<Value: Encodable>(_ value: Value) throws { try encodeAlone(value) }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   func encode(_ value: Int128) throws { try encodeAlone(value) }
 
   func encode(_ value: UInt128) throws { try encodeAlone(value) }
 
-  /// Writes the one value, or leaves no trace of it where that fails.
+  /// Writes the only value. If that fails, nothing of it stays in the output.
   private func encodeAlone<Value: Encodable>(_ value: Value) throws {
     try requireNothing(before: value)
     let mark = output.mark
@@ -185,7 +185,7 @@ extension StreamEncoder: SingleValueEncodingContainer {
     plain = mark.start..<max(mark.start, output.writer.pointee.count)
   }
 
-  /// Two values in one place would be no JSON.
+  /// Two values in one place would not be JSON.
   private func requireNothing(before value: Any) throws {
     guard isEmpty else {
       throw EncodingError.invalidValue(value, context("Another value was encoded in the same place.", key: nil))

@@ -17,7 +17,7 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
   }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   mutating func encode(_ value: Int128, forKey key: Key) throws {
     try encoder.encodeMember(value, name: encoder.name(of: key), key: key)

@@ -13,7 +13,7 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
 
   mutating func encode<Value: Encodable>(_ value: Value) throws { try encoder.encodeElement(value) }
 
-  // The standard library refuses these two unless a container has methods of its own for them.
+  // The standard library rejects these two types unless a container has its own methods for them.
 
   mutating func encode(_ value: Int128) throws { try encoder.encodeElement(value) }
 
