@@ -1,24 +1,25 @@
 public import Foundation
 
-/// Takes out of a text what requests kept secret: the values of their headers that are not known to be public.
+/// Removes from a text the secrets of requests: the values of headers that are not known to be public.
 ///
-/// A server may send a token back in its answer; with this it does not reach an error or a log.
+/// A server may send a token back in its response; the redactor keeps it out of errors and logs.
 public struct Redactor: Sendable {
-  /// What stands in the place of a secret.
+  /// What replaces a secret.
   public static let placeholder = "<redacted>"
 
-  // A shorter value is no secret: it would take words out of every text.
+  // A shorter value does not count as a secret: redacting it would remove ordinary words from texts.
   private static let shortestSecret = 8
 
   private let secrets: [[UInt8]]
 
-  /// Takes the secrets of a request: each value of a header that is not public, and what its session calls secret; and
-  /// each part of these between white space, commas, semicolons, quotes and equals signs, from 8 bytes on.
+  /// Takes the secrets of a request: the value of each header that is not public, what its session declares secret, and
+  /// each part of these between white space, commas, semicolons, quotes and equals signs. Only those of 8 bytes or more
+  /// count.
   public init(secretsOf request: HTTPRequest) {
     self.init(secretsOf: Array(request.headers) + request.secrets)
   }
 
-  /// Takes the secrets of header fields, of several requests maybe.
+  /// Takes the secrets of header fields, which may come from several requests.
   package init(secretsOf fields: some Sequence<HTTPField>) {
     let values = fields.filter { !$0.isPublic }.map(\.value)
     let parts = values.flatMap { value in
@@ -48,11 +49,11 @@ public struct Redactor: Sendable {
     return String(decoding: result, as: UTF8.self)
   }
 
-  /// Where the longest secret ends that begins at a place, be it a whole one or as much as there is text.
+  /// Where the longest secret ends that begins at `place`, whether it is complete or cut off by the end of the text.
   private func endOfSecret(from place: Int, in text: [UInt8]) -> Int? {
     var longest: Int?
     for spelling in Spelling.allCases {
-      // Read once, and not for each secret: the text may be nothing but escapes.
+      // Read once instead of once per secret, as the text may consist of nothing but escapes.
       let first = spelling.escape(at: place, in: text)
       for secret in secrets where first?.mayBegin(secret) ?? (secret.first == text[place]) {
         guard let end = spelling.end(of: secret, from: place, in: text, first: first),
@@ -64,16 +65,16 @@ public struct Redactor: Sendable {
     return longest
   }
 
-  /// The start of a body as text, redacted, harmless, and at most `limit` bytes of it.
+  /// The start of a body as text, redacted and made harmless, of at most `limit` bytes; `nil` if the body is empty.
   public func excerpt(of body: Data, upTo limit: Int = 512) -> String? {
-    // Redacting may shorten the text: take somewhat more than is shown.
+    // Redacting may shorten the text, so take more than is shown.
     let text = String(decoding: body.prefix(4 * limit), as: UTF8.self)
     return body.isEmpty ? nil : redact(text).harmless(upTo: limit)
   }
 }
 
 extension Redactor: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// How many secrets it knows.
+  /// Shows only how many secrets there are.
   public var description: String { "Redactor(\(secrets.count))" }
 
   /// The same as `description`.

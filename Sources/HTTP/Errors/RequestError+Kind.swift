@@ -4,7 +4,7 @@ extension RequestError {
     /// The kind's name, as logs and command lines show it.
     public let description: String
 
-    /// Makes a kind; for layers that know failures of their own.
+    /// Makes a kind, for layers that have failures of their own.
     public init(_ name: StaticString) {
       description = "\(name)"
     }
@@ -12,34 +12,34 @@ extension RequestError {
     /// The request cannot be sent as it is: a URL, a header or a method is not valid, or not allowed.
     public static let invalidRequest = Kind("invalid request")
 
-    /// No connection: no such host, refused, unreachable.
+    /// There is no connection: unknown host, refused, or unreachable.
     public static let cannotConnect = Kind("cannot connect")
 
-    /// The secure connection could not be made, or the server is not who it should be.
+    /// The secure connection could not be made, or the server could not be verified.
     public static let insecure = Kind("secure connection failed")
 
-    /// The connection ended before the whole answer had arrived.
+    /// The connection ended before the whole response had arrived.
     public static let connectionLost = Kind("connection lost")
 
     /// A deadline passed; the message names which.
     public static let timedOut = Kind("timed out")
 
-    /// The answer is not HTTP, or in a form that was not asked for.
+    /// The response is not HTTP, or in a form that was not asked for.
     public static let badResponse = Kind("bad response")
 
-    /// The answer's status is not one of success; `status` holds it.
+    /// The status of the response does not mean success; `status` holds it.
     public static let httpStatus = Kind("HTTP status")
 
-    /// The server sent the client elsewhere, and the client does not follow.
+    /// The server redirected the request, and the redirect is not followed.
     public static let redirectRefused = Kind("redirect refused")
 
-    /// The answer is larger than the limit.
+    /// The response is larger than the limit.
     public static let tooLarge = Kind("too large")
 
-    /// The answer cannot be put into its file.
+    /// The response cannot be written to its file.
     public static let cannotWrite = Kind("cannot write")
 
-    /// The answer cannot be read as what was asked for; the message names the path in it.
+    /// The response cannot be decoded as the expected type; the message names the path in it.
     public static let undecodable = Kind("not decodable")
 
     /// The request was cancelled.

@@ -1,7 +1,7 @@
-/// What went wrong with a request: the one error that transports, middlewares, clients and sessions send.
+/// The error of a request: the only error type that transports, middlewares, clients and sessions send.
 ///
-/// The kind tells what to do about it, the message what happened, where, and what may help. Text that came from a
-/// server is bounded, freed of what the request kept secret, and made harmless for terminals and logs.
+/// The kind is for code that handles the error; the message says what happened, where, and what may help. Text from a
+/// server is limited in length, cleared of the request's secrets, and made harmless for terminals and logs.
 public struct RequestError: Error {
   /// What kind of failure it is, for programs to switch on.
   public var kind: Kind
@@ -9,22 +9,22 @@ public struct RequestError: Error {
   /// One line for people: what happened, where, and what to do.
   public var message: String
 
-  /// The operation that failed, such as `getMomentsDetailsByUserID`, where it is known.
+  /// The operation that failed, such as `getMomentsDetailsByUserID`, if it is known.
   public var operationName: String?
 
-  /// The HTTP status of the answer, where there was one.
+  /// The HTTP status of the response, if there was one.
   public var status: Int?
 
-  /// The start of the answer's body, at most 512 bytes of it, where it helps to see it.
+  /// The start of the response's body, at most 512 bytes, if it helps to see it.
   public var excerpt: String?
 
   /// The error behind this one.
   public var cause: (any Error)?
 
-  /// Whether it is the refresh of a token that failed: the request itself was not sent, or was turned down before.
+  /// Whether the refresh of a token failed: the request itself was not sent, or had been rejected before.
   package var isOfRefresh = false
 
-  /// Makes an error; the message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
+  /// Makes an error. The message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
   /// visible.
   public init(
     _ kind: Kind, _ message: String, operationName: String? = nil, status: Int? = nil, excerpt: String? = nil,
@@ -38,14 +38,15 @@ public struct RequestError: Error {
     self.cause = cause
   }
 
-  /// The same error, under the name of an operation unless it has one.
+  /// The same error with the name of an operation, unless it already has one.
   public func named(_ operationName: String?) -> RequestError {
     var named = self
     named.operationName = self.operationName ?? operationName
     return named
   }
 
-  /// The given error where it is of this type; else one of the kind `cancelled` or `unknown` that has it as its cause.
+  /// The given error if it is a `RequestError`; otherwise an error of the kind `cancelled` or `unknown` with the given
+  /// error as its cause.
   public init(wrapping error: any Error) {
     self =
       switch error {

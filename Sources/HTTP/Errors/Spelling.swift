@@ -1,25 +1,25 @@
-/// How a text may spell the bytes of a secret; each of them may stand for itself as well.
+/// How a text may escape the bytes of a secret; bytes that are not escaped stand for themselves.
 enum Spelling: CaseIterable {
-  /// As they are.
+  /// No escapes.
   case plain
   /// RFC 8259, section 7.
   case json
   /// RFC 3986, section 2.1.
   case url
-  /// As `harmless` writes out what cannot be seen.
+  /// As `harmless` escapes what is invisible.
   case harmless
 
   private static let ellipsis = Array("…".utf8)
-  /// What a decoder puts in the place of a character that was cut.
+  /// What a decoder puts in place of a character that was cut.
   private static let replacement = Array("\u{FFFD}".utf8)
-  /// Two `\u` and four digits each.
+  /// Two `\u` with four digits each.
   private static let longestEscape = 12
 
-  /// What an escape is.
+  /// What an escape stands for.
   enum Escape {
-    /// These bytes, written in so many.
+    /// These bytes; the escape is `count` bytes long.
     case bytes([UInt8], count: Int)
-    /// Nobody knows: the text was cut within it, here.
+    /// Unknown: the text was cut here, within the escape.
     case cut(at: Int)
 
     /// Whether a secret may begin with it.
@@ -31,14 +31,15 @@ enum Spelling: CaseIterable {
     }
   }
 
-  /// The escape that begins at a place; `nil` where none does.
+  /// The escape that begins at `place`; `nil` if there is none.
   func escape(at place: Int, in text: [UInt8]) -> Escape? {
     guard place < text.count, isEscape(text[place]) else { return nil }
     if let (bytes, count) = unescaped(text[place...]) { return .bytes(bytes, count: count) }
     return endOfCutEscape(from: place, in: text).map { .cut(at: $0) }
   }
 
-  /// Where a secret that begins at a place, with this escape if with any, ends, or where the text was cut within it.
+  /// Where the secret that begins at `place` ends, or where the text was cut within it; `nil` if the secret is not
+  /// there. `first` is the escape at `place`, if there is one.
   func end(of secret: [UInt8], from place: Int, in text: [UInt8], first: Escape?) -> Int? {
     var place = place
     var rest = secret[...]
@@ -52,7 +53,7 @@ enum Spelling: CaseIterable {
       case .cut(let end): return end
       case nil:
         guard place < text.count, text[place] == next else {
-          // What stands there in the place of the secret's own character may begin with the same bytes.
+          // A replacement character or ellipsis may begin with the same bytes as the secret's own character.
           let start = text.startOfScalar(at: place)
           return isCut(text, at: start) ? start : nil
         }
@@ -72,7 +73,7 @@ enum Spelling: CaseIterable {
     return rest.isEmpty || rest.starts(with: Self.ellipsis)
   }
 
-  /// Where the text was cut within the escape that begins at a place.
+  /// Where the text was cut within the escape that begins at `place`; `nil` if it was not.
   private func endOfCutEscape(from place: Int, in text: [UInt8]) -> Int? {
     let isLong = self != .url && place + 1 < text.count && text[place + 1] == UInt8(ascii: "u")
     let length = isLong ? Self.longestEscape : self == .url ? 3 : 2
@@ -87,7 +88,7 @@ enum Spelling: CaseIterable {
     }
   }
 
-  /// The bytes that a text's first escape stands for, and how long that is.
+  /// The bytes that the escape at the start of `text` stands for, and its length.
   private func unescaped(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], count: Int)? {
     if self == .url { return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) } }
     guard let letter = text.dropFirst().first else { return nil }
@@ -105,20 +106,21 @@ enum Spelling: CaseIterable {
 }
 
 extension [UInt8] {
-  /// Where the scalar begins that a byte of well-formed UTF-8 belongs to; the end for the end.
+  /// The start of the scalar that the byte at `place` belongs to, in well-formed UTF-8; at the end of the text, the
+  /// end.
   fileprivate func startOfScalar(at place: Int) -> Int {
     place < count ? self[...place].lastIndex { $0 & 0xC0 != 0x80 } ?? place : place
   }
 }
 
 extension ArraySlice<UInt8> {
-  /// The number that the first digits are.
+  /// The value of the first digits; `nil` if there are fewer.
   fileprivate func hexadecimal(digits: Int) -> UInt32? {
     let values = prefix(digits).compactMap(\.hexDigitValue)
     return values.count == digits ? values.reduce(0) { $0 << 4 | UInt32($1) } : nil
   }
 
-  /// The scalar of `\u00E9`, or of two such that are a pair.
+  /// The scalar of an escape such as `\u00E9`, or of two that form a surrogate pair.
   fileprivate var jsonScalar: (bytes: [UInt8], count: Int)? {
     guard let first = dropFirst(2).hexadecimal(digits: 4) else { return nil }
     if let scalar = Unicode.Scalar(first) { return (Array(String(scalar).utf8), 6) }
@@ -129,7 +131,7 @@ extension ArraySlice<UInt8> {
     return (Array(String(scalar).utf8), 12)
   }
 
-  /// The scalar of `\u{E9}`.
+  /// The scalar of an escape such as `\u{E9}`.
   fileprivate var harmlessScalar: (bytes: [UInt8], count: Int)? {
     guard starts(with: "\\u{".utf8) else { return nil }
     let digits = dropFirst(3).prefix(9).prefix { $0 != UInt8(ascii: "}") }

@@ -2,15 +2,17 @@ extension StringProtocol {
   /// The text with everything that could control a terminal, forge a log line, or hide or reorder text escaped as in a
   /// Swift literal: ESC as `\u{1B}`, a line break as `\n`.
   ///
-  /// Written out are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
-  /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers) but for those
-  /// that a script or an emoji needs where they stand. Of the marks on one letter the first eight are kept.
+  /// Escaped are control characters (C0, DEL, C1), line and paragraph separators, and every invisible scalar of
+  /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers), except where
+  /// a script or an emoji needs it. At most eight marks on one letter are kept; further ones are escaped, too.
   ///
-  /// - Parameter limit: The most bytes that are kept; a text that is longer is cut between characters, and ends in `…`.
+  /// - Parameter limit: The maximum length in bytes; a longer text is cut between characters, and then ends in `…`,
+  ///   which comes on top.
   public func harmless(upTo limit: Int = .max) -> String {
-    // Most text is short and printable ASCII, which stays as it is.
+    // Most texts are short and printable ASCII, and stay as they are.
     if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
-    // Nothing gets shorter, so that no more of it can count; and one character may have no end.
+    // Escaping never shortens the text, so the rest cannot matter. The cut comes first because a single character may
+    // be arbitrarily long.
     let text = prefix(beyond: limit)
     var result = ""
     var index = text.startIndex
@@ -25,12 +27,12 @@ extension StringProtocol {
     return result
   }
 
-  /// The text up to the first scalar that ends beyond a number of bytes.
+  /// The text up to and including the first scalar that ends beyond `limit` bytes.
   private func prefix(beyond limit: Int) -> String {
     guard utf8.count > limit else { return String(self) }
     var end = utf8.index(startIndex, offsetBy: limit + 1)
     while end < endIndex, UTF8.isContinuation(utf8[end]) { end = utf8.index(after: end) }
-    // A slice of the text would look for the end of its last character.
+    // Not a slice of the text: that would search for the end of its last character.
     return String(decoding: utf8[..<end], as: UTF8.self)
   }
 }
@@ -65,17 +67,17 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Whether the scalar shows itself, and does nothing else.
+  /// Whether the scalar is visible, and has no other effect.
   fileprivate var isVisible: Bool {
     switch properties.generalCategory {
     case .control, .lineSeparator, .paragraphSeparator: return false
     default: break
     }
-    // The annotation marks are invisible, too, though they are not on Unicode's list.
+    // The annotation marks are invisible, too, although Unicode's list does not contain them.
     return !properties.isDefaultIgnorableCodePoint && !(0xFFF9...0xFFFB).contains(value)
   }
 
-  /// Whether an invisible scalar belongs where it stands: between the two scalars, in a cluster with the base.
+  /// Whether an invisible scalar is needed in its place: between these two scalars, in a cluster with this base.
   ///
   /// - Parameter next: The first scalar of the following cluster.
   fileprivate func isNeeded(
@@ -85,15 +87,15 @@ extension Unicode.Scalar {
     guard let previous else { return false }
     switch value {
     case 0x200C, 0x200D:
-      // Persian and the scripts of India spell with joiners between letters (UAX #31, section 2.3).
+      // Persian and the scripts of India use joiners between letters (UAX #31, section 2.3).
       if base.spellsWithJoiners, (following ?? next)?.spellsWithJoiners == true { return true }
       return value == 0x200D && base.properties.isEmoji && following?.properties.isEmoji == true
     case 0xFE00...0xFE0F, 0xE0100...0xE01EF:
       return !previous.properties.isVariationSelector
     case 0xE0020...0xE007F:
-      return base.value == 0x1F3F4  // The flag of a region: a black flag and tags (UTS #51, annex C).
+      return base.value == 0x1F3F4  // The flag of a region is a black flag followed by tags (UTS #51, annex C).
     case 0x115F...0x1160:
-      return true  // They hold the place of a letter in a syllable of old Hangul.
+      return true  // They stand for a missing letter in a syllable of old Hangul.
     default:
       return false
     }
@@ -101,7 +103,7 @@ extension Unicode.Scalar {
 
   private var spellsWithJoiners: Bool { (0x0600...0x1CFF).contains(value) }
 
-  /// The scalar as in a Swift literal.
+  /// The scalar, escaped as in a Swift literal.
   fileprivate var writtenOut: String {
     switch self {
     case "\n": "\\n"

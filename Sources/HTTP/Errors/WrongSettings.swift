@@ -1,4 +1,5 @@
-/// The cause of an `invalidRequest` that lies in a client's settings, and not in the request: with others it could be sent.
+/// The cause of an `invalidRequest` that is due to a client's settings, not to the request: with other settings it
+/// could be sent.
 package struct WrongSettings: Error {
   package init() {}
 }

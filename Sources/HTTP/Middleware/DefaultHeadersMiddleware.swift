@@ -1,6 +1,6 @@
 public import Streams
 
-/// Adds header fields to each request that has none of their name.
+/// Adds default header fields to each request; a field is not added if the request already has one with its name.
 public struct DefaultHeadersMiddleware: HTTPMiddleware {
   private let headers: HTTPHeaders
 
@@ -9,7 +9,7 @@ public struct DefaultHeadersMiddleware: HTTPMiddleware {
     self.headers = headers
   }
 
-  /// Sends the request on with the missing fields added.
+  /// Passes the request on with the missing fields added.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {

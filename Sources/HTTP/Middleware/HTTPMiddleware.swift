@@ -1,14 +1,14 @@
 public import Streams
 
-/// Stands between a client and its transport: sees each request on its way out, and the parts of its answer.
+/// Stands between a client and its transport: sees each request on its way out, and the parts of its response.
 ///
 /// Write a middleware to act on messages, whatever moves them: headers, logs, retries. To act on a session's decoded
 /// response, write a `SessionInterceptor` of the module Networking.
 public protocol HTTPMiddleware: Sendable {
-  /// Gives the answer to a request: by calling `next` once, several times or not at all, with this request or another,
-  /// such as the same one elsewhere (``HTTPRequest/to(_:method:)``).
+  /// Returns the response to a request by calling `next` once, several times or not at all, with this request or
+  /// another one, such as the same request to another server (``HTTPRequest/to(_:method:)``).
   ///
-  /// Must not block; what it returns keeps the rules of ``HTTPTransport/send(_:)``.
+  /// Must not block. The stream that it returns follows the rules of ``HTTPTransport/send(_:)``.
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart>

@@ -1,10 +1,11 @@
 import Foundation
 
-/// What is held of one answer.
+/// The parts of one response that are being held back.
 struct HeldResponse: Sendable {
   private var response: HTTPResponse?
 
-  /// The parts to pass on now, and the answer to judge before that; `nil` while the answer is held.
+  /// Adds a part. Returns the parts to pass on now and, if any, the response to judge before that; `nil` while the
+  /// response is held back.
   mutating func add(
     _ part: HTTPResponsePart, startsHolding: Bool, limit: Int
   ) -> (parts: [HTTPResponsePart], judged: HTTPResponse?)? {

@@ -3,28 +3,28 @@ public import Streams
 
 /// Logs each exchange as lines of text: what is sent, and how it ended.
 ///
-/// A line holds method, address, operation, status, sizes and times. Bodies and the values of URL queries are never
-/// shown, nor the values of headers that are not known to be public, so that a log holds no secret. Put it after the
-/// middlewares that add secrets: it hides the secrets that it has seen in the response, too.
+/// A line contains method, address, operation, status, sizes and times. Bodies, the values of URL queries, and the
+/// values of headers that are not known to be public are never shown, so a log contains no secret. Put it after the
+/// middlewares that add secrets: it also hides the secrets of the request wherever they occur in the response.
 public struct LoggingMiddleware: HTTPMiddleware {
-  /// How much to tell.
+  /// How much to log.
   public enum Detail: Sendable {
     /// A line when a request is sent, and one when it ends.
     case lines
-    /// The lines, and the header fields of request and answer.
+    /// Both lines, and the header fields of the request and the response.
     case headers
   }
 
   private let detail: Detail
   private let log: @Sendable (String) -> Void
 
-  /// Takes the closure that gets each line, which is called on the exchange's queue.
+  /// Takes the closure that receives each line; it is called on the exchange's queue.
   public init(detail: Detail = .lines, log: @escaping @Sendable (String) -> Void) {
     self.detail = detail
     self.log = log
   }
 
-  /// Sends the request on, and tells of it.
+  /// Passes the request on, and logs it.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -65,7 +65,7 @@ public struct LoggingMiddleware: HTTPMiddleware {
     }
   }
 
-  /// What is known of an exchange.
+  /// What is known about an exchange.
   private struct Record {
     var status = 0
     var bytes = 0

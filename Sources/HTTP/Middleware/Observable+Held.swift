@@ -2,10 +2,11 @@ import Foundation
 import Streams
 
 extension Observable where Element == HTTPResponsePart {
-  /// Holds answers back until they are whole, so that another one may still come in their place.
+  /// Holds responses back until they are complete, so that another one can still replace them.
   ///
-  /// An answer whose head is not held goes on as it comes. Of one that is, `judge` sees the whole, or what there is where
-  /// the body is longer than `limit` bytes, and may throw; else the parts go on, and what follows them as it comes.
+  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `judge` gets the whole
+  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. If `judge` throws, the stream
+  /// fails with that error; otherwise the parts are passed on, and the rest follows as it arrives.
   func held(
     upTo limit: Int, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
     judge: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) throws -> Void
@@ -43,6 +44,6 @@ extension Observable where Element == HTTPResponsePart {
 }
 
 extension HTTPResponse {
-  /// The answer as a transport gives it.
+  /// The response as the parts that a transport emits.
   package var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
 }

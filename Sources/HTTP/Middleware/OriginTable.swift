@@ -1,7 +1,7 @@
-/// What a middleware keeps of each origin, behind a lock and within a bound: a process that speaks to ever new origins
-/// must not grow with them.
+/// A table of what a middleware stores per origin, with a lock and a size limit: a process that talks to ever new
+/// origins must not grow with them.
 ///
-/// When there are too many, those that were not used for longest are forgotten, half of them at a time.
+/// When the table is full, the half that was not used for longest is removed.
 final class OriginTable<Value: Sendable>: Sendable {
   private struct Entry {
     var value: Value
@@ -22,7 +22,7 @@ final class OriginTable<Value: Sendable>: Sendable {
   private let make: @Sendable () -> Value
   private let state = Locked(State())
 
-  /// Takes how many origins to remember at most, and what to begin with for a new one.
+  /// Takes the maximum number of origins, and a closure that makes the value for a new one.
   init(limit: Int = 1024, _ make: @escaping @Sendable () -> Value) {
     self.limit = max(limit, 2)
     self.make = make
@@ -30,7 +30,7 @@ final class OriginTable<Value: Sendable>: Sendable {
 
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Does something with an origin's value, under the lock.
+  /// Calls a closure with an origin's value, under the lock.
   func withValue<Result: Sendable>(of origin: HTTPOrigin, _ body: (inout Value) -> Result) -> Result {
     let (result, forgotten) = state.withLock { state in
       state.useCount += 1
@@ -38,7 +38,7 @@ final class OriginTable<Value: Sendable>: Sendable {
       let forgotten = isFull ? forgetHalf(&state) : nil
       return (state.entries[origin, default: Entry(value: make())].use(number: state.useCount, body), forgotten)
     }
-    // Released here, and not under the lock: what watches a value may be the user's.
+    // Released here, not under the lock: the observers of a value may be user code.
     _ = forgotten
     return result
   }

@@ -1,14 +1,14 @@
 import Streams
 
-/// An answer that was not passed on, and is the one to give where nothing better comes.
+/// A response that was held back and not passed on; it is given after all if nothing better arrives.
 struct RefusedResponse: Error {
-  /// How much of a body to hold back at most, of an answer that is likely to be refused.
+  /// The maximum number of body bytes to hold back, for a response that is likely to be refused.
   static let bodyLimit = 64 << 10
 
   let response: HTTPResponse
   var isWhole = true
 
-  /// The answer, or an error in the place of one of which a part is missing.
+  /// The response, or an error if part of it is missing.
   var stream: Observable<HTTPResponsePart> {
     guard isWhole else {
       let status = response.head.status

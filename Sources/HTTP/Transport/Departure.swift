@@ -1,8 +1,10 @@
 import Synchronization
 
-/// Whether any byte of a request may have left this machine: what has not can be sent later, whatever it does.
+/// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
+/// one that is not idempotent.
 ///
-/// A transport that can tell takes note of the request, and asks before the first byte; of any other nothing is certain.
+/// A transport that tracks this calls ``noteWaiting()`` when it gets the request and ``depart()`` before the first
+/// byte; with any other transport, nothing is known.
 struct Departure: ~Copyable, Sendable {
   private enum State: UInt8, AtomicRepresentable {
     case unknown, waiting, departed, cancelled
@@ -10,24 +12,24 @@ struct Departure: ~Copyable, Sendable {
 
   private let state = Atomic(State.unknown)
 
-  /// Takes note that somebody has the request who asks before the first byte.
+  /// Records that a transport has the request, and will call ``depart()`` before the first byte.
   func noteWaiting() {
     _ = state.compareExchange(expected: .unknown, desired: .waiting, ordering: .acquiringAndReleasing)
   }
 
-  /// Whether the request may go, which it then counts as having done.
+  /// Whether the request may be sent; if so, it counts as sent from now on.
   func depart() -> Bool {
     let (_, old) = state.compareExchange(expected: .waiting, desired: .departed, ordering: .acquiringAndReleasing)
     return old != .cancelled
   }
 
-  /// Keeps the request from going; false where it may have gone.
+  /// Prevents the request from being sent; returns false if it may have been sent already.
   func cancel() -> Bool {
     let (_, old) = state.compareExchange(expected: .waiting, desired: .cancelled, ordering: .acquiringAndReleasing)
     return old == .waiting || old == .cancelled
   }
 
-  /// One that a request carries.
+  /// A departure that a request carries.
   final class Shared: Sendable {
     let value = Departure()
   }

@@ -1,4 +1,4 @@
-/// The lesser of two times or durations, of which either may be missing.
+/// The smaller of two times or durations, either of which may be missing.
 func earlier<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
   guard let left, let right else { return left ?? right }
   return min(left, right)

@@ -1,10 +1,10 @@
 public import Foundation
 
-/// What an answer arrives as: one head, then any number of pieces of the body, none of them empty.
+/// A part of a response: first one head, then any number of pieces of the body, none of them empty.
 public enum HTTPResponsePart: Hashable, Sendable {
-  /// The final head; interim ones (1xx) are not shown.
+  /// The final head; interim responses (1xx) are left out.
   case head(HTTPResponseHead)
 
-  /// The next piece of the body, after transfer and content codings were taken off.
+  /// The next piece of the body, with transfer and content codings removed.
   case body(Data)
 }

@@ -1,18 +1,20 @@
 public import Streams
 
-/// Moves one request to a server and its answer back.
+/// Sends a request to a server and returns its response.
 ///
 /// Write a transport to move bytes in another way: over another HTTP library, a Unix socket, or from a fixture. To see
-/// or change requests on their way, whatever moves them, write an ``HTTPMiddleware``.
+/// or change requests whatever the transport, write an ``HTTPMiddleware``.
 public protocol HTTPTransport: Sendable {
-  /// A cold stream that sends the request once for each subscriber, and gives one head and then the body's pieces.
+  /// Returns a cold stream that sends the request once for each subscriber, and emits one head and then the pieces of
+  /// the body.
   ///
-  /// - It calls ``HTTPRequest/checkFraming()`` first: what frames the message is the transport's to set.
-  /// - It completes when the whole answer has arrived, whatever its status, and follows no redirect.
-  /// - It fails with a ``RequestError``, also where a deadline of `request.timeouts` passed.
-  /// - It calls back on a queue of its own; the next piece is not read before `onNext` has returned.
+  /// - It calls ``HTTPRequest/checkFraming()`` first: only the transport may set the headers that frame the message.
+  /// - It completes when the whole response has arrived, whatever its status. It does not follow redirects.
+  /// - It fails with a ``RequestError``, including when a deadline of `request.timeouts` passes.
+  /// - It calls back on a queue of its own, and does not read the next piece before `onNext` has returned.
   /// - Disposing the subscription stops the exchange.
-  /// - It calls `request.onConnected` when the request has its connection, where it knows that, and `request.onProgress` as
-  ///   bytes go and come, one call at a time; neither on a thread that others wait for.
+  /// - If it knows when the request has its connection, it calls `request.onConnected` then. It calls
+  ///   `request.onProgress` as bytes are sent and received, one call at a time. Neither is called on a thread that
+  ///   others wait for.
   func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart>
 }

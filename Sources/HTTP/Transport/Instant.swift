@@ -1,17 +1,18 @@
 import Foundation
 
 #if os(Linux)
-  import CLinux  // has the fields of a timespec
+  import CLinux  // has the fields of timespec
 #endif
 
-/// A time on `ContinuousClock`'s clock, which goes on while the machine sleeps, in one word.
+/// A time on the clock of `ContinuousClock`, which goes on while the machine sleeps, in one word.
 ///
-/// The standard library keeps the layout of its own to itself, so that whatever holds one is copied by tables at run time.
+/// The standard library does not expose the layout of its own `Instant`, so every value that contains one is copied by
+/// way of run-time tables.
 struct Instant: Comparable, Hashable, Sendable {
-  /// Since some moment before the program began: not below 0, so that no difference is too large.
+  /// Nanoseconds since some moment before the program began; never negative, so that no difference overflows.
   let nanoseconds: Int64
 
-  /// The present.
+  /// The current time.
   static var now: Instant {
     #if canImport(Darwin)
       let clock = CLOCK_MONOTONIC
@@ -29,7 +30,7 @@ struct Instant: Comparable, Hashable, Sendable {
     .nanoseconds(left.nanoseconds - right.nanoseconds)
   }
 
-  /// The time so much later, or earlier: at most the last, and at least the first that there is.
+  /// The time that is later by `duration`, or earlier if it is negative, clamped to the range of the type.
   static func + (instant: Instant, duration: Duration) -> Instant {
     let nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
     let (sum, isOver) = instant.nanoseconds.addingReportingOverflow(nanoseconds)

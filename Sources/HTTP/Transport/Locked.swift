@@ -1,6 +1,6 @@
 import Streams
 
-/// A value behind a lock. What goes in and what comes out can be sent to other threads.
+/// A value behind a lock. What goes in and what comes out is `Sendable`.
 package struct Locked<Value: Sendable>: Sendable {
   private let guarded: Guarded<Value>
 
@@ -8,7 +8,8 @@ package struct Locked<Value: Sendable>: Sendable {
     guarded = Guarded(value)
   }
 
-  /// Runs a closure with the value to itself; it must not call anything that could come back here.
+  /// Calls a closure with exclusive access to the value; the closure must not call anything that could use this lock
+  /// again.
   package func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     try guarded.withLock(body)
   }

@@ -2,10 +2,10 @@ import Foundation
 public import Streams
 
 extension Observable where Element == HTTPResponsePart {
-  /// Puts the parts of one answer together, up to a number of body bytes.
+  /// Combines the parts of a response into one value, with a limit on the bytes of the body.
   ///
-  /// Fails with `tooLarge`, and stops the exchange, at the first byte over the limit; with `badResponse` where the parts
-  /// come without a head.
+  /// Fails with `tooLarge`, and stops the exchange, as soon as the body exceeds the limit; fails with `badResponse` if
+  /// there is no head.
   public func collect(upTo limit: Int) -> Observable<HTTPResponse> {
     reduce(into: ResponseCollector(limit: limit)) {
       try $0.add($1)
@@ -15,7 +15,7 @@ extension Observable where Element == HTTPResponsePart {
   }
 }
 
-/// Gathers the parts of one answer.
+/// Collects the parts of one response.
 private struct ResponseCollector: Sendable {
   let limit: Int
   private var head: HTTPResponseHead?
@@ -33,7 +33,7 @@ private struct ResponseCollector: Sendable {
       guard piece.count <= limit - body.count else {
         throw RequestError(.tooLarge, "The answer is larger than \(limit) bytes: ask for less, or raise the limit.")
       }
-      // The usual answer is one piece, which is not copied.
+      // Most responses are a single piece, which is not copied.
       if body.isEmpty { body = piece } else { body.append(piece) }
     }
   }

@@ -2,16 +2,16 @@ public import Foundation
 public import Streams
 
 extension Observable where Element == HTTPResponsePart {
-  /// Writes the body of an answer into a file as it comes, and gives the head when it is whole.
+  /// Writes the body of a response to a file as it arrives, and emits the head once the file is complete.
   ///
   ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
   ///
   /// The bytes go into a new file beside the target (mode 0600), which replaces the target once all of them have
   /// arrived. If the exchange fails or is disposed, nothing is left behind, and the target is as it was.
   ///
-  /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` at the first byte
-  /// over the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The request's
-  /// deadlines apply: the total is 60 seconds by default, which may be too short for a large file.
+  /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` as soon as the
+  /// body exceeds the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The
+  /// request's deadlines apply: the total is 60 seconds by default, which may be too short for a large file.
   public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
     Observable<HTTPResponseHead>.deferred {
       let download = Download(to: file, limit: limit)
@@ -41,7 +41,7 @@ private final class Download: Sendable {
   init(to target: URL, limit: Int) {
     self.target = target
     self.limit = limit
-    // Without the target's name, to which the system may allow no more bytes.
+    // Not derived from the target's name, which may already be as long as the file system allows.
     part = target.deletingLastPathComponent().appending(path: ".\(UInt64.random(in: .min ... .max)).part")
   }
 
@@ -55,9 +55,10 @@ private final class Download: Sendable {
     }
   }
 
-  /// Makes the file under the lock: who discards finds all of it, or keeps it from coming to be.
+  /// Creates the file under the lock, so that `discard` either finds the complete state, or prevents the file from
+  /// being created.
   private func open(_ head: HTTPResponseHead) throws(RequestError) {
-    // The system would take it for the name's end, and write another file.
+    // The system would end the name there, and write another file.
     guard !target.path(percentEncoded: false).utf8.contains(0) else { throw failure("its name holds a NUL") }
     let failure: SystemError? = state.withLock { state in
       guard !state.isDiscarded else { return nil }
@@ -101,7 +102,7 @@ private final class Download: Sendable {
     return head
   }
 
-  /// Removes what was written, unless it has taken the target's place.
+  /// Removes what was written, unless it has replaced the target.
   func discard() {
     let hasBegun = state.withLock { state in
       state.handle = nil

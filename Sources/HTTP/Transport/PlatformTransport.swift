@@ -1,12 +1,12 @@
 #if os(Linux)
-  /// The transport that suits this platform best: on Linux, where `URLSession` cannot be trusted, the one on sockets.
+  /// The best transport for this platform: on Linux the one on sockets, because `URLSession` is not reliable there.
   public typealias PlatformTransport = SocketTransport
 #else
-  /// The transport that suits this platform best.
+  /// The best transport for this platform.
   public typealias PlatformTransport = URLSessionTransport
 #endif
 
 extension HTTPTransport where Self == PlatformTransport {
-  /// A transport that suits this platform, with connections of its own.
+  /// Makes the transport for this platform, with connections of its own.
   public static func platform() -> PlatformTransport { PlatformTransport() }
 }

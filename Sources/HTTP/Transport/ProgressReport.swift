@@ -1,8 +1,8 @@
 import Foundation
 import Streams
 
-/// Counts the bytes of one exchange, and tells somebody how far it has come, one call at a time. What happens during a call
-/// is told by the next one, so that nothing piles up before who is slow.
+/// Counts the bytes of one exchange, and reports the progress, one call at a time. Progress during a call is reported
+/// by the next one, so nothing piles up in front of a slow callback.
 final class ProgressReport: Sendable {
   private struct State {
     var progress: HTTPProgress
@@ -18,7 +18,7 @@ final class ProgressReport: Sendable {
     state = Locked(State(progress: HTTPProgress(toSend: toSend)))
   }
 
-  /// Takes note of how many bytes of the request's body are sent.
+  /// Records how many bytes of the request's body have been sent.
   func didSend(_ count: Int) {
     note { progress in
       guard count > progress.sent else { return false }
@@ -27,7 +27,7 @@ final class ProgressReport: Sendable {
     }
   }
 
-  /// Takes note of a part of the answer, before its codings are taken off.
+  /// Records a part of the response, before its content codings are removed.
   func didReceive(_ part: HTTPResponsePart) {
     switch part {
     case .head(let head):
@@ -44,7 +44,7 @@ final class ProgressReport: Sendable {
     }
   }
 
-  /// Makes a change, which says whether there is something to tell.
+  /// Applies a change, which returns whether there is anything to report.
   private func note(_ change: (inout HTTPProgress) -> Bool) {
     let isFirst = state.withLock { state in
       guard change(&state.progress) else { return false }

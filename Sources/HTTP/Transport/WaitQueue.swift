@@ -1,15 +1,16 @@
-/// Who waits, in order. Those who leave from the middle are left in place, and skipped by whoever takes from the front.
+/// A queue of waiters. A waiter that leaves from the middle stays in place, and is skipped by whoever takes from the
+/// front.
 struct WaitQueue<Element: Sendable>: Sendable {
   private var elements: [Element?] = []
   private var head = 0
   private var leavers = 0
 
-  /// The first, who may have left.
+  /// The first waiter, which may have left.
   var first: Element? { head < elements.count ? elements[head] : nil }
 
   var isEmpty: Bool { head == elements.count }
 
-  /// With those who have left.
+  /// The number of waiters, including those that have left.
   var count: Int { elements.count - head }
 
   mutating func append(_ element: Element) {
@@ -28,7 +29,7 @@ struct WaitQueue<Element: Sendable>: Sendable {
     return first
   }
 
-  /// Drops those who have left, now and then.
+  /// Called when a waiter leaves; removes those that have left once they are more than 16 and more than half.
   mutating func compact(keeping isWaiting: (Element) -> Bool) {
     leavers += 1
     guard leavers > 16, leavers * 2 > elements.count - head else { return }

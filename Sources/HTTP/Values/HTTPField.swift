@@ -1,16 +1,16 @@
-/// One line of a message's head: a name and a value that are valid by RFC 9110, section 5.
+/// A header field: a name and a value that are valid by RFC 9110, section 5.
 public struct HTTPField: Hashable, Sendable {
-  /// The name as it was given; names that differ in case alone are the same name.
+  /// The name as it was given; names are compared without regard to case.
   public let name: String
 
-  /// The value, without white space around it.
+  /// The value, without leading and trailing white space.
   public let value: String
 
   /// Takes a name and a value.
   ///
-  /// Throws `invalidRequest` where the name is no token, or the value holds a control character (a tab is one): such
-  /// a value could begin another header, or another request. The message shows neither the value nor what follows the
-  /// valid part of a name.
+  /// Throws `invalidRequest` if the name is not a token, or if the value contains a control character (including a
+  /// tab): such a value could begin another header, or another request. The error message shows neither the value nor
+  /// the part of the name that is not valid.
   public init(name: String, value: String) throws(RequestError) {
     guard name.isToken else {
       let start = name.prefix { String($0).isToken }
@@ -24,19 +24,19 @@ public struct HTTPField: Hashable, Sendable {
     self.init(received: name, value: value)
   }
 
-  /// Takes a field as a peer sent it, which is not checked again.
+  /// Takes a field as a peer sent it, unchecked; white space around the value is removed.
   package init(received name: String, value: String) {
     self.name = name
     self.value = String(value.trimming { $0 == " " || $0 == "\t" })
   }
 
-  /// Takes a field that was checked, with a value that has no white space around it.
+  /// Takes a field that has been checked, and whose value has no white space around it.
   init(trimmedName name: String, value: String) {
     self.name = name
     self.value = value
   }
 
-  /// Whether logs may show the value: whether the name is among those that carry no secrets.
+  /// Whether logs may show the value: true for a fixed list of names that carry no secrets.
   public var isPublic: Bool { Self.publicNames.contains(name.lowercased()) }
 
   private static let publicNames: Set<String> = [
@@ -57,9 +57,9 @@ public struct HTTPField: Hashable, Sendable {
     hasher.combine(value)
   }
 
-  /// Whether the field says where a message ends, or what becomes of its connection.
+  /// Whether the field controls where the message ends or what happens to the connection.
   var isFraming: Bool {
-    // Each request has its fields asked: most are told by the length of their names.
+    // This runs for every field of every request; the length alone rules out most names.
     switch name.utf8.count {
     case 2: hasName("TE")
     case 7: hasName("Upgrade") || hasName("Trailer")
@@ -87,7 +87,7 @@ public struct HTTPField: Hashable, Sendable {
 }
 
 extension UInt8 {
-  /// Whether the bytes are equal, or one letter of ASCII in two cases.
+  /// Whether the bytes are equal, or the same ASCII letter in different case.
   fileprivate func isSameLetter(as other: UInt8) -> Bool {
     self == other || self ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
   }
@@ -102,7 +102,7 @@ extension StringProtocol {
 }
 
 extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
-  /// The line, with a value that may be secret left out.
+  /// The field as a line, with the value redacted if it may be secret.
   public var description: String { "\(name): \(isPublic ? value : Redactor.placeholder)" }
 
   /// The same as `description`.

@@ -1,6 +1,7 @@
-/// The header fields of a message: in order, names compared without regard to case, each checked when it is made.
+/// The header fields of a message, in order. Names are compared without regard to case, and each field is checked when
+/// it is made.
 ///
-/// A literal takes constants alone, so that nothing from outside gets in unchecked:
+/// A literal takes only constants, so nothing from outside gets in unchecked:
 ///
 ///     var headers: HTTPHeaders = ["Accept": "application/json"]
 ///     try headers.set("Authorization", to: "Bearer \(token)")
@@ -15,7 +16,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     self.fields = Array(fields)
   }
 
-  /// The value of the fields with this name, joined with commas where there are several (RFC 9110, section 5.3).
+  /// The value of the fields with this name; several values are joined with commas (RFC 9110, section 5.3).
   public subscript(name: String) -> String? {
     guard let first = firstIndex(of: name, from: 0) else { return nil }
     guard firstIndex(of: name, from: first + 1) != nil else { return fields[first].value }
@@ -32,27 +33,27 @@ public struct HTTPHeaders: Hashable, Sendable {
     firstIndex(of: name, from: 0) != nil
   }
 
-  /// The place of the first field with this name, at or after another place.
+  /// The index of the first field with this name, at or after `start`.
   func firstIndex(of name: String, from start: Int) -> Int? {
-    // By the index: an iterator would make a copy of each field, which counts its references.
+    // By index: an iterator would copy each field, which costs reference counting.
     for index in start..<fields.count where fields[index].hasName(name) { return index }
     return nil
   }
 
-  /// The first name among them of a field that says where a message ends, or what becomes of its connection.
+  /// The name of the first field that controls where the message ends or what happens to the connection.
   var framingName: String? {
     for index in 0..<fields.count where fields[index].isFraming { return fields[index].name }
     return nil
   }
 
-  /// Puts one field in the place of all with this name; throws `invalidRequest` where it is not valid.
+  /// Replaces all fields with this name by one; throws `invalidRequest` if the field is not valid.
   public mutating func set(_ name: String, to value: String) throws(RequestError) {
     let field = try HTTPField(name: name, value: value)
     remove(name)
     fields.append(field)
   }
 
-  /// Adds a field, beside those of the same name; throws `invalidRequest` where it is not valid.
+  /// Adds a field and keeps those with the same name; throws `invalidRequest` if the field is not valid.
   public mutating func append(_ name: String, _ value: String) throws(RequestError) {
     fields.append(try HTTPField(name: name, value: value))
   }
@@ -82,7 +83,7 @@ extension HTTPHeaders: RandomAccessCollection {
 }
 
 extension HTTPHeaders: ExpressibleByDictionaryLiteral {
-  /// Takes constants; one that is not valid is a programmer's mistake, and traps.
+  /// Takes constants; a field that is not valid is a programming error, and traps.
   public init(dictionaryLiteral elements: (StaticString, StaticString)...) {
     for (name, value) in elements {
       do {
@@ -95,7 +96,7 @@ extension HTTPHeaders: ExpressibleByDictionaryLiteral {
 }
 
 extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
-  /// The fields, one a line, with values that may be secret left out.
+  /// The fields, one per line, with values redacted that may be secret.
   public var description: String { fields.map(\.description).joined(separator: "\n") }
 
   /// The same as `description`.

@@ -1,9 +1,9 @@
-/// A method that is valid by RFC 9110, section 9.1: a token, and case-sensitive.
+/// An HTTP method: a token, case-sensitive (RFC 9110, section 9.1).
 public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   /// The method as it is sent.
   public let rawValue: String
 
-  /// Takes a method; one that is no token throws `invalidRequest`.
+  /// Takes a method; throws `invalidRequest` if it is not a token.
   public init(_ rawValue: String) throws(RequestError) {
     guard rawValue.isToken else {
       throw RequestError(.invalidRequest, "'\(rawValue)' is no HTTP method: use letters, as in GET or POST.")
@@ -35,7 +35,7 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension String {
-  /// Whether this is a token: letters, digits and a few signs, at least one (RFC 9110, section 5.6.2).
+  /// Whether this is a token: one or more letters, digits or certain punctuation marks (RFC 9110, section 5.6.2).
   package var isToken: Bool {
     !isEmpty && utf8.allSatisfy(\.isTokenByte)
   }

@@ -1,16 +1,16 @@
 public import Foundation
 
-/// Scheme, host and port: what tells one server from another (RFC 6454, section 4).
+/// Scheme, host and port, which together identify a server (RFC 6454, section 4).
 ///
-/// Middlewares that keep count of a server's health keep it per origin.
+/// Middlewares that track the health of servers do so per origin.
 public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
   /// The scheme in lower case.
   public let scheme: String
 
-  /// The host in lower case, an IPv6 address without its brackets; its zone as it was given.
+  /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
   public let host: String
 
-  /// The port, which is the scheme's own where the URL names none.
+  /// The port; if the URL has none, the default of the scheme.
   public let port: Int
 
   /// The origin of a URL.
@@ -33,7 +33,7 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
     self.port = port
   }
 
-  /// As a URL has it: `https://bff.example.com:443`.
+  /// The origin as in a URL: `https://bff.example.com:443`.
   public var description: String {
     let name = host.contains(":") ? "[\(host.replacing("%", with: "%25"))]" : host
     return "\(scheme)://\(name):\(port)".harmless(upTo: 512)
@@ -41,6 +41,6 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
 }
 
 extension HTTPRequest {
-  /// Where the request goes.
+  /// The origin that the request goes to.
   public var origin: HTTPOrigin { HTTPOrigin(target) }
 }

@@ -1,4 +1,4 @@
-/// How far an exchange has come, in bytes of the bodies as they travel.
+/// The progress of an exchange, in bytes of the bodies as they are transferred.
 public struct HTTPProgress: Hashable, Sendable {
   /// How much of the request's body the system has accepted; it may still be on its way to the server.
   public var sent = 0
@@ -9,10 +9,10 @@ public struct HTTPProgress: Hashable, Sendable {
   /// How much of the response's body has arrived, before decompression.
   public var received = 0
 
-  /// The size of the answer's body, where the server has said it.
+  /// The size of the response's body before decompression, if the server has announced it.
   public var toReceive: Int?
 
-  /// Makes a progress with nothing done.
+  /// Makes a progress at which nothing has been transferred yet.
   public init(toSend: Int = 0) {
     self.toSend = toSend
   }

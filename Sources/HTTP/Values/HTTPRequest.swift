@@ -5,22 +5,22 @@ public struct HTTPRequest: Sendable {
   /// The method.
   public internal(set) var method: HTTPMethod
 
-  /// Where it goes: an absolute `http` or `https` URL with a host.
+  /// The address: an absolute `http` or `https` URL with a host.
   public var url: URL { target.url }
 
-  /// The URL taken apart.
+  /// The parts of the URL.
   package internal(set) var target: HTTPTarget
 
-  /// The header fields. The transport adds what frames the message, `Host` and `Content-Length`.
+  /// The header fields. The transport adds those that frame the message, `Host` and `Content-Length`.
   public var headers: HTTPHeaders
 
-  /// The whole body, where there is one.
+  /// The whole body, if there is one.
   public var body: Data?
 
   /// The deadlines.
   public var timeouts: HTTPTimeouts
 
-  /// The operation that this request carries, for errors, logs and metrics.
+  /// The name of the operation that this request carries, for errors, logs and metrics.
   public var operationName: String?
 
   /// Whether it may be sent again although the first attempt may have been carried out.
@@ -30,23 +30,24 @@ public struct HTTPRequest: Sendable {
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
-  /// The same for who measures in this module: called at once, on the transport's own thread, so that it comes before
-  /// the answer in any case.
+  /// Like `onConnected`, for measurements in this module: called synchronously, on the transport's own thread, so that
+  /// it always comes before the response.
   var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
 
-  /// Called by who follows a redirect in its place: what is answered from then on is another request.
+  /// Called when a middleware follows a redirect for this request: from then on, responses belong to another request.
   var noteRedirect: (@Sendable () -> Void)?
 
-  /// Whether any of it may have left this machine, for who ends it at a deadline; `nil` unless somebody asks.
+  /// Whether any byte of it may have left this machine, for a middleware that ends it at a deadline; `nil` if none
+  /// asks.
   var departure: Departure.Shared?
 
-  /// Who watches it; `nil` for nobody.
+  /// Reports the request to its observer; `nil` if it has none.
   var observation: RequestObservation?
 
-  /// What is secret beside the values of header fields, as fields, whose values nothing prints.
+  /// Secrets other than its own header values, as fields, because the values of fields are never printed.
   package var secrets: [HTTPField] = []
 
-  /// Whether a ``RetryBudget`` has counted it, which each request is once, however many middlewares have one.
+  /// Whether a ``RetryBudget`` has counted it; each request is counted once, however many middlewares have a budget.
   var isCounted = false
 
   /// Called with the progress of the exchange: one call at a time, on a queue of the transport's. Progress during a
@@ -55,8 +56,8 @@ public struct HTTPRequest: Sendable {
 
   /// Makes a request.
   ///
-  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, has no host, or holds a
-  /// user name, a password or a fragment: credentials belong into headers, where logs do not show them.
+  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, has no host, or contains a
+  /// user name, a password or a fragment: credentials belong in headers, which logs redact.
   public init(
     method: HTTPMethod, url: URL, headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
     timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool = false
@@ -66,7 +67,7 @@ public struct HTTPRequest: Sendable {
       operationName: operationName, isReplayable: isReplayable)
   }
 
-  /// The same to a URL that was checked and taken apart before.
+  /// Makes a request to a URL that has been checked and parsed already.
   package init(
     method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders, body: Data?, timeouts: HTTPTimeouts,
     operationName: String?, isReplayable: Bool
@@ -86,7 +87,7 @@ extension HTTPRequest {
   /// Observers and budgets still see one request, and its secrets stay secret. The header fields are kept: remove
   /// credentials that are not meant for the other origin.
   ///
-  /// Throws `invalidRequest` for a URL that the initialiser refuses.
+  /// Throws `invalidRequest` for the URLs that the initialiser refuses.
   public func to(_ url: URL, method: HTTPMethod? = nil) throws(RequestError) -> HTTPRequest {
     var request = self
     request.target = try HTTPTarget(url)
@@ -94,20 +95,20 @@ extension HTTPRequest {
     return request
   }
 
-  /// The value of `Idempotency-Key`, by which a server knows a request that it has carried out already
+  /// The value of `Idempotency-Key`, by which a server recognises a request that it has already carried out
   /// (draft-ietf-httpapi-idempotency-key-header).
   public var idempotencyKey: String? { headers["Idempotency-Key"] }
 
-  /// Declares the request idempotent: it may be sent again, and the server, which has to know such keys, carries it out
-  /// once. All attempts carry this key, so it must be as unique as a UUID. Throws `invalidRequest` for one that is no
-  /// header value.
+  /// Declares the request idempotent: it may be sent again, and the server, which must support such keys, carries it
+  /// out once. All attempts carry this key, so it must be as unique as a UUID. Throws `invalidRequest` if the key is
+  /// not valid as a header value.
   public mutating func setIdempotencyKey(_ key: String) throws(RequestError) {
     try headers.set("Idempotency-Key", to: key)
     isReplayable = true
   }
 
-  /// Throws `invalidRequest` where a header would frame the message, which is the transport's part: two opinions
-  /// about where a body ends are how requests are smuggled (RFC 9112, section 11.2).
+  /// Throws `invalidRequest` if a header would frame the message. Only the transport may do that: request smuggling
+  /// relies on disagreement about where a body ends (RFC 9112, section 11.2).
   public func checkFraming() throws(RequestError) {
     guard let name = headers.framingName else { return }
     throw RequestError(

@@ -1,7 +1,7 @@
 import Foundation
 
 extension HTTPResponseHead {
-  /// Throws `httpStatus`, or `redirectRefused`, unless the status is one of success.
+  /// Throws `redirectRefused` for a redirect, and `httpStatus` for any other status outside 200 to 299.
   package func requireSuccess() throws(RequestError) {
     guard !isSuccess else { return }
     if isRedirect {

@@ -1,6 +1,6 @@
-/// The head of an answer: its final status and its header fields.
+/// The head of a response: its final status and its header fields.
 public struct HTTPResponseHead: Hashable, Sendable {
-  /// The status code: three digits, from a transport.
+  /// The status code; from a transport, it has three digits.
   public var status: Int
 
   /// The header fields, as the server sent them.
@@ -12,13 +12,13 @@ public struct HTTPResponseHead: Hashable, Sendable {
     self.headers = headers
   }
 
-  /// Whether the status is one of success: 200 to 299.
+  /// Whether the status means success: 200 to 299.
   public var isSuccess: Bool { (200...299).contains(status) }
 
-  /// Whether the status leads elsewhere (RFC 9110, section 15.4): 301, 302, 303, 307 or 308.
+  /// Whether the status is a redirect to another address (RFC 9110, section 15.4): 301, 302, 303, 307 or 308.
   package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
-  /// The media type of `Content-Type`, in lower case and without parameters; `nil` where there is none.
+  /// The media type of `Content-Type`, in lower case and without parameters; `nil` if there is none.
   public var mediaType: String? {
     guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value else { return nil }
     guard !value.utf8.allSatisfy(\.isPlainInMediaType) else { return value.isEmpty ? nil : value }
@@ -28,6 +28,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
 }
 
 extension UInt8 {
-  /// Whether a media type has this byte as a field's value has it.
+  /// Whether this byte appears in a media type just as in the field's value: not white space, `;` or an upper-case
+  /// letter.
   fileprivate var isPlainInMediaType: Bool { self > .space && self != UInt8(ascii: ";") && !isUpperCase }
 }

@@ -1,6 +1,6 @@
 package import Foundation
 
-/// Where a request goes: its URL, taken apart once into what connections and messages need.
+/// The destination of a request: its URL, parsed once into the parts that connections and messages need.
 package final class HTTPTarget: Sendable {
   /// The URL itself.
   package let url: URL
@@ -8,16 +8,16 @@ package final class HTTPTarget: Sendable {
   /// Whether the scheme is `https`.
   package let isSecure: Bool
 
-  /// The host in lower case, an IPv6 address without its brackets; its zone as it was given.
+  /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
   let host: String
 
-  /// The port, which is the scheme's own where the URL names none.
+  /// The port; if the URL has none, the default of the scheme.
   let port: Int
 
-  /// Host and, unless it is the scheme's own, port, as the field `Host` has them (RFC 9110, section 7.2).
+  /// The host, and the port unless it is the scheme's default, as in the field `Host` (RFC 9110, section 7.2).
   let authority: String
 
-  /// The path, never empty, and the query, as the first line of a message has them (RFC 9112, section 3.2.1).
+  /// The path, never empty, and the query, as in the request line (RFC 9112, section 3.2.1).
   let path: String
 
   /// Throws `invalidRequest` unless this is an absolute `http` or `https` URL with a host, and without a user name, a
@@ -43,14 +43,14 @@ package final class HTTPTarget: Sendable {
 }
 
 extension String {
-  /// Whether a host in lower case is `localhost`, of the net `127.0.0.0/8`, or `::1`.
+  /// Whether this is a loopback host, given in lower case: `localhost`, an address in `127.0.0.0/8`, or `::1`.
   var isLoopbackHost: Bool {
     if self == "localhost" || self == "::1" { return true }
     guard utf8.starts(with: "127.".utf8) else { return false }
     var (octets, octet, digits) = (0, 0, 0)
     for byte in utf8 {
       if byte.isDigit {
-        // A leading zero makes the number octal, or a name: resolvers do not agree.
+        // With a leading zero, resolvers disagree: some read an octal number, some a name.
         guard digits == 0 || octet > 0 else { return false }
         octet = octet * 10 + Int(byte - 0x30)
         digits += 1

@@ -1,13 +1,13 @@
-/// How long the parts of an exchange may take. `nil` means no bound; a duration of zero or less has already passed.
+/// How long the parts of an exchange may take. `nil` means no limit; a duration of zero or less has already passed.
 public struct HTTPTimeouts: Hashable, Sendable {
   /// From the start until there is a connection, and from the loss of a connection until there is another: 10 seconds
   /// by default.
   public var connect: Duration?
 
-  /// Between two signs of life from the server, once connected: 30 seconds unless set.
+  /// Between two signs of life from the server, once connected: 30 seconds by default.
   public var idle: Duration?
 
-  /// From the start to the end of the answer: 60 seconds unless set.
+  /// From the start to the end of the response: 60 seconds by default.
   public var total: Duration?
 
   /// Makes timeouts; what is not given keeps its default.

@@ -1,12 +1,12 @@
 import Foundation
 
-/// What stands where in the text of a URL (RFC 3986, section 3).
+/// The parts of a URL's text (RFC 3986, section 3).
 struct URLParts {
   typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
 
   let isSecure: Bool
   let host: String
-  /// Whether the host is an address of IPv6.
+  /// Whether the host is an IPv6 address.
   let isIPv6: Bool
   let port: Int?
   let path: String
@@ -45,7 +45,7 @@ struct URLParts {
     self.path = path.first == .slash ? text : "/" + text
   }
 
-  /// The name, and the port, which is `nil` where there is none, and too large where it is.
+  /// The name, and the port: `nil` if there is none, and over 65,535 if it is too large.
   private static func split(_ authority: Bytes) -> (name: Bytes, port: Int?) {
     guard let colon = authority.lastIndex(where: { !$0.isDigit }), authority[colon] == .colon else {
       return (authority, nil)
@@ -55,7 +55,7 @@ struct URLParts {
     return (authority[..<colon], digits.isEmpty ? nil : port)
   }
 
-  /// A name or an address as resolvers take it; `nil` where it is neither.
+  /// A host name or an address in the form that resolvers take; `nil` if it is neither.
   private static func host(_ bytes: Bytes) -> String? {
     guard bytes.first == UInt8(ascii: "[") else {
       guard !bytes.isEmpty, bytes.allSatisfy(\.isNameByte) else { return nil }
@@ -64,7 +64,7 @@ struct URLParts {
     }
     guard bytes.last == UInt8(ascii: "]") else { return nil }
     let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
-    // RFC 6874: a zone follows an encoded percent sign. It names an interface, whose case counts.
+    // RFC 6874: a zone follows an encoded percent sign. It names an interface, and is case-sensitive.
     let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first?.lowercased(), address.isIPv6,
       parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isNameByte) })
@@ -74,7 +74,8 @@ struct URLParts {
 }
 
 extension String {
-  /// Whether this may be an address of IPv6, whose last two groups may be one of IPv4 (RFC 3986, section 3.2.2).
+  /// Whether this looks like an IPv6 address; its last two groups may be written as an IPv4 address (RFC 3986, section
+  /// 3.2.2).
   fileprivate var isIPv6: Bool {
     let colons = contains(".") ? 6 : 7
     return (contains("::") || utf8.count { $0 == .colon } == colons)
@@ -83,7 +84,7 @@ extension String {
 }
 
 extension UnsafeBufferPointer<UInt8> {
-  /// Whether this begins with a text in lower case, whatever the case here.
+  /// Whether this begins with `prefix`, which is in lower case, regardless of case.
   fileprivate func hasPrefix(_ prefix: StaticString) -> Bool {
     count >= prefix.utf8CodeUnitCount
       && prefix.withUTF8Buffer { prefix in
@@ -100,7 +101,7 @@ extension UInt8 {
 
   fileprivate var isLetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
 
-  /// Whether this may stand in the name of a host.
+  /// Whether this may occur in a host name.
   fileprivate var isNameByte: Bool {
     isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "~")

@@ -1,18 +1,18 @@
 public import Foundation
 
-/// A token that a server takes as proof of who asks. No description, dump or mirror of it shows its value.
+/// A token that identifies the caller to a server. Its description, dump and mirror do not show its value.
 public struct AccessToken: Hashable, Sendable {
   /// The token itself.
   public let value: String
 
-  /// When it ends, where that is known; it is then renewed ahead of that.
+  /// When it expires, if known; it is then renewed ahead of time.
   public let expiresAt: Date?
 
   /// The account that the token belongs to: a request that was sent for one account is not sent again for another.
   /// Tokens without one count as belonging to a single account, so set it wherever users change.
   public let account: String?
 
-  /// Takes a token, when it ends, and whose it is.
+  /// Takes a token, its time of expiry, and the account that it belongs to.
   public init(_ value: String, expiresAt: Date? = nil, account: String? = nil) {
     self.value = value
     self.expiresAt = expiresAt
@@ -25,6 +25,6 @@ extension AccessToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
   public var description: String { Redactor.placeholder }
   /// A placeholder.
   public var debugDescription: String { description }
-  /// Nothing.
+  /// An empty mirror.
   public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -6,21 +6,23 @@ public import Streams
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
 /// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
-/// is sent again, once, whatever its method: a challenge means that it was not carried out. (Where a
-/// ``RedirectMiddleware``, which belongs above this one, has followed a redirect below it, only what is
-/// ``HTTPRequest/isReplayable`` goes again.) An answer that comes late, under a token that was replaced meanwhile, is
-/// sent again with the new one right away. If a refresh fails, all requests that wait for it fail with its error; the
-/// next request that needs a token starts another. A token that says when it expires is renewed ahead of that, while
-/// requests go on with the old one; an expired one is not sent.
+/// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
+/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is ``HTTPRequest/isReplayable``
+/// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
+/// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
+/// it fail with its error; the next request that needs a token starts another. A token with a time of expiry is renewed
+/// ahead of it, while requests go on with the old token; an expired token is not sent.
 ///
-/// - A request that has the field already is left alone.
+/// - A request that already has the header field is left alone.
 /// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,
 ///   or an error of the kind `httpStatus` if that was too long to be held back.
-/// - What waits for a token when its account signs out is sent without one.
-/// - Each account has refreshes of its own.
-/// - A wait for a token ends with the request's own `timeouts.total`, as `timedOut`; the refresh goes on.
+/// - Requests that wait for a token when its account signs out are sent without one.
+/// - Refreshes are separate for each account.
+/// - The wait for a token is limited by the request's own `timeouts.total`, and then fails with `timedOut`; the refresh
+///   goes on.
 ///
-/// Calls back where the exchanges do; a request that waited for a token goes on where the refresh ended.
+/// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
+/// ended.
 public struct AuthMiddleware: HTTPMiddleware {
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
@@ -28,19 +30,19 @@ public struct AuthMiddleware: HTTPMiddleware {
   private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 
-  /// Takes where tokens come from, and how.
+  /// Takes the provider of tokens, and how to use them.
   ///
   /// - Parameters:
-  ///   - provider: Gives the tokens.
-  ///   - challenge: Which answers reject a token; status 401 unless given.
-  ///   - refreshAhead: How long before its expiry to renew a token; of one that a refresh brought, at most a quarter of
-  ///     its life.
-  ///   - refreshTimeout: When to give a refresh up.
-  ///   - fieldName: The name of the header field that carries a token.
-  ///   - fieldValue: Its value; `Bearer …` (RFC 6750, section 2.1) unless given. A request fails with `invalidRequest` where
-  ///     no header can have it.
-  ///   - scheduler: Times the refresh.
-  ///   - now: The calendar's clock, for expiry.
+  ///   - provider: The provider of the tokens.
+  ///   - challenge: Which responses reject a token; by default those with status 401.
+  ///   - refreshAhead: How long before its expiry to renew a token; if a refresh brought it, at most a quarter of its
+  ///     lifetime.
+  ///   - refreshTimeout: When to give up a refresh.
+  ///   - fieldName: The name of the header field that carries the token.
+  ///   - fieldValue: The value of the field; by default `Bearer …` (RFC 6750, section 2.1). If it is not a valid header
+  ///     value, the request fails with `invalidRequest`.
+  ///   - scheduler: Times refreshes and waits.
+  ///   - now: The wall clock, for expiry.
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
     refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
@@ -55,7 +57,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     self.scheduler = scheduler
   }
 
-  /// Sends the request on with a token.
+  /// Passes the request on with a token.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -76,7 +78,7 @@ public struct AuthMiddleware: HTTPMiddleware {
           .catch { error in
             guard let refused = error as? RefusedResponse else { throw error }
             request.observation?.tell(.challenged)
-            // After a redirect the challenge is another request's, and this one may have been carried out.
+            // After a redirect, the challenge is to another request, and this one may have been carried out.
             guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
             return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
               guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
@@ -89,7 +91,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     }
   }
 
-  /// The request with what is left of its time.
+  /// The request with what is left of its total deadline.
   private func left(of request: HTTPRequest, since start: Duration) -> HTTPRequest {
     var request = request
     request.timeouts = request.timeouts.after(scheduler.now - start)

@@ -1,11 +1,11 @@
-/// How to recognise an answer that rejects the request's token.
+/// How to recognise a response that rejects the request's token.
 ///
-/// Networking adds `graphQL`, which also knows errors with the code `UNAUTHENTICATED`.
+/// The module Networking adds `graphQL`, which also recognises errors with the code `UNAUTHENTICATED`.
 public struct AuthenticationChallenge: Sendable {
-  /// Whether an answer with this head may be one, so that it has to be held back and looked at.
+  /// Whether a response with this head may be a challenge, so that it has to be held back and examined.
   let isPossible: @Sendable (HTTPResponseHead) -> Bool
 
-  /// Whether the answer is one.
+  /// Whether the response is a challenge.
   let isMet: @Sendable (HTTPResponse) -> Bool
 
   /// Takes two closures: whether a response with this head may be a challenge, and whether the response is one. A

@@ -1,6 +1,6 @@
 public import Streams
 
-/// Keeps the present token in memory, and gets new ones by a closure.
+/// Keeps the current token in memory, and gets new tokens from a closure.
 ///
 /// Without a first token, requests are sent without one until a challenge starts a refresh. To make the first request
 /// wait for a refresh instead, as with client credentials (RFC 6749, section 4.4), begin with an expired token:
@@ -10,7 +10,7 @@ public final class InMemoryTokenProvider: TokenProvider {
   private let token: Locked<AccessToken?>
   private let refresh: @Sendable (AccessToken?) -> Observable<AccessToken>
 
-  /// Takes the first token, and the closure that gives a stream of one new token, given the old one.
+  /// Takes the first token, and a closure that is given the old token and returns a stream of one new token.
   public init(
     _ token: AccessToken? = nil, refresh: @escaping @Sendable (_ old: AccessToken?) -> Observable<AccessToken>
   ) {
@@ -18,15 +18,15 @@ public final class InMemoryTokenProvider: TokenProvider {
     self.refresh = refresh
   }
 
-  /// The token that was set or brought last.
+  /// The token that was set, or that a refresh brought, most recently.
   public var currentToken: AccessToken? { token.withLock { $0 } }
 
-  /// Puts a token in the place of the present one: at a sign-in, or `nil` at a sign-out.
+  /// Replaces the current token: at a sign-in, or with `nil` at a sign-out.
   public func setToken(_ token: AccessToken?) {
     self.token.withLock { $0 = token }
   }
 
-  /// The closure's stream; what it gives becomes the current token, unless another one was set meanwhile.
+  /// The closure's stream. The token that it emits becomes the current token, unless another one was set meanwhile.
   public func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
     refresh(old).do(onNext: { [token] new in token.withLock { if $0 == old { $0 = new } } })
   }

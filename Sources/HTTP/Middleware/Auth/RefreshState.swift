@@ -1,11 +1,12 @@
-/// Which of the requests that need a new token gets it, and how; pure, and apart from locks and streams.
+/// Decides which request starts a refresh of the token, and which requests wait for it: a pure state machine, without
+/// locks and streams.
 ///
 ///     idle ── first request in need: start ──► refreshing ── ended, well or not ──► idle
 ///                                               ▲ others in need: join
 ///
-/// Refreshes are counted. A request notes how many had ended when it took its token; where more have since, the last
-/// one's outcome is the request's, too: a late answer under an old token starts no further refresh. One ahead of need that
-/// fails, and that nobody waited for, is as if it had not been.
+/// Refreshes are counted. A request records how many had ended when it took its token; if more have ended since, it
+/// gets the outcome of the last one, so that a late response for an old token starts no further refresh. A refresh
+/// ahead of expiry that fails, and that no request waited for, does not count.
 struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   enum Decision {
     case start(Flight)
@@ -18,8 +19,8 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   private var isNeeded = false
   private var outcome: Result<Token, any Error>?
 
-  /// What a request has to do whose token, taken after `seen` refreshes had ended, was rejected, or is to be renewed ahead
-  /// of that.
+  /// What to do for a request whose token, taken after `seen` refreshes had ended, was rejected, or (`isAhead`) is to
+  /// be renewed ahead of expiry.
   mutating func need(seen: Int, isAhead: Bool, makeFlight: () -> Flight) -> Decision {
     if let flight {
       isNeeded = isNeeded || !isAhead
@@ -32,7 +33,7 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
     return .start(new)
   }
 
-  /// Notes the end of the refresh under way.
+  /// Records the outcome of the running refresh.
   mutating func end(_ outcome: Result<Token, any Error>) {
     flight = nil
     if case .failure = outcome, !isNeeded { return }

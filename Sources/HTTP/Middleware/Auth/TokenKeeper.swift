@@ -1,19 +1,19 @@
 import Foundation
 import Streams
 
-/// Gives requests their tokens, and has one of each holder refreshed at a time.
+/// Gives requests their tokens, and runs at most one refresh per holder at a time.
 final class TokenKeeper: Sendable {
-  /// A token as a request takes it.
+  /// A token as it was taken for a request.
   struct Ticket: Sendable {
     /// The token; `nil` to send none.
     let token: AccessToken?
-    /// How many refreshes of its holder's had ended by then.
+    /// How many refreshes for its holder had ended by then.
     fileprivate let seen: Int
 
     fileprivate var holder: Holder { Holder(of: token) }
   }
 
-  /// Whose a token is: what a refresh brings is for the requests of one holder alone.
+  /// The holder of a token: what a refresh brings is only for requests of the same holder.
   fileprivate enum Holder: Hashable {
     case nobody
     case account(String?)
@@ -23,25 +23,26 @@ final class TokenKeeper: Sendable {
     }
   }
 
-  /// How long not to try again ahead of expiry after that failed.
+  /// How long to wait after a refresh ahead of expiry has failed before trying again.
   private static let pause: TimeInterval = 1
 
   private typealias Refresh = RefreshState<ReplaySubject<AccessToken>, AccessToken>
 
-  /// What is known of a holder's tokens.
+  /// What is known about a holder's tokens.
   private struct Standing {
     var refresh = Refresh()
-    /// The token that a refresh brought last, and when: short-lived ones are not due at once.
+    /// The token that the last refresh brought, and when: the lead time of a short-lived token is shorter, so that it
+    /// is not due at once.
     var brought: (token: AccessToken, at: Date)?
     var pausedUntil = Date.distantPast
 
-    /// How long before its expiry a token is due.
+    /// How long before its expiry a token is due for renewal.
     func leadTime(of token: AccessToken, _ expiry: Date, atMost usual: TimeInterval) -> TimeInterval {
       guard let brought, brought.token.value == token.value else { return usual }
       return min(usual, expiry.timeIntervalSince(brought.at) / 4)
     }
 
-    /// Whether this has to be kept, for a holder who may come back.
+    /// Whether this must be kept in case the holder comes back.
     func isOfUse(at now: Date, refreshAhead: TimeInterval) -> Bool {
       if refresh.flight != nil || now < pausedUntil { return true }
       guard let token = brought?.token, let expiry = token.expiresAt, now < expiry else { return false }
@@ -69,27 +70,28 @@ final class TokenKeeper: Sendable {
 
   private var currentToken: AccessToken? { provider.currentToken }
 
-  /// The token for a request: the current one, or a new one where that has expired. One that is about to expire is
-  /// renewed beside.
+  /// The token for a request: the current one, or a new one if that has expired. A token that is about to expire is
+  /// renewed in the background.
   func ticket(for request: HTTPRequest) -> Observable<Ticket> {
     let ticket = makeTicket(currentToken)
     guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
     let now = now()
     if expiry <= now { return renewed(ticket, for: request) }
-    // Read once more, after the ticket: a refresh that ended in between has replaced the token.
+    // Read again, after making the ticket: a refresh that ended in between has replaced the token.
     if isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
     return .just(ticket)
   }
 
-  /// The token for a request whose ticket was turned down; none after a sign-out. Fails with the refresh's error, and with
-  /// `timedOut` when what is left of the request's time is over.
+  /// The token for a request whose ticket was rejected; no token after a sign-out. Fails with the refresh's error, or
+  /// with `timedOut` when the request's remaining time is over.
   func renewed(_ ticket: Ticket, for request: HTTPRequest) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
     let current = currentToken
     if !isRefreshing, current?.value != ticket.token?.value { return .just(makeTicket(current)) }
     return wait(of: request, for: refreshed(ticket)).map { [self] token in
       let current = currentToken
-      // What nobody sent goes on for who has signed in; what an account sent goes on for it, unless it has signed out.
+      // A request that was sent without a token continues with the current account's; one that was sent for an account
+      // continues with that account's new token, unless it has signed out.
       return makeTicket(ticket.token == nil || current == nil ? current : token)
     }
   }
@@ -108,7 +110,7 @@ final class TokenKeeper: Sendable {
     Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
   }
 
-  /// The token that a refresh brings, or has brought since the ticket was made.
+  /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made.
   private func refreshed(_ ticket: Ticket, isAhead: Bool = false) -> Observable<AccessToken> {
     let decision = standings.withLock { standings in
       standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen, isAhead: isAhead) {
@@ -127,9 +129,9 @@ final class TokenKeeper: Sendable {
 
   private func start(_ flight: ReplaySubject<AccessToken>, of ticket: Ticket) {
     let end = { @Sendable in self.end(flight, of: ticket.holder, $0) }
-    // No work of the task that is first to need it: all who wait go on from it.
+    // Do not run the refresh on behalf of the task that needs it first: all waiting requests depend on it.
     TaskMailbox.$current.withValue(nil) {
-      // Nobody's to dispose: it ends by itself, or by the timeout.
+      // Not disposed by anyone: it ends by itself or by the timeout.
       _ = provider.refresh(replacing: ticket.token).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
         onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
     }
@@ -141,7 +143,7 @@ final class TokenKeeper: Sendable {
     let now = now()
     let old = standings.withLock { standings in
       let old = standings
-      // Accounts come and go. One that comes back later may have its token refreshed once more.
+      // Drop accounts that are no longer of use. If one comes back later, its token may be refreshed once more.
       standings = old.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
       standings[holder]?.refresh.end(outcome)
       switch outcome {
@@ -150,7 +152,7 @@ final class TokenKeeper: Sendable {
       }
       return old
     }
-    // Released here, and not under the lock: the errors in it may be anybody's.
+    // Released here, not under the lock: the errors in it may be of any type, with user code in their deinit.
     _ = old
     switch outcome {
     case .success(let token):
@@ -170,8 +172,8 @@ final class TokenKeeper: Sendable {
     return expiry.timeIntervalSince(now) <= leadTime && now >= standing.pausedUntil
   }
 
-  /// The error for all who wait: the refresh's own, which says that it is about the refresh. Unless that may pass, its
-  /// status is 401: what the request has met is that its token is taken no more.
+  /// The error for all waiting requests: the refresh's own, with a message that says that the refresh failed. Unless it
+  /// may be transient, its status is 401, as the server no longer accepts the request's token.
   private static func refreshError(_ error: any Error) -> RequestError {
     if case StreamError.timeout = error {
       var failure = RequestError(
@@ -183,7 +185,7 @@ final class TokenKeeper: Sendable {
     failure.isOfRefresh = true
     failure.message = "The token could not be refreshed: \(failure.message)".harmless(upTo: 1024)
     failure.operationName = nil
-    // The answer to a refresh is tokens, and nobody knows those yet that would have to be taken out.
+    // The response to a refresh contains tokens, which cannot be redacted because they are not known yet.
     failure.excerpt = nil
     let mayPass = failure.isTransient || failure.kind == .circuitOpen || failure.kind == .overloaded
     if !mayPass { failure.status = 401 }

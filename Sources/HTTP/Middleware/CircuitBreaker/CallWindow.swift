@@ -1,4 +1,4 @@
-/// Calls and failures of the recent past, by tenths of it.
+/// Counts the calls and failures of the recent past, in tenths of the window.
 struct CallWindow: Sendable {
   private struct Part {
     var number: Int64 = -1

@@ -1,4 +1,4 @@
-/// The circuit breaker of one origin as a state machine: pure, apart from locks and clocks.
+/// The circuit breaker of one origin: a pure state machine, without locks and clocks.
 ///
 ///                 too many failures                    time is over, next call
 ///     closed ─────────────────────────► open ─────────────────────────────────► half-open
@@ -6,7 +6,7 @@
 ///       │                                └────────── the trial fails ─────────────┘  │
 ///       └─────────────────────────────────────────── the trial succeeds ─────────────┘
 ///
-/// Each call has a pass, so that one that ends in a later phase than it began in counts no more.
+/// Each call has a pass, so that a call that ends in a later phase than it began in does not count.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let phase: Int
@@ -14,20 +14,20 @@ struct Circuit: Sendable {
 
   enum Outcome: Hashable, Sendable {
     case succeeded, failed
-    /// Nobody waited for its end.
+    /// It was cancelled, or failed for a reason that is not the server's.
     case abandoned
   }
 
   private enum Phase {
     case closed(CallWindow)
     case open(until: Duration)
-    /// Another trial may begin when the one before has not ended by then, or has been given up.
+    /// If the trial has not ended by then, or has been cancelled, another trial may begin.
     case halfOpen(nextTrial: Duration)
   }
 
   private let policy: CircuitBreakerPolicy
   private var phase: Phase
-  /// Counts the phases.
+  /// The number of the phase.
   private var number = 0
 
   init(_ policy: CircuitBreakerPolicy) {
@@ -43,7 +43,7 @@ struct Circuit: Sendable {
     }
   }
 
-  /// How long calls are refused for certain.
+  /// How long calls will be refused at least.
   func refusal(at now: Duration) -> Duration {
     switch phase {
     case .closed: .zero
@@ -51,7 +51,7 @@ struct Circuit: Sendable {
     }
   }
 
-  /// A pass for a call that begins; `nil` where it is refused.
+  /// Returns a pass for a call that begins; `nil` if the call is refused.
   mutating func enter(at now: Duration) -> Pass? {
     switch phase {
     case .closed: break
@@ -65,7 +65,7 @@ struct Circuit: Sendable {
     return Pass(phase: number)
   }
 
-  /// Notes the end of a call.
+  /// Records the end of a call.
   mutating func leave(_ pass: Pass, _ outcome: Outcome, at now: Duration) {
     guard pass.phase == number else { return }
     switch (phase, outcome) {

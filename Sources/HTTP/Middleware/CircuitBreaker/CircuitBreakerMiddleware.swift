@@ -1,19 +1,20 @@
 public import Streams
 
-/// Stops sending to an origin where too much fails, so that callers fail at once and the server can recover.
+/// Stops sending to an origin when too many requests fail, so that callers fail at once and the server can recover.
 ///
-/// Closed, it counts. When the failures reach the policy's rate it opens: requests fail with `circuitOpen`, unsent. After
-/// a while it lets a single one through, half-open; by that one it closes or opens again. Failures are: no connection,
-/// a lost one, a failed handshake, garbage, a deadline, and the statuses 500 to 599. Other answers are successes; what
-/// was cancelled does not count, unless its time was over.
+/// While the circuit is closed, failures are counted. When they reach the policy's rate it opens: requests fail with
+/// `circuitOpen`, and are not sent. After a while it is half-open and lets a single request through, whose outcome
+/// closes or opens it again. Failures are: no connection, a lost connection, a failed TLS handshake, an invalid
+/// response, a deadline, and the statuses 500 to 599. Other responses are successes. Other errors do not count, nor
+/// does a cancelled request, unless its time was over.
 ///
-/// Stands below a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. Of more than 1,024
-/// origins those that were not used for longest are forgotten: their circuits begin anew, closed.
+/// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
+/// 1,024 origins; those that were not used for longest are forgotten, and begin anew with a closed circuit.
 public struct CircuitBreakerMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let circuits: OriginTable<WatchedCircuit>
 
-  /// Takes when to open and for how long, and the scheduler whose clock counts.
+  /// Takes the policy, and the scheduler whose clock measures the time.
   public init(
     _ policy: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) {
@@ -21,13 +22,13 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
     circuits = OriginTable { WatchedCircuit(policy) }
   }
 
-  /// The state of an origin's circuit, the present one first: a stream without an end, which speaks on the thread of the
-  /// request that changed it. An open circuit turns half-open with the first request after its time.
+  /// The state of an origin's circuit, beginning with the current one: a stream that never ends. It emits on the thread
+  /// of the request that changed the state. An open circuit becomes half-open with the first request after its time.
   public func state(of origin: HTTPOrigin) -> Observable<CircuitState> {
     .deferred { circuit(of: origin).states }
   }
 
-  /// Sends the request on, where its origin's circuit allows.
+  /// Passes the request on if the circuit of its origin allows it.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -55,7 +56,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
         onError: { end(RequestError(wrapping: $0).isServersFailure ? .failed : .abandoned) },
         onCompleted: { end(.succeeded) },
         onDispose: {
-          // Whoever disposed it may have been a deadline; timers are a little apart.
+          // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
           let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
           end(isTimeOver ? .failed : .abandoned)
         })
@@ -74,13 +75,13 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
 }
 
 extension RequestError {
-  /// Whether the error shows that something is wrong with the server or the way to it.
+  /// Whether the error means that something is wrong with the server or the way to it.
   fileprivate var isServersFailure: Bool {
     [.cannotConnect, .connectionLost, .timedOut, .insecure, .badResponse].contains(kind)
   }
 }
 
 extension RequestError.Kind {
-  /// A circuit breaker is open: nothing was sent.
+  /// A circuit breaker is open; the request was not sent.
   public static let circuitOpen = RequestError.Kind("circuit open")
 }

@@ -9,7 +9,7 @@ public struct CircuitBreakerPolicy: Hashable, Sendable {
   /// How far back calls count, in steps of a tenth of it; 10 seconds by default.
   public var window: Duration
 
-  /// How long it refuses all calls before it tries one; 5 seconds unless set.
+  /// How long the circuit refuses all calls before it tries one; 5 seconds by default.
   public var openDuration: Duration
 
   /// Makes a policy; what is not given keeps its default.

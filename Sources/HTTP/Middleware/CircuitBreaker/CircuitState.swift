@@ -1,9 +1,9 @@
-/// What a circuit breaker does with requests.
+/// The state of a circuit breaker: what it does with requests.
 public enum CircuitState: Hashable, Sendable {
-  /// Lets them through, and counts.
+  /// Lets requests through, and counts failures.
   case closed
-  /// Refuses them: too many have failed.
+  /// Refuses requests, because too many have failed.
   case open
-  /// Lets one through, by which it decides.
+  /// Lets one request through, whose outcome decides.
   case halfOpen
 }

@@ -1,6 +1,6 @@
 import Streams
 
-/// A circuit behind a lock, whose states can be watched: told in their order, and never under the lock.
+/// A circuit behind a lock. Its states can be observed: they are emitted in order, and never under the lock.
 final class WatchedCircuit: Sendable {
   private struct State {
     var circuit: Circuit
@@ -17,7 +17,7 @@ final class WatchedCircuit: Sendable {
 
   var states: Observable<CircuitState> { subject.asObservable() }
 
-  /// Does something with the circuit, then tells what has become of it.
+  /// Calls a closure with the circuit under the lock, then emits the states that have resulted.
   func change<Result: Sendable>(_ body: (inout Circuit) -> Result) -> Result {
     let (result, tells) = state.withLock { state in
       let before = state.circuit.state

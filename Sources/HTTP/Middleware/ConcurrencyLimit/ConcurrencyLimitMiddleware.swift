@@ -3,17 +3,19 @@ public import Streams
 /// Limits how many requests to an origin are under way. Further requests wait in line, first come, first served; if the
 /// line is full, they fail at once with `overloaded`.
 ///
-/// A request is under way from its start to its end or dispose. One that waited goes on, on the scheduler, with what
-/// is left of its total deadline, or fails with `timedOut` when that is over. Stands below a ``RetryMiddleware``, so that
-/// pauses take no place. Copies share their places. Of more than 1,024 origins those that were not used for longest are
-/// forgotten, and what is under way there.
+/// A request is under way from its start until it ends or is disposed. A request that has waited continues on the
+/// scheduler with what is left of its total deadline; if that passes first, it fails with `timedOut`. Place this
+/// middleware inside a ``RetryMiddleware``, so that a request takes up no place while it pauses between attempts.
+/// Copies share their places. It keeps at most 1,024 origins; those that were not used for longest are forgotten, and
+/// requests under way there are no longer counted.
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   private let limit: Int
   private let queueLimit: Int
   private let scheduler: any Scheduler
   private let gates: OriginTable<SlotGate>
 
-  /// Takes how many requests may be under way, at least 1, how many may wait, and the scheduler on which those go on.
+  /// Takes how many requests may be under way, at least 1, how many may wait, and the scheduler on which waiting
+  /// requests continue.
   public init(_ limit: Int, queueLimit: Int = 1000, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
     self.queueLimit = queueLimit
@@ -21,7 +23,7 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
     gates = OriginTable { SlotGate(Slots(limit: limit, queueLimit: queueLimit), scheduler) }
   }
 
-  /// Sends the request on, now or when it is its turn.
+  /// Passes the request on, at once or when it is its turn.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -67,6 +69,6 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
 }
 
 extension RequestError.Kind {
-  /// Too many requests are under way in this process: nothing was sent.
+  /// Too many requests are under way in this process; this one was not sent.
   public static let overloaded = RequestError.Kind("overloaded")
 }

@@ -2,7 +2,7 @@ import Streams
 
 /// The slots of one origin behind a lock.
 final class SlotGate: Sendable {
-  /// Somebody's place, in line or under way.
+  /// A request's place, in line or under way.
   final class Entry: Sendable {
     fileprivate enum Phase {
       case waiting, running, over
@@ -12,7 +12,7 @@ final class SlotGate: Sendable {
     fileprivate let run: @Sendable (_ hasWaited: Bool) -> Void
     fileprivate let phase = Locked(Phase.waiting)
 
-    /// Whether it is in line.
+    /// Whether it is still in line.
     var isWaiting: Bool { phase.withLock { $0 == .waiting } }
 
     fileprivate init(_ id: UInt64, _ run: @escaping @Sendable (Bool) -> Void) {
@@ -29,8 +29,8 @@ final class SlotGate: Sendable {
     self.scheduler = scheduler
   }
 
-  /// Takes a place for `run`, which is called at once where there is a slot, else on the scheduler; `nil` where the line
-  /// is full.
+  /// Takes a place for `run`, which is called at once if there is a free slot, and otherwise later on the scheduler;
+  /// returns `nil` if the line is full.
   func enter(_ run: @escaping @Sendable (_ hasWaited: Bool) -> Void) -> Entry? {
     let (entry, answer) = state.withLock { state in
       state.nextID += 1
@@ -45,7 +45,7 @@ final class SlotGate: Sendable {
     return entry
   }
 
-  /// Gives a place up, wherever it is.
+  /// Gives up a place, in line or under way.
   func leave(_ entry: Entry) {
     let phase = entry.phase.withLock { phase in
       defer { phase = .over }
@@ -53,12 +53,12 @@ final class SlotGate: Sendable {
     }
     switch phase {
     case .running: giveBack()
-    case .waiting: _ = state.withLock { $0.slots.abandon(entry.id) }  // one with a slot is not started any more
+    case .waiting: _ = state.withLock { $0.slots.abandon(entry.id) }  // with a slot, it is not started
     case .over: break
     }
   }
 
-  /// Starts somebody who has a slot.
+  /// Starts an entry that has a slot, or gives the slot back if the entry has left.
   private func start(_ entry: Entry, hasWaited: Bool) {
     let isWaiting = entry.phase.withLock { phase in
       guard phase == .waiting else { return false }
@@ -70,7 +70,7 @@ final class SlotGate: Sendable {
 
   private func giveBack() {
     guard let next = state.withLock({ $0.slots.leave() }) else { return }
-    // Not on this stack: with exchanges that end at once it would grow with the line.
+    // Not on this stack: if exchanges end at once, it would grow with the length of the line.
     _ = scheduler.schedule { self.start(next, hasWaited: true) }
   }
 }

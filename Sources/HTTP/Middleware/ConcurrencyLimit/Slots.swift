@@ -1,4 +1,4 @@
-/// Who may go and who waits, first come, first served: pure, and apart from locks.
+/// Which requests may go and which wait, first come, first served: pure, without locks.
 struct Slots<Waiter: Sendable>: Sendable {
   enum Entry: Hashable, Sendable {
     case go, wait, refused
@@ -15,7 +15,7 @@ struct Slots<Waiter: Sendable>: Sendable {
     self.queueLimit = max(queueLimit, 0)
   }
 
-  /// Lets somebody in, or in line.
+  /// Gives a slot or a place in line, or refuses.
   mutating func enter(_ id: UInt64, _ waiter: Waiter) -> Entry {
     if taken < limit {
       taken += 1
@@ -27,7 +27,7 @@ struct Slots<Waiter: Sendable>: Sendable {
     return .wait
   }
 
-  /// Gives one slot back. Who comes next has it already.
+  /// Gives one slot back, and returns the next waiter, which now has it.
   mutating func leave() -> Waiter? {
     while let id = order.popFirst() {
       if let waiter = waiters.removeValue(forKey: id) { return waiter }
@@ -36,7 +36,7 @@ struct Slots<Waiter: Sendable>: Sendable {
     return nil
   }
 
-  /// Takes somebody out of the line; `false` where it is not there any more, and may have a slot.
+  /// Takes a waiter out of the line; returns false if it is no longer there, and may have a slot.
   mutating func abandon(_ id: UInt64) -> Bool {
     guard waiters.removeValue(forKey: id) != nil else { return false }
     order.compact { waiters[$0] != nil }

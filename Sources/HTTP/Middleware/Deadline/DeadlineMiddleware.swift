@@ -1,22 +1,22 @@
 public import Streams
 
-/// Ends a request with `timedOut` when its time is over, whatever it is doing then: an exchange, a wait for a retry, for
-/// a token or in a queue.
+/// Fails a request with `timedOut` when its time is over, whatever it is doing then: an exchange, or a wait for a
+/// retry, for a token or in a queue.
 ///
 /// The time is the shorter of the request's own `timeouts.total` and this limit, and is handed on as the request's
-/// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; below a
+/// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; inside a
 /// ``RetryMiddleware``, each attempt. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
   private let limit: Duration?
   private let scheduler: any Scheduler
 
-  /// Takes the longest time that a request may take; without one only the request's own counts.
+  /// Takes the maximum time for a request; without one, only the request's own total applies.
   public init(_ limit: Duration? = nil, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
     self.scheduler = scheduler
   }
 
-  /// Sends the request on, with the shorter total.
+  /// Passes the request on with the shorter total.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -34,7 +34,7 @@ public struct DeadlineMiddleware: HTTPMiddleware {
       let departure = Departure.Shared()
       var request = request
       request.departure = departure
-      // The timer comes first: a transport that answers at once ends both.
+      // The timer is set first, so that a response that arrives at once can end both.
       let timer = scheduler.schedule(after: total) { observer.onError(error(departure.value.cancel())) }
       let exchange = next(request).subscribe(observer)
       return Disposables.create(timer, exchange)

@@ -1,9 +1,9 @@
-/// Which of two attempts at one request is the answer; pure, and apart from locks.
+/// Decides which of two attempts at one request provides the response: pure, without locks.
 struct HedgeRace: Sendable {
   enum Claim: Hashable, Sendable {
-    /// It has just won: the other one is to be cancelled.
+    /// It has just won; the other attempt is to be cancelled.
     case won
-    /// It has won before.
+    /// It had already won.
     case goesOn
     case lost
   }
@@ -11,17 +11,17 @@ struct HedgeRace: Sendable {
   private var running: Set<Int> = [0]
   private var winner: Int?
 
-  /// Whether a second attempt is of use.
+  /// Whether a second attempt would be of use.
   var isOpen: Bool { winner == nil && running == [0] }
 
-  /// Begins the second attempt, if it is of use.
+  /// Begins the second attempt if it is of use; returns whether it did.
   mutating func hedge() -> Bool {
     guard isOpen else { return false }
     running.insert(1)
     return true
   }
 
-  /// An attempt has something of an answer.
+  /// Records that an attempt has received part of a response.
   mutating func claim(_ attempt: Int) -> Claim {
     switch winner {
     case nil:
@@ -32,7 +32,7 @@ struct HedgeRace: Sendable {
     }
   }
 
-  /// An attempt failed; whether the request has with it.
+  /// Records that an attempt has failed; returns whether the request has failed with it.
   mutating func fail(_ attempt: Int) -> Bool {
     running.remove(attempt)
     return winner == attempt || (winner == nil && running.isEmpty)

@@ -1,4 +1,4 @@
-/// After how long a request counts as slow.
+/// The delay after which a request counts as slow.
 public struct HedgingDelay: Hashable, Sendable {
   enum Rule: Hashable, Sendable {
     case fixed(Duration)
@@ -7,7 +7,7 @@ public struct HedgingDelay: Hashable, Sendable {
 
   let rule: Rule
 
-  /// Always the same.
+  /// A constant delay.
   public static func fixed(_ delay: Duration) -> HedgingDelay { HedgingDelay(rule: .fixed(delay)) }
 
   /// The time within which this percentage of the operation's recent requests had the head of their response: with 95,

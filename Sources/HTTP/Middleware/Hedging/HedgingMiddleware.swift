@@ -1,14 +1,15 @@
 public import Streams
 
-/// Sends a slow query a second time, and takes the answer that comes first: for tail latency where servers are many.
+/// Sends a slow query a second time, and takes the response that comes first. This reduces tail latency if there are
+/// many servers.
 ///
 /// Only requests that are ``HTTPRequest/isReplayable`` and have no idempotency key are hedged: reads, that is. The
 /// second attempt needs a place in the retry budget. The first head wins, unless it has a status that would be retried;
-/// the other attempt is then cancelled. Where one attempt fails, the other one is waited for; where both do, the later
-/// failure is given. A failure of status with a body over 64 KiB is not held back, and wins like any answer.
+/// the other attempt is then cancelled. If one attempt fails, the other one is waited for; if both fail, the later
+/// failure is given. A response with such a status and a body over 64 KiB is not held back, and wins like any other.
 ///
-/// Stands below a ``RetryMiddleware``. Calls back where the exchanges do; the waiting is the scheduler's. Copies share
-/// what they know of latencies.
+/// Place it inside a ``RetryMiddleware``. Calls back on the exchanges' threads; the scheduler times the delay. Copies
+/// share their record of latencies.
 public struct HedgingMiddleware: HTTPMiddleware {
   private struct Key: Hashable {
     let origin: HTTPOrigin
@@ -30,7 +31,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
     self.scheduler = scheduler
   }
 
-  /// Sends the request on, and again where it is slow.
+  /// Passes the request on, and a second time if it is slow.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -52,7 +53,8 @@ public struct HedgingMiddleware: HTTPMiddleware {
               let claim = race.withLock { $0.claim(number) }
               if claim == .won {
                 attempts[1 - number].dispose()
-                // The whole time, also where the second attempt won: the first would have taken longer still.
+                // The time since the first attempt began, even if the second one won: the first would have taken longer
+                // still.
                 note(scheduler.now - start, for: request)
               }
               if claim != .lost { observer.onNext(part) }
@@ -85,7 +87,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
     }
   }
 
-  /// How long to wait before the second attempt; `nil` for none.
+  /// How long to wait before the second attempt; `nil` to make none.
   private func wait(for request: HTTPRequest) -> Duration? {
     switch delay.rule {
     case .fixed(let delay): return delay
@@ -99,7 +101,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
     guard case .percentile = delay.rule else { return }
     let key = Key(origin: request.origin, operationName: request.operationName)
     latencies.withLock { latencies in
-      // Names are constants of a program; should they not be, memory has a bound all the same.
+      // Names should be constants in a program; if they are not, memory is bounded all the same.
       guard latencies[key] != nil || latencies.count < 1000 else { return }
       latencies[key, default: LatencyRecord()].add(latency)
     }

@@ -15,7 +15,7 @@ struct LatencyRecord: Sendable {
     }
   }
 
-  /// The least recorded time that is no shorter than this part of them (nearest rank).
+  /// The shortest recorded time that is at least as long as this percentage of the recorded times (nearest rank).
   func percentile(_ percent: Double) -> Duration? {
     guard latencies.count >= Self.least else { return nil }
     let rank = Int((percent / 100 * Double(latencies.count)).rounded(.up))

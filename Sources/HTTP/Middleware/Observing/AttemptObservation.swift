@@ -1,4 +1,4 @@
-/// What is seen of one attempt.
+/// What is known about one attempt.
 final class AttemptObservation: Sendable {
   private struct State {
     var status: Int?
@@ -20,12 +20,13 @@ final class AttemptObservation: Sendable {
     self.start = start
   }
 
-  /// Notes a connection. Where a transport tells at once, what it tells on a queue as well may come late, and is no news.
+  /// Records a connection. If a transport reports it at once, its second report, on a queue, may come late and is
+  /// ignored.
   func noteConnection(_ isReused: Bool, at now: Duration, isToldAtOnce: Bool) {
     state.withLock { state in
       guard isToldAtOnce || !state.isToldAtOnce else { return }
       state.isToldAtOnce = isToldAtOnce
-      // One that takes the place of a connection that was lost is the one that answers.
+      // A connection that replaces a lost one is the one that the response comes on.
       if state.headAt == nil { state.connection = (isReused, now) }
     }
   }
@@ -39,7 +40,7 @@ final class AttemptObservation: Sendable {
     }
   }
 
-  /// The summary, once.
+  /// Returns the summary the first time, `nil` afterwards.
   func end(_ outcome: RequestOutcome, at now: Duration) -> AttemptSummary? {
     state.withLock { state in
       guard !state.isOver else { return nil }

@@ -1,20 +1,20 @@
-/// One attempt, when it is over.
+/// What became of one attempt.
 public struct AttemptSummary: Sendable {
-  /// Which one it was, from 1.
+  /// The number of the attempt, from 1.
   public let number: Int
   /// How it ended.
   public let outcome: RequestOutcome
-  /// The status, where there was a head.
+  /// The status, if there was a head.
   public let status: Int?
-  /// The bytes of the request's body.
+  /// The size of the request's body in bytes.
   public let sentBytes: Int
-  /// The bytes of the answer's body, as they were handed on.
+  /// The bytes of the response's body, after decompression.
   public let receivedBytes: Int
-  /// From the start until there was a connection, where the transport tells.
+  /// From the start until there was a connection, if the transport reports it.
   public let connectTime: Duration?
-  /// Whether the connection had carried a request before, where the transport tells.
+  /// Whether the connection had already carried a request, if the transport reports it.
   public let isConnectionReused: Bool?
-  /// From the start to the head.
+  /// From the start to the head of the response.
   public let firstByteTime: Duration?
   /// From the head to the end.
   public let bodyTime: Duration?

@@ -1,24 +1,24 @@
-/// What happened to a request. More cases may come: a `switch` over them needs a `default`.
+/// An event in the life of a request. Cases may be added: a `switch` over them needs a `default`.
 public enum RequestEvent: Sendable {
-  /// It waited in line for that long, and goes on.
+  /// It has waited in line for this long, and continues.
   case dequeued(after: Duration)
 
-  /// It is sent, for the first time or again; attempts are counted from 1, whatever they are made for.
+  /// It is sent, for the first time or again. Attempts are counted from 1, whatever their reason.
   case attemptStarted(Int)
 
   /// An attempt is over.
   case attemptEnded(AttemptSummary)
 
-  /// It will be sent again after a wait, for this reason.
+  /// It will be sent again after a pause, for this reason.
   case retrying(after: Duration, reason: RequestError)
 
-  /// It is slow, and is sent a second time beside the first.
+  /// It is slow, and is sent a second time in parallel.
   case hedging
 
-  /// Its token was turned down: it waits for another one.
+  /// Its token was rejected; it waits for another one.
   case challenged
 
-  /// The server sent it elsewhere within the origin, with this status.
+  /// It was redirected within its origin, with this status.
   case redirected(Int)
 
   /// It is over.

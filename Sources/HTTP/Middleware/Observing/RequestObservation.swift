@@ -1,7 +1,7 @@
 import Foundation
 package import Streams
 
-/// What is seen of one request while it is under way: travels with it, and tells its observer.
+/// Follows one request while it is under way, and reports to its observer. The request carries it along.
 package final class RequestObservation: Sendable {
   private struct State {
     var attemptCount = 0
@@ -14,13 +14,13 @@ package final class RequestObservation: Sendable {
     var summary: RequestSummary?
   }
 
-  /// Brings the events to the listener one at a time; the summary is the end, and nothing comes after it.
+  /// Passes the events to the listener one at a time; the summary comes last, and nothing after it.
   private let events: AnyObserver<RequestEvent>
   private let scheduler: any Scheduler
   private let start: Duration
   private let state: Locked<State>
 
-  /// Begins to watch a request.
+  /// Begins to observe a request.
   package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
     self.scheduler = scheduler
     start = scheduler.now
@@ -43,8 +43,8 @@ package final class RequestObservation: Sendable {
     events.onNext(event)
   }
 
-  /// Tells of the end of the whole; where the answer is a single element, it is over with that, as many who asked for it
-  /// do not wait for the completion.
+  /// Reports the end of the request. With `isSingle`, the request ends with the stream's only element, because many
+  /// subscribers do not wait for the completion.
   package func watch<Element: Sendable>(
     _ stream: Observable<Element>, isSingle: Bool = false
   ) -> Observable<Element> {
@@ -54,7 +54,7 @@ package final class RequestObservation: Sendable {
       onCompleted: { self.end(.succeeded) }, onDispose: { self.end(.cancelled) })
   }
 
-  /// Tells of one attempt.
+  /// Reports one attempt.
   func attempt(
     _ request: HTTPRequest, _ send: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -73,7 +73,7 @@ package final class RequestObservation: Sendable {
       request.noteConnection = { [scheduler] isReused in
         attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: true)
       }
-      // A transport of another module calls this one alone.
+      // Transports of other modules call only this one.
       request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
         attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: false)
         onConnected?(isReused)
@@ -101,7 +101,7 @@ package final class RequestObservation: Sendable {
   }
 
   private func end(_ outcome: RequestOutcome) {
-    // A deadline ends the whole before its attempt is torn down.
+    // A deadline ends the request before its attempts are torn down.
     let running = state.withLock { $0.running.values.sorted { $0.number < $1.number } }
     for attempt in running { end(attempt, .cancelled) }
     let now = scheduler.now
@@ -114,7 +114,7 @@ package final class RequestObservation: Sendable {
     events.onCompleted()
   }
 
-  /// The error without what the request kept secret, and without its cause, of which nobody knows what it holds.
+  /// The error without the request's secrets, and without its cause, which might contain some.
   private func redacted(_ error: RequestError) -> RequestError {
     let redactor = Redactor(secretsOf: state.withLock { $0.sentFields })
     return RequestError(

@@ -1,4 +1,4 @@
-/// Several observers as one; the first begins first.
+/// Combines several observers; they are called in order.
 public struct RequestObservers: RequestObserver {
   private let observers: [any RequestObserver]
 
@@ -7,7 +7,7 @@ public struct RequestObservers: RequestObserver {
     self.observers = observers
   }
 
-  /// Tells all of them.
+  /// Calls `begin` of all observers, and passes each event to all of them.
   public func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
     var listeners: [@Sendable (RequestEvent) -> Void] = []
     for observer in observers { listeners.append(observer.begin(&request)) }

@@ -1,13 +1,13 @@
-/// How something ended.
+/// How a request or an attempt ended.
 public enum RequestOutcome: Sendable {
-  /// With the whole answer, whatever its status.
+  /// The whole response arrived, whatever its status.
   case succeeded
-  /// With an error.
+  /// It failed with an error.
   case failed(RequestError)
-  /// Nobody waited for the end.
+  /// It was cancelled.
   case cancelled
 
-  /// One word for logs and the labels of metrics: `succeeded`, `cancelled`, or the error's kind.
+  /// A label for logs and metrics: `succeeded`, `cancelled`, or the name of the error's kind.
   public var label: String {
     switch self {
     case .succeeded: "succeeded"

@@ -1,17 +1,17 @@
-/// A whole request, when it is over.
+/// What became of a request, with all its attempts.
 public struct RequestSummary: Sendable {
-  /// How it ended; where a client reads the answer, that counts, too.
+  /// How it ended; if a client decodes the response, a failure to decode counts, too.
   public let outcome: RequestOutcome
-  /// The status of the last answer, where there was one.
+  /// The status of the last response, if there was one.
   public let status: Int?
   /// How often it was sent.
   public let attemptCount: Int
-  /// The bytes of bodies, in all attempts.
+  /// The bytes of request bodies, over all attempts.
   public let sentBytes: Int
-  /// The bytes of answers' bodies, in all attempts.
+  /// The bytes of response bodies, over all attempts.
   public let receivedBytes: Int
-  /// How long it waited in line, in all.
+  /// How long it waited in line, in total.
   public let queueTime: Duration
-  /// From the start to the end, waits and attempts included.
+  /// From the start to the end, including waits and all attempts.
   public let duration: Duration
 }

@@ -6,20 +6,20 @@ public struct TraceContext: Hashable, Sendable, CustomStringConvertible {
   /// The trace: 32 hexadecimal digits, not all zero.
   public let traceID: String
 
-  /// The caller's part of it: 16 hexadecimal digits, not all zero.
+  /// The caller's span in the trace: 16 hexadecimal digits, not all zero.
   public let spanID: String
 
-  /// Whether the caller records its part.
+  /// Whether the caller records its span.
   public let isSampled: Bool
 
-  /// Begins a trace, at random.
+  /// Begins a new trace, with random identifiers.
   public init() {
     traceID = Self.hexadecimal(.random(in: 1...UInt64.max)) + Self.hexadecimal(.random(in: .min ... .max))
     spanID = Self.hexadecimal(.random(in: 1...UInt64.max))
     isSampled = true
   }
 
-  /// Reads the value of a `traceparent` field; `nil` where it is not valid.
+  /// Reads the value of a `traceparent` field; `nil` if it is not valid.
   public init?(_ value: String) {
     let parts = value.split(separator: "-", omittingEmptySubsequences: false)
     guard parts.count >= 4, parts[0].isLowerHex(2), parts[0] != "ff", parts.count == 4 || parts[0] != "00",
@@ -37,7 +37,7 @@ public struct TraceContext: Hashable, Sendable, CustomStringConvertible {
     self.isSampled = isSampled
   }
 
-  /// Another part of the same trace.
+  /// A new span in the same trace.
   public func child() -> TraceContext { TraceContext(traceID: traceID, isSampled: isSampled) }
 
   /// The value of the field.

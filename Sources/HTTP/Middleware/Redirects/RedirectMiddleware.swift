@@ -1,27 +1,27 @@
 import Foundation
 public import Streams
 
-/// Follows redirects within one origin: without it they are refused.
+/// Follows redirects within one origin. Without this middleware, redirects are refused.
 ///
-/// A redirect to another origin, so also one from https to http, one over the limit, and one without an address that can
-/// be used fail with `redirectRefused`, and nothing is sent there. After 307 and 308 the method and the body are kept;
-/// after 303, and after 301 and 302 where the method is POST, the next request is a GET without a body (RFC 9110, section
-/// 15.4), unless the method is HEAD. Each gets what is left of the first one's total deadline.
+/// These redirects fail with `redirectRefused`, and nothing is sent there: to another origin, which includes one from
+/// https to http; one over the limit; and one without a usable address. After 307 and 308 the method and the body are
+/// kept; after 303, and after 301 and 302 if the method is POST, the next request is a GET without a body (RFC 9110,
+/// section 15.4), except that HEAD stays HEAD. Each request gets what is left of the first one's total deadline.
 ///
-/// Stands above an ``AuthMiddleware``, never below: each request on the way is then an exchange with a token of its own.
-/// Otherwise, a challenge after a redirect would be taken for one to the first request, which has been carried out by
-/// then.
+/// Place it outside an ``AuthMiddleware``, never inside, so that each request on the way is an exchange with a token of
+/// its own. Otherwise, a challenge after a redirect would be taken for one to the first request, which has been carried
+/// out by then.
 public struct RedirectMiddleware: HTTPMiddleware {
   private let limit: Int
   private let scheduler: any Scheduler
 
-  /// Takes how many redirects to follow one after the other, 5 unless given, and the scheduler whose clock measures.
+  /// Takes how many redirects in a row to follow, 5 by default, and the scheduler whose clock measures the time.
   public init(limit: Int = 5, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
     self.scheduler = scheduler
   }
 
-  /// Sends the request on, and on to where the server says.
+  /// Passes the request on, and follows the server's redirects.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {

@@ -1,10 +1,11 @@
 public import Foundation
 
 extension HTTPResponseHead {
-  /// How long the server asks to wait, by `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); `nil` where
-  /// it does not, or says it in a way that is none of these. A date that has passed is zero.
+  /// How long the server asks to wait, by `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); `nil` if it
+  /// does not, or if the value is neither. A date in the past gives zero.
   ///
-  /// A date counts from the server's own `Date`, where there is one, so that clocks that differ do no harm; else from `now`.
+  /// A date is compared with the server's own `Date`, if there is one, so that a difference between the clocks does not
+  /// matter; otherwise with `now`.
   public func retryAfter(now: @autoclosure () -> Date) -> Duration? {
     guard let value = headers.values(of: "Retry-After").first, !value.isEmpty else { return nil }
     if value.utf8.allSatisfy(\.isDigit) {
@@ -22,7 +23,7 @@ extension Date {
     let words = text.split { " ,-:".contains($0) }.map(String.init)
     let fields: (day: String, month: String, year: String, time: ArraySlice<String>)
     switch words.count {
-    case 8 where words[7] == "GMT":  // Sun, 06 Nov 1994 08:49:37 GMT, and Sunday, 06-Nov-94 08:49:37 GMT
+    case 8 where words[7] == "GMT":  // Sun, 06 Nov 1994 08:49:37 GMT or Sunday, 06-Nov-94 08:49:37 GMT
       fields = (words[1], words[2], words[3], words[4...6])
     case 7:  // Sun Nov  6 08:49:37 1994
       fields = (words[2], words[1], words[6], words[3...5])
@@ -33,9 +34,9 @@ extension Date {
     guard let month = months.firstIndex(of: fields.month), let day = UInt8(fields.day), var year = UInt16(fields.year),
       time.count == 3, (1...31).contains(day), time[0] < 24, time[1] < 60, time[2] <= 60
     else { return nil }
-    // Two digits mean the last 50 years or the next 50; this holds until 2069.
+    // A year of two digits is taken as one from 1970 to 2069.
     if year < 100 { year += year < 70 ? 2000 : 1900 }
-    // Days since 1970 by the civil calendar: years begin in March, so that the day of a leap year is the last one.
+    // Days since 1970 by the civil calendar, with years that begin in March, so that the leap day comes last.
     let shifted = (Int(year) * 12 + month - 2)
     let (marchYear, marchMonth) = (shifted / 12, shifted % 12)
     let days = marchYear * 365 + marchYear / 4 - marchYear / 100 + marchYear / 400 + (marchMonth * 153 + 2) / 5

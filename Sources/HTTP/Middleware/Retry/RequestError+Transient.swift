@@ -1,6 +1,7 @@
 extension RequestError {
-  /// Whether the same request may well succeed a moment later: no connection, a lost one, a deadline, or one of the
-  /// statuses 408, 429, 500, 502, 503 and 504. Nothing about TLS, decoding, cancellation and other statuses is.
+  /// Whether the same request may well succeed a moment later: there was no connection, the connection was lost, a
+  /// deadline passed, or the status was 408, 429, 500, 502, 503 or 504. Failures of TLS, decoding failures,
+  /// cancellation and other statuses are not transient.
   public var isTransient: Bool {
     switch kind {
     case .cannotConnect, .connectionLost, .timedOut: true

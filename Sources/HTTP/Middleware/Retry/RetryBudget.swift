@@ -1,35 +1,35 @@
 /// Limits retries, so that clients do not add to the load of a failing server: for each origin, one retry for ten
 /// requests by default.
 ///
-/// Each request earns a part of a retry, up to a reserve. The reserve is full at the start, so that a process that sends
-/// little may retry at once; the first requests earn nothing until it is paid for. With the default of a tenth and
-/// a reserve of 10, a thousand requests that all fail add a hundred at most.
+/// Each request earns a fraction of a retry, up to a reserve. The reserve is full at the start, so that a process that
+/// sends little can retry at once; in return, the first requests earn nothing until they have paid for it. With the
+/// default of a tenth and a reserve of 10, a thousand requests that all fail add at most a hundred.
 ///
-/// Retries and hedges may share one budget. It needs no clock, and may be used from any thread. Of more than 1,024
-/// origins those that were not used for longest are forgotten: their reserves are full again.
+/// Retries and hedges may share one budget. It needs no clock, and is thread-safe. It keeps at most 1,024 origins;
+/// those that were not used for longest are forgotten, which fills their reserves again.
 public final class RetryBudget: Sendable {
   private let earnings: Double
   private let accounts: OriginTable<Account>
 
-  /// Takes what each request earns, from 0 to 1, and how many retries are kept in stock.
+  /// Takes the fraction of a retry that each request earns, from 0 to 1, and the maximum number of retries in reserve.
   public init(retriesPerRequest: Double = 0.1, reserve: Int = 10) {
     earnings = min(max(retriesPerRequest, 0), 1)
     accounts = OriginTable { Account(reserve: Double(max(reserve, 0))) }
   }
 
-  /// Counts a request, once however many middlewares ask for it.
+  /// Counts a request; each request is counted once, however many middlewares call this.
   func count(_ request: inout HTTPRequest) {
     guard !request.isCounted else { return }
     request.isCounted = true
     accounts.withValue(of: request.origin) { $0.earn(earnings) }
   }
 
-  /// Takes one retry out of the budget; false where none is left.
+  /// Takes one retry out of the budget; returns false if there is none left.
   func withdraw(for origin: HTTPOrigin) -> Bool {
     accounts.withValue(of: origin) { $0.withdraw() }
   }
 
-  /// The stock of one origin.
+  /// The balance of one origin.
   struct Account {
     private let reserve: Double
     private var stock: Double
@@ -50,7 +50,7 @@ public final class RetryBudget: Sendable {
     }
 
     mutating func withdraw() -> Bool {
-      // Tenths do not add up exactly.
+      // Tenths do not add up exactly in binary.
       guard stock > 1 - 1e-6 else { return false }
       stock -= 1
       return true

@@ -5,17 +5,18 @@ public import Streams
 ///
 ///     RetryMiddleware(policy: .exponential(attempts: 4, initial: .milliseconds(50)))
 ///
-/// Only what is ``HTTPRequest/isReplayable`` is sent again, which a GraphQL mutation is not unless it was declared
-/// idempotent, and only after failures that are ``RequestError/isTransient``; the policy sees a failure of status as an
-/// error of the kind `httpStatus`, and may narrow further. A retry needs a place in the budget, and must begin before the
-/// request's total deadline; each attempt gets what is left of it. `Retry-After` is heeded, up to 60 seconds. If no
-/// attempt succeeds, the last attempt's response or error is given, just as it would be without this middleware.
+/// Only a request that is ``HTTPRequest/isReplayable`` is sent again (a GraphQL mutation only if it was declared
+/// idempotent), and only after a failure that is ``RequestError/isTransient``. The policy sees a failure of status as
+/// an error of the kind `httpStatus`, and may narrow this further. A retry needs a place in the budget, and must begin
+/// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed, up to 60
+/// seconds. If no attempt succeeds, the last attempt's response or error is given, just as it would be without this
+/// middleware.
 ///
 /// Since an attempt may fail in the middle of its body, responses to such requests are held back until they are
 /// complete. A response of more than `holdingBack` bytes, an event stream, or a multipart response is passed on as it
 /// comes, and is then not retried, whatever its status.
 ///
-/// Calls back where the attempts do; the waiting is the scheduler's.
+/// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
   private let policy: RetryPolicy
   private let budget: RetryBudget
@@ -26,7 +27,7 @@ public struct RetryMiddleware: HTTPMiddleware {
   /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
   /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
   ///
-  /// The default is two retries after at most 100 and 200 milliseconds, with full jitter.
+  /// By default there are two retries, after at most 100 and 200 milliseconds, with full jitter.
   public init(
     policy: RetryPolicy = .exponential(attempts: 3, initial: .milliseconds(100), maximum: .seconds(10)),
     budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
@@ -39,7 +40,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     self.now = now
   }
 
-  /// Sends the request on, and again where it is worth it.
+  /// Passes the request on, and again after a failure that may pass.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -101,6 +102,6 @@ public struct RetryMiddleware: HTTPMiddleware {
 }
 
 extension HTTPResponseHead {
-  /// Whether the answer is one that is read as it comes, and may have no end.
+  /// Whether the response is read as it arrives, and may never end.
   var isEndless: Bool { mediaType == "text/event-stream" || mediaType?.hasPrefix("multipart/") ?? false }
 }
