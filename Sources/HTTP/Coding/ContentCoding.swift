@@ -1,12 +1,12 @@
-/// A coding of a body that can be taken off (RFC 9110, section 8.4.1).
+/// A content coding that can be decoded (RFC 9110, section 8.4.1).
 package enum ContentCoding: Hashable, Sendable {
-  /// RFC 1952; also under its old name `x-gzip`.
+  /// RFC 1952; also known by its old name `x-gzip`.
   case gzip
 
-  /// RFC 1950 (zlib), and RFC 1951 without its wrapping, as some servers send it and browsers accept it.
+  /// RFC 1950 (zlib), and also RFC 1951 without the zlib wrapper, which some servers send and browsers accept.
   case deflate
 
-  /// What to ask a server for with `Accept-Encoding`: `identity` where the system has no zlib.
+  /// The value of `Accept-Encoding`: `identity` if the system has no zlib.
   package static var accepted: String {
     accepted(hasLibrary: Inflater.isAvailable)
   }
@@ -15,7 +15,7 @@ package enum ContentCoding: Hashable, Sendable {
     hasLibrary ? "gzip, deflate" : "identity"
   }
 
-  /// The coding of an answer with these headers; `nil` where the body is as it is.
+  /// The coding of a response with these headers; `nil` if the body is not coded.
   ///
   /// Throws `badResponse` for any other coding, and for more than one.
   package init?(of headers: HTTPHeaders, hasLibrary: Bool = Inflater.isAvailable) throws(RequestError) {

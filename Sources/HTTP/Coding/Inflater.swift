@@ -1,19 +1,19 @@
 package import Foundation
 
-/// Takes gzip or deflate off a body, piece by piece, with the system's zlib.
+/// Decompresses gzip or deflate piece by piece, with the system's zlib.
 ///
-/// Give it the coded bytes as they come with ``add(_:)``, and after each take pieces with ``next()`` until there is none.
-/// A piece is never larger than asked for, and no more is decoded than was taken: whoever stops taking stops a bomb.
-/// At the body's end ``finish()`` tells whether it was whole.
+/// Pass compressed bytes to ``add(_:)`` as they arrive, and after each call take pieces with ``next()`` until there are
+/// none. A piece is never larger than asked for, and no more is decompressed than is taken: to stop a decompression
+/// bomb, stop taking. At the end of the body, ``finish()`` tells whether it was complete.
 ///
-/// - An empty body is a whole one, as servers send it with `Content-Encoding` all the same.
-/// - The members of a gzip body follow one another (RFC 1952, section 2.2). What follows the end and is no member is an
-///   error, so that nothing is dropped without a word.
+/// - An empty body counts as complete, because servers send it with `Content-Encoding` all the same.
+/// - A gzip body may consist of several members (RFC 1952, section 2.2). Other bytes after the end are an error, so
+///   that nothing is dropped silently.
 ///
-/// Errors are `badResponse` for bytes that are not of the coding or whose checksum is wrong, and `connectionLost` for a
-/// body that ends too early: whoever coded it was cut off. After an error every call throws it again.
+/// Errors are `badResponse` for invalid bytes or a wrong checksum, and `connectionLost` for a body that ends too early.
+/// After an error, every call throws it again.
 ///
-/// Not for two threads at once.
+/// Not thread-safe.
 package final class Inflater {
   private enum State {
     case start, inMember, betweenMembers, ended
@@ -22,19 +22,19 @@ package final class Inflater {
 
   private let library: ZLibrary
   private let coding: ContentCoding
-  // zlib keeps the address of the stream in its own state: it may not move.
+  // zlib keeps the address of the stream in its own state, so it must not move.
   private let stream: UnsafeMutablePointer<ZStream>
   private let output: UnsafeMutableBufferPointer<UInt8>
   private var input = Data()
   private var state = State.start
   private var isOutputPending = false
 
-  /// Whether the system has a zlib; loads it at the first use.
+  /// Whether the system has zlib; loads it on first use.
   package static var isAvailable: Bool {
     ZLibrary.shared != nil
   }
 
-  /// Makes one whose pieces are of at most that many bytes; throws `badResponse` where the system has no zlib.
+  /// Makes an inflater whose pieces have at most `pieceSize` bytes; throws `badResponse` if the system has no zlib.
   package init(_ coding: ContentCoding, pieceSize: Int = 32 * 1024) throws(RequestError) {
     guard let library = ZLibrary.shared else {
       throw RequestError(.badResponse, "The answer is compressed, and there is no zlib (libz.so.1): install zlib1g.")
@@ -48,17 +48,17 @@ package final class Inflater {
   }
 
   deinit {
-    _ = library.inflateEnd(stream)  // Does nothing for a stream that was never begun.
+    _ = library.inflateEnd(stream)  // does nothing for a stream that was never begun
     stream.deallocate()
     output.deallocate()
   }
 
-  /// Takes in the next coded bytes; they are kept until ``next()`` has used them up.
+  /// Adds the next compressed bytes, which are kept until ``next()`` has used them up.
   package func add(_ coded: Data) {
     if input.isEmpty { input = coded } else { input.append(coded) }
   }
 
-  /// The next decoded bytes, never none; `nil` where all that was taken in is used up.
+  /// The next decompressed bytes, never empty; `nil` if all added bytes are used up.
   package func next() throws(RequestError) -> Data? {
     while true {
       switch state {
@@ -80,7 +80,7 @@ package final class Inflater {
     }
   }
 
-  /// To be called at the body's end, when ``next()`` gives no more: throws unless the body was whole.
+  /// Call this at the end of the body, when ``next()`` returns nothing more; throws unless the body was complete.
   package func finish() throws(RequestError) {
     switch state {
     case .failed(let error): throw error
@@ -92,7 +92,7 @@ package final class Inflater {
     }
   }
 
-  /// Begins to inflate; `false` where more bytes are needed to know how.
+  /// Begins to decompress; returns `false` if more bytes are needed to know how.
   private func begin() throws(RequestError) -> Bool {
     let windowBits: CInt
     switch coding {
@@ -101,7 +101,7 @@ package final class Inflater {
       windowBits = 15 + 16
     case .deflate:
       guard input.count >= 2 else { return false }
-      // The two bytes of a zlib header are a multiple of 31, its method is 8 (RFC 1950, section 2.2).
+      // The two bytes of a zlib header form a multiple of 31, and the method is 8 (RFC 1950, section 2.2).
       let (first, second) = (Int(input[input.startIndex]), Int(input[input.startIndex + 1]))
       let isWrapped = first & 0x0F == 8 && first >> 4 <= 7 && (first << 8 | second) % 31 == 0
       windowBits = isWrapped ? 15 : -15
@@ -147,7 +147,7 @@ package final class Inflater {
   }
 }
 
-/// What zlib's functions give (zlib.h).
+/// Return values of zlib's functions (zlib.h).
 private enum ZStatus {
   static let ok: CInt = 0
   static let streamEnd: CInt = 1

@@ -1,20 +1,21 @@
 import Foundation
 
-/// Takes the content coding off an answer's parts on their way to the observer, piece by piece: of a bomb no more is
-/// decoded than the observer takes.
+/// Decodes the content coding of a response on its way to the observer, piece by piece: no more of a decompression bomb
+/// is decoded than the observer takes.
 ///
-/// Not for two threads at once.
+/// Not thread-safe.
 final class ResponseDecoding {
   private var inflater: Inflater?
   private let isWithoutBody: Bool
 
-  /// Makes one for the answer to a request; the answer to HEAD has no body, whatever its head says.
+  /// Makes a decoder for one response; `isHead` tells that it is to a HEAD request, and so has no body whatever its
+  /// head says.
   init(isHead: Bool) {
     isWithoutBody = isHead
   }
 
-  /// Gives what a part comes to, one piece after the other, for as long as `emit` says `true`; throws where it is not of
-  /// the coding that it claims.
+  /// Decodes a part, and calls `emit` with one piece after the other for as long as it returns `true`; throws if the
+  /// bytes are not in the coding that the response declares.
   func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
     switch part {
     case .head(let head):
@@ -31,7 +32,7 @@ final class ResponseDecoding {
     }
   }
 
-  /// To be called at the end; throws where the coding is cut.
+  /// Call this at the end; throws if the compressed body is cut off.
   func finish() throws(RequestError) {
     try inflater?.finish()
   }

@@ -6,7 +6,7 @@ struct ZLibrary: Sendable {
   let inflateReset: @convention(c) @Sendable (UnsafeMutableRawPointer) -> CInt
   let inflateEnd: @convention(c) @Sendable (UnsafeMutableRawPointer) -> CInt
 
-  /// The library, loaded at the first use; `nil` where the system has none.
+  /// The library, loaded on first use; `nil` if the system has none.
   static let shared = try? ZLibrary(DynamicLibrary("libz.so.1", "libz.1.dylib"))
 
   private init(_ library: DynamicLibrary) throws(DynamicLibraryError) {

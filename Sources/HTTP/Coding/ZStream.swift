@@ -1,4 +1,4 @@
-/// zlib's `z_stream`, field by field (zlib.h); `inflateInit2_` is told its size and refuses one that does not fit.
+/// zlib's `z_stream`, field by field (zlib.h); `inflateInit2_` is given its size, and refuses a wrong one.
 struct ZStream {
   var nextIn: UnsafePointer<UInt8>?
   var availableIn: CUnsignedInt = 0

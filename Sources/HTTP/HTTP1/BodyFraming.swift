@@ -1,11 +1,12 @@
-/// How the end of an answer's body is found (RFC 9112, section 6.3).
+/// How the end of a response's body is found (RFC 9112, section 6.3).
 enum BodyFraming: Equatable {
   case none
   case length(Int)
   case chunked
   case untilClose
 
-  /// Decides by the head. What could be read in two ways is refused, for that is how answers are smuggled (section 11.2).
+  /// Decides by the head. Ambiguous heads are refused, because they are what response smuggling relies on (section
+  /// 11.2).
   init(of headers: HTTPHeaders, status: Int, minorVersion: Int, isHead: Bool) throws(RequestError) {
     let length = try Self.length(of: headers)
     let isChunked = headers.contains("Transfer-Encoding")
@@ -28,7 +29,7 @@ enum BodyFraming: Equatable {
     }
   }
 
-  /// The one length that all fields agree on.
+  /// The length, on which all fields must agree.
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
     for index in headers.indices where headers[index].hasName("Content-Length") {
@@ -37,7 +38,7 @@ enum BodyFraming: Equatable {
         length = number
         continue
       }
-      // The same length several times (RFC 9110, section 8.6).
+      // The same length may be repeated (RFC 9110, section 8.6).
       for item in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         guard let number = number(item), length ?? number == number else {
           throw .notHTTP("its Content-Length is no number, or differs from another")
@@ -48,7 +49,7 @@ enum BodyFraming: Equatable {
     return length
   }
 
-  /// Digits with spaces around them; `nil` for anything else, and for what is too large.
+  /// Digits with optional white space around them; `nil` for anything else, and for numbers that are too large.
   private static func number(_ text: some Sequence<UInt8>) -> Int? {
     var (number, isEmpty, isOver) = (0, true, false)
     for byte in text {

@@ -1,8 +1,9 @@
 import Foundation
 
-/// Takes the chunked transfer coding off a body (RFC 9112, section 7.1): a state machine over bytes.
+/// Decodes the chunked transfer coding (RFC 9112, section 7.1): a state machine over bytes.
 ///
-/// Lines of the coding end with CR LF and nothing else; extensions and trailers are checked, bounded and dropped.
+/// The lines around chunks must end with CR LF, those of trailers may end with LF alone, as in a head. Extensions and
+/// trailers are checked, limited in size, and dropped.
 struct ChunkedDecoder {
   private enum State {
     case size, spaceBeforeExtension, `extension`, endOfSize, data, endOfData, lineFeedAfterData, trailers, end
@@ -19,11 +20,11 @@ struct ChunkedDecoder {
     self.limits = limits
   }
 
-  /// Whether the last chunk and the trailers are through.
+  /// Whether the last chunk and the trailers have been read.
   var isComplete: Bool { state == .end }
 
-  /// Reads on, appends what is of the body, and gives how many bytes were of this body; fewer than there are only where
-  /// it is complete.
+  /// Reads the next bytes, appends those of the body to `body`, and returns how many were consumed: all of them unless
+  /// the body is complete.
   mutating func consume(_ input: UnsafeRawBufferPointer, into body: inout Data) throws(RequestError) -> Int {
     var position = 0
     while position < input.count, state != .end {

@@ -1,19 +1,19 @@
 import Foundation
 
-/// Reads the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
+/// Parses the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
 ///
-/// A line ends with CR LF, or with LF alone, as section 2.2 allows. What two readers could take for two things is refused:
-/// a bare CR, a folded line, a space before the colon, a control character.
+/// A line ends with CR LF, or with LF alone, as section 2.2 allows. Whatever two parsers could read differently is
+/// refused: a bare CR, a folded line, a space before the colon, a control character.
 struct FieldParser {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
 
-  /// Takes whole lines, the last of them empty.
+  /// Takes complete lines, the last of which is empty.
   init(_ bytes: UnsafeRawBufferPointer) {
     self.bytes = bytes
   }
 
-  /// The next line without its end.
+  /// The next line without its line ending.
   mutating func nextLine() throws(RequestError) -> UnsafeRawBufferPointer {
     let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
     guard let end = rest.firstLineFeed(from: 0) else { throw .notHTTP("a line has no end") }
@@ -41,7 +41,7 @@ struct FieldParser {
   }
 
   private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {
-    // Section 5.2: a folded line; section 5.1: no space between name and colon.
+    // Refuses a folded line (section 5.2), and a space between name and colon (section 5.1).
     let colon = line.count(while: \.isTokenByte)
     guard 0 < colon, colon < line.count, line[colon] == .colon else {
       throw .notHTTP("a header field is folded, or has no valid name")
@@ -69,7 +69,7 @@ extension [UInt8] {
 }
 
 extension UnsafeRawBufferPointer {
-  /// How many bytes at the start satisfy a condition.
+  /// The number of bytes at the start that satisfy a condition.
   @inline(__always)
   fileprivate func count(while isSatisfied: (UInt8) -> Bool) -> Int {
     var count = 0
@@ -77,10 +77,10 @@ extension UnsafeRawBufferPointer {
     return count
   }
 
-  /// Whether all bytes may stand in a line.
+  /// Whether all bytes may occur in a line.
   fileprivate var isFieldContent: Bool {
     var position = 0
-    // Eight at a time, up to one that is below a space, or DEL.
+    // Eight at a time, until there is a byte below a space, or a DEL.
     while position + 8 <= count {
       let bytes = loadUnaligned(fromByteOffset: position, as: UInt64.self)
       let others = bytes ^ 0x7F7F_7F7F_7F7F_7F7F
@@ -93,7 +93,7 @@ extension UnsafeRawBufferPointer {
     return position == count
   }
 
-  /// The place of the first LF at or after `start`.
+  /// The index of the first LF at or after `start`.
   func firstLineFeed(from start: Int) -> Int? {
     guard start < count, let base = baseAddress,
       let found = memchr(base + start, Int32(UInt8.lineFeed), count - start)
@@ -101,7 +101,7 @@ extension UnsafeRawBufferPointer {
     return UnsafeRawPointer(found) - base
   }
 
-  /// The place behind the first empty line at or after `start`, where a line begins.
+  /// The index after the first empty line at or after `start`, which must be the beginning of a line.
   func endOfLines(from start: Int) -> Int? {
     var lineStart = start
     while let end = firstLineFeed(from: lineStart) {

@@ -1,4 +1,4 @@
-/// Gathers lines that arrive in pieces until an empty one ends them, looking at each byte once.
+/// Collects lines that arrive in pieces until an empty line ends them, looking at each byte once.
 struct LineBuffer {
   private(set) var bytes: [UInt8] = []
   private var lineStart = 0
@@ -6,7 +6,8 @@ struct LineBuffer {
 
   var isEmpty: Bool { bytes.isEmpty }
 
-  /// Appends what belongs to the lines, and gives how much that was, and whether the empty line is there.
+  /// Appends the bytes that belong to the lines, and returns how many these are, and whether the empty line has
+  /// arrived.
   mutating func append(_ input: UnsafeRawBufferPointer) -> (count: Int, isComplete: Bool) {
     let known = bytes.count
     bytes.append(contentsOf: input.bindMemory(to: UInt8.self))

@@ -1,14 +1,14 @@
-/// What a server may ask of a client before it is cut off.
+/// Limits on what a server sends; beyond them, the response is refused.
 struct MessageLimits: Sendable {
-  /// Bytes of one head, and of the trailers behind a chunked body.
+  /// Bytes in a head, and in the trailers after a chunked body.
   var head = 64 << 10
 
-  /// Fields of one head, and of the trailers.
+  /// Fields in a head, and in the trailers.
   var fields = 256
 
-  /// Interim answers (1xx) before the final one.
+  /// Interim responses (1xx) before the final one.
   var interimResponses = 16
 
-  /// Bytes of the line before a chunk.
+  /// Bytes in the line before a chunk.
   var chunkLine = 4 << 10
 }

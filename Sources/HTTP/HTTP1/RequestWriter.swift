@@ -2,7 +2,7 @@ import Foundation
 
 /// Writes a request's head (RFC 9112, section 3).
 struct RequestWriter {
-  /// How the first line names what is asked for (RFC 9112, section 3.2).
+  /// The form of the target in the request line (RFC 9112, section 3.2).
   enum TargetForm: Hashable {
     /// The path and the query, for the server itself.
     case origin
@@ -12,13 +12,14 @@ struct RequestWriter {
 
   var form = TargetForm.origin
 
-  /// A field for a proxy, which the server does not get to see.
+  /// The value of `Proxy-Authorization`, for a proxy; the server does not get it.
   var proxyAuthorization: String?
 
-  /// Fields that are added unless the request has some of the name.
+  /// Fields that are added unless the request already has one with that name.
   var defaults: [(name: String, value: String)] = []
 
-  /// The head's bytes, with room for so many more. Throws `invalidRequest` where the request frames itself.
+  /// The bytes of the head, with room for `count` more. Throws `invalidRequest` if the request's headers frame the
+  /// message.
   func head(of request: HTTPRequest, reserving count: Int = 0) throws(RequestError) -> [UInt8] {
     try request.checkFraming()
     let (target, headers) = (request.target, request.headers)
@@ -26,7 +27,7 @@ struct RequestWriter {
     if let host, headers.firstIndex(of: "Host", from: host + 1) != nil {
       throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
     }
-    // RFC 9110, section 8.6: a length of 0 is said where the method expects a body.
+    // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
     let length = request.body?.count ?? 0
     let lengthField = length > 0 || request.method.expectsBody ? String(length) : nil
 
@@ -50,9 +51,9 @@ struct RequestWriter {
     }
   }
 
-  /// How long the head may be.
+  /// An upper limit for the length of the head.
   private func capacity(for request: HTTPRequest) -> Int {
-    // What is the same for all: the version, the names of our own fields, a length of 20 digits, ends of lines.
+    // The constant part: the version, the names of our own fields, a length of 20 digits, line endings.
     var capacity = 128 + request.method.rawValue.utf8.count + request.target.path.utf8.count
     capacity += 2 * request.target.authority.utf8.count + (proxyAuthorization?.utf8.count ?? 0)
     let headers = request.headers
@@ -61,7 +62,7 @@ struct RequestWriter {
     return capacity
   }
 
-  /// The head of a request to a proxy for a tunnel (RFC 9110, section 9.3.6).
+  /// The head of a request that asks a proxy for a tunnel (RFC 9110, section 9.3.6).
   func connectHead(toHost host: String, port: Int) -> [UInt8] {
     let authority = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
     let authorization = proxyAuthorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""

@@ -1,12 +1,12 @@
 import Foundation
 
-/// Reads one answer (RFC 9112), byte by byte if need be: a state machine that knows nothing of sockets.
+/// Parses one response (RFC 9112), byte by byte if need be: a state machine that knows nothing about sockets.
 ///
 ///     head ──► (interim: head again) ──► body ──► end
 ///
-/// Feed it what arrives; it appends the parts that are complete, at most one piece of the body for each feeding.
+/// Pass it bytes as they arrive; it appends the parts that are complete, at most one piece of the body per call.
 struct ResponseParser {
-  /// What the answer is to.
+  /// What was requested, as far as it affects the response.
   enum Request {
     case head, connect, other
   }
@@ -17,7 +17,7 @@ struct ResponseParser {
     case chunked(ChunkedDecoder)
     case untilClose
     case end
-    /// After an error; also while a decoder is at work, so that it is not copied.
+    /// After an error in a chunked body; also while the decoder is at work, so that it is not copied.
     case broken
   }
 
@@ -28,7 +28,7 @@ struct ResponseParser {
   private var interimResponses = 0
   private var isPersistent = false
 
-  /// How long the server says it keeps the connection (`Keep-Alive: timeout`), in seconds.
+  /// How long the server keeps the connection, in seconds (`Keep-Alive: timeout`), if it says so.
   private(set) var keepAliveTimeout: Int?
 
   init(answering request: Request = .other, limits: MessageLimits = MessageLimits()) {
@@ -36,15 +36,15 @@ struct ResponseParser {
     self.limits = limits
   }
 
-  /// Whether the whole answer has been read.
+  /// Whether the whole response has been read.
   var isComplete: Bool {
     if case .end = state { true } else { false }
   }
 
-  /// Whether another request may follow on the connection.
+  /// Whether another request may follow on this connection.
   var allowsReuse: Bool { isComplete && isPersistent }
 
-  /// Reads on, and gives how many bytes were of this answer: fewer than there are only where it is complete.
+  /// Reads the next bytes, and returns how many were consumed: all of them unless the response is complete.
   mutating func consume(
     _ input: UnsafeRawBufferPointer, into parts: inout [HTTPResponsePart]
   ) throws(RequestError) -> Int {
@@ -75,7 +75,7 @@ struct ResponseParser {
     return position
   }
 
-  /// Takes note that the server closed the connection; throws where that cuts the answer.
+  /// Records that the server has closed the connection; throws if that cuts the response off.
   mutating func finish() throws(RequestError) {
     switch state {
     case .head where head.isEmpty && interimResponses == 0: throw .cut("before it answered")
@@ -90,7 +90,7 @@ struct ResponseParser {
   private mutating func consumeHead(
     _ input: UnsafeRawBufferPointer, into parts: inout [HTTPResponsePart]
   ) throws(RequestError) -> Int {
-    // The usual head arrives in one piece, and is read where it lies.
+    // Most heads arrive in one piece, and are read in place.
     if head.isEmpty {
       guard StatusLine.mayBegin(with: input) else { throw .notHTTP("it does not begin with 'HTTP/1.'") }
       if let end = input.endOfLines(from: 0) {
@@ -125,7 +125,7 @@ struct ResponseParser {
     let line = try StatusLine(parser.nextLine())
     let headers = HTTPHeaders(try parser.fields(upTo: limits.fields))
     if request == .connect, 200...299 ~= line.status {
-      // RFC 9110, section 9.3.6: what follows belongs to the tunnel, whatever the head says of a body.
+      // RFC 9110, section 9.3.6: what follows belongs to the tunnel, whatever the head says about a body.
       parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
       notePersistence(headers, minorVersion: line.minorVersion)
       state = .end

@@ -1,7 +1,7 @@
-/// Memory that texts are written to, one behind the other.
+/// Memory that texts are appended to.
 struct TextBuffer {
   private let memory: UnsafeMutableRawBufferPointer
-  /// How many bytes are written.
+  /// How many bytes have been written.
   private(set) var count = 0
 
   init(_ memory: UnsafeMutableBufferPointer<UInt8>) {
@@ -20,7 +20,7 @@ struct TextBuffer {
     text.withUTF8Buffer { write(UnsafeRawBufferPointer($0)) }
   }
 
-  /// Writes the line of a field; there must be room for it.
+  /// Writes a header line; there must be room for it.
   mutating func write(name: String, value: String) {
     write(name)
     write(": ")

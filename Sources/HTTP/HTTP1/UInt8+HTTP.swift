@@ -5,7 +5,7 @@ extension UInt8 {
   static var space: UInt8 { 0x20 }
   static var colon: UInt8 { 0x3A }
 
-  /// Whether this may stand in a token (RFC 9110, section 5.6.2).
+  /// Whether this may occur in a token (RFC 9110, section 5.6.2).
   var isTokenByte: Bool {
     switch self {
     case 0x61...0x7A, 0x41...0x5A, 0x30...0x39: true  // a-z, A-Z, 0-9
@@ -14,7 +14,8 @@ extension UInt8 {
     }
   }
 
-  /// Whether this may stand in a field's value: no control character but the tab (RFC 9110, section 5.5).
+  /// Whether this may occur in a field's value: any byte except control characters other than the tab (RFC 9110,
+  /// section 5.5).
   package var isFieldByte: Bool { self >= 0x20 ? self != 0x7F : self == .tab }
 
   var isDigit: Bool { self &- 0x30 < 10 }
@@ -23,7 +24,7 @@ extension UInt8 {
 
   var isSpaceOrTab: Bool { self == .space || self == .tab }
 
-  /// The value as a hexadecimal digit.
+  /// The value of a hexadecimal digit; `nil` if it is none.
   package var hexDigitValue: Int? {
     switch self {
     case 0x30...0x39: Int(self) - 0x30

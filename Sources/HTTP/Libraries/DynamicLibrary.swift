@@ -6,9 +6,9 @@
   import Glibc
 #endif
 
-/// A library of the system, loaded while the program runs, so that nothing must be linked or installed to build it.
+/// A system library that is loaded at run time, so that nothing must be linked or installed to build the program.
 ///
-/// It is never unloaded: what it gave stays good until the process ends.
+/// It is never unloaded: its functions stay valid until the process ends.
 package struct DynamicLibrary {
   private let name: String
   private let handle: UnsafeMutableRawPointer
@@ -25,9 +25,9 @@ package struct DynamicLibrary {
     throw .missingLibrary(names[0])
   }
 
-  /// The function of that name.
+  /// The function with this name.
   ///
-  /// The caller answers for the type: it must be a `@convention(c)` one, as the library's header declares it.
+  /// The caller is responsible for the type: it must be the `@convention(c)` type that the library's header declares.
   package func function<Function>(_ name: String) throws(DynamicLibraryError) -> Function {
     precondition(MemoryLayout<Function>.size == MemoryLayout<UnsafeRawPointer>.size, "\(Function.self) is not C's")
     guard let address = dlsym(handle, name) else { throw .missingFunction(name, library: self.name) }

@@ -3,7 +3,7 @@ import Foundation
 extension SocketEngine {
   // MARK: - Deadlines
 
-  /// Deadlines are not looked at more often than this.
+  /// The shortest time between two checks of the deadlines.
   private static var shortestScan: Duration { .milliseconds(10) }
 
   func schedule(_ instant: Instant, on loop: EventLoop) {
@@ -39,7 +39,7 @@ extension SocketEngine {
 
   // MARK: - The end
 
-  /// Refuses new requests, closes what is idle, lets what runs run within a limit, and then calls back.
+  /// Refuses new requests, closes idle connections, lets running exchanges finish within a limit, and then calls back.
   func shutDown(within limit: Duration?, _ completion: @escaping @Sendable () -> Void) {
     var effects = Pool.Effects()
     let loop = state.withLock { state in
@@ -56,7 +56,7 @@ extension SocketEngine {
     }
   }
 
-  /// Fails what is still under way.
+  /// Fails all exchanges that are still under way.
   private func cutOff() {
     var effects = Pool.Effects()
     var exchanges: [SocketExchange] = []
@@ -72,7 +72,7 @@ extension SocketEngine {
     didClose()
   }
 
-  /// Something ended: perhaps it was the last.
+  /// Called when something has ended, which may have been the last that a shutdown waits for.
   func didClose() {
     let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
       guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }

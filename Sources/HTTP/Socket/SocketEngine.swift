@@ -1,19 +1,20 @@
 import Foundation
 import Synchronization
 
-/// Brings exchanges and connections together: what the pool decides under one lock is done here without it.
+/// Brings exchanges and connections together: the pool decides under one lock, and the engine carries out its decisions
+/// without the lock.
 final class SocketEngine: Sendable {
   typealias Pool = ConnectionPool<Route, Connection, SocketExchange>
 
   struct State {
     var pool: Pool
     var loop: EventLoop?
-    /// When the deadlines are looked at next.
+    /// When the deadlines are checked next.
     var nextScan: Instant?
     var isShutDown = false
     var whenShutDown: [@Sendable () -> Void] = []
 
-    /// The loop, which is made for the first request.
+    /// The loop, which is started for the first request.
     mutating func runningLoop(
       _ makePoller: () throws(SystemError) -> any Poller, _ unfinished: DispatchGroup
     ) -> Result<EventLoop, RequestError> {
@@ -29,7 +30,7 @@ final class SocketEngine: Sendable {
       }
     }
 
-    /// Gives a connection to who waits for it, or keeps it until a time.
+    /// Gives a connection to the exchange that waits for it, or keeps it idle until `instant`.
     mutating func makeAvailable(
       _ connection: Connection, until instant: Instant, _ effects: inout Pool.Effects
     ) -> Next {
@@ -37,7 +38,7 @@ final class SocketEngine: Sendable {
       return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
     }
 
-    /// True where nobody would look at the deadlines by then, and a look is to be scheduled.
+    /// Returns true if no check of the deadlines was due by `instant`, so that one has to be scheduled.
     mutating func lowerNextScan(to instant: Instant?) -> Bool {
       guard let instant, nextScan.map({ instant < $0 }) ?? true else { return false }
       nextScan = instant
@@ -50,10 +51,10 @@ final class SocketEngine: Sendable {
   private let idleTime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   let state: Locked<State>
-  /// What a shutdown waits for: the loop, and all that is on its way to observers.
+  /// What a shutdown waits for: the loop, and all pending callbacks to observers.
   let unfinished = DispatchGroup()
 
-  /// How often a request is sent anew that may have been processed, where it allows that.
+  /// How often a request that may have been processed is sent again, if it allows that.
   private static let mostReplays = 2
 
   init(
@@ -68,8 +69,8 @@ final class SocketEngine: Sendable {
 
   // MARK: - Exchanges, from any thread
 
-  /// Sends an exchange's request, now or when a connection is there for it. Not from the loop's thread: one that cannot
-  /// be sent fails at once.
+  /// Sends an exchange's request, at once or when there is a connection for it. Must not be called on the loop's
+  /// thread: if the request cannot be sent, the exchange fails, and calls its observer, at once.
   func start(_ exchange: SocketExchange) {
     let deadline = exchange.earliestDeadline
     if let deadline, deadline <= exchange.start, let phase = exchange.passedDeadline {
@@ -96,7 +97,7 @@ final class SocketEngine: Sendable {
     }
   }
 
-  /// Stops an exchange, unless it has ended.
+  /// Cancels an exchange, unless it has ended.
   func cancel(_ exchange: SocketExchange) {
     var effects = Pool.Effects()
     guard
@@ -126,9 +127,9 @@ final class SocketEngine: Sendable {
     }
   }
 
-  // MARK: - What connections tell, on the loop's thread
+  // MARK: - Callbacks from connections, on the loop's thread
 
-  /// A connection stands.
+  /// A connection has been opened.
   func didOpen(_ connection: Connection) {
     let until = idleUntil(nil, from: .now)
     var effects = Pool.Effects()
@@ -153,8 +154,8 @@ final class SocketEngine: Sendable {
     didClose()
   }
 
-  /// A whole answer has arrived to what was sent at `begin`. `keepAlive` is how many seconds the server says it keeps the
-  /// connection, where it does.
+  /// The whole response has arrived to a request that was sent at `begin`. `keepAlive` is how many seconds the server
+  /// keeps the connection, if it says so.
   func didComplete(
     _ exchange: SocketExchange, on connection: Connection, since begin: Instant,
     _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
@@ -176,24 +177,24 @@ final class SocketEngine: Sendable {
     }
     guard let loop else { return }
     loop.noteAnswer(after: now - begin, of: underWay)
-    // First the connection, so that a request made by the observer finds it.
+    // The connection comes first, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
-    // Who has cancelled it may have let go of it: what its request holds is let go of elsewhere.
+    // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
     loop.deliver(to: exchange.mailbox) { if isMine { exchange.complete(parts) } }
     perform(effects, on: loop)
   }
 
-  /// When a connection has been idle long enough.
+  /// Until when a connection may be idle.
   private func idleUntil(_ keepAlive: Int?, from now: Instant) -> Instant {
-    // A second less than the server says, for its clock began to run before ours.
+    // A second less than the server says, because its clock started before ours.
     now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
   }
 
-  /// What follows when a connection is available.
+  /// What follows when a connection becomes available.
   struct Next {
-    /// Who has waited for it.
+    /// The exchange that has waited for it.
     var exchange: SocketExchange?
-    /// When a look at the deadlines is to be scheduled.
+    /// When a check of the deadlines is to be scheduled.
     var scan: Instant?
   }
 
@@ -202,7 +203,8 @@ final class SocketEngine: Sendable {
     if let exchange = next.exchange { start(exchange, on: connection, loop) }
   }
 
-  /// A connection broke; its exchange is sent anew where that cannot do it twice, or may.
+  /// A connection broke. Its exchange is sent again if it cannot have been carried out yet, or is allowed to be carried
+  /// out twice.
   func didLose(_ connection: Connection, _ loss: ConnectionLoss) {
     var effects = Pool.Effects()
     var failed: SocketExchange?
@@ -214,7 +216,7 @@ final class SocketEngine: Sendable {
         return state.loop
       }
       orphan.exchange.noteLoss()
-      // The others have been idle for longer: what killed this one may well have killed them.
+      // The other idle connections have been idle for longer: what killed this one may well have killed them.
       if loss.hasSent { state.pool.removeIdle(connection.route, &effects) }
       if let connection = state.pool.lease(orphan.exchange, connection.route, &effects) {
         sent = (orphan.exchange, connection)
@@ -229,7 +231,7 @@ final class SocketEngine: Sendable {
     didClose()
   }
 
-  /// An idle connection that turns out to be dead is nobody's fault (RFC 9112, section 9.3.1).
+  /// That an idle connection turns out to be dead is no error of the request (RFC 9112, section 9.3.1).
   private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
     guard !orphan.isFresh else { return false }
     guard loss.hasSent else { return true }

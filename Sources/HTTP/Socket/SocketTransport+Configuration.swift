@@ -1,25 +1,26 @@
 extension SocketTransport {
-  /// How a transport makes its connections, and how many of them.
+  /// How a transport makes its connections, and how many.
   public struct Configuration: Sendable {
-    /// Connections to one server at a time; a request that finds them all busy waits for one. 64 unless set, at least 1.
+    /// The maximum number of connections to one server at a time; a request that finds them all busy waits for one. 64
+    /// by default, at least 1.
     public var maximumConnectionsPerOrigin = 64
 
-    /// Connections at a time to all servers together; 512 unless set, at least 1.
+    /// The maximum number of connections at a time to all servers together; 512 by default, at least 1.
     public var maximumConnections = 512
 
-    /// How long a connection is kept without a request; 60 seconds unless set, and less where the server says so.
+    /// How long an idle connection is kept; 60 seconds by default, and less if the server says so.
     public var idleTime = Duration.seconds(60)
 
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
-    /// Which requests go through a proxy: unless set, those that the environment's variables name.
+    /// Which requests go through a proxy; by default those that the environment variables specify.
     public var proxy = ProxyConfiguration.environment
 
-    /// The path of a Unix domain socket to which all requests go, whatever host their URLs name.
+    /// The path of a Unix domain socket to which all requests go, whatever host their URLs have.
     public var unixSocketPath: String?
 
-    /// Makes a configuration with the values that are named with each property.
+    /// Makes a configuration with the default values.
     public init() {}
   }
 }

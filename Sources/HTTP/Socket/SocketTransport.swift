@@ -1,9 +1,10 @@
 import Foundation
 public import Streams
 
-/// Sends requests over sockets of its own: HTTP/1.1 with kept connections, on one thread that waits for all of them.
+/// Sends requests over sockets of its own: HTTP/1.1 with persistent connections, and one thread that waits for all of
+/// them.
 ///
-/// - Deadlines are kept to the millisecond, some milliseconds late at most.
+/// - Deadlines have a resolution of a millisecond, and fire a few milliseconds late at most.
 /// - Callbacks come one at a time for each subscriber: on the task that awaits the stream's `value`, otherwise on one
 ///   of the transport's threads. One that blocks delays the others by 10 ms, and hundreds that block by about 50 ms.
 ///   What a slow observer has not taken stays with the server, so memory is bounded.
@@ -12,16 +13,16 @@ public import Streams
 /// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms.
 /// - The connect deadline counts from the start, including the wait for a free connection; when a lost connection is
 ///   replaced, it counts anew from the loss.
-/// - A kept connection that turns out to be dead is replaced without a word where the request cannot have been
-///   processed. One that may have been is sent again only where `isReplayable` says so.
-/// - Answers that could be read in two ways are refused (RFC 9112, section 11.2), and heads over 64 KiB.
+/// - If a kept connection turns out to be dead, it is replaced silently, provided that the request cannot have been
+///   processed. A request that may have been processed is sent again only if it `isReplayable`.
+/// - Ambiguous responses (RFC 9112, section 11.2) and heads over 64 KiB are refused.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
 public final class SocketTransport: HTTPTransport {
   private let configuration: Configuration
   private let engine: SocketEngine
 
-  /// Makes a transport with connections of its own, and a thread from the first request on.
+  /// Makes a transport with connections of its own. Its thread starts with the first request.
   public convenience init(configuration: Configuration = Configuration()) {
     self.init(configuration: configuration) { () throws(SystemError) -> any Poller in
       #if os(Linux)
@@ -43,11 +44,11 @@ public final class SocketTransport: HTTPTransport {
   }
 
   deinit {
-    // Whoever still waits for an answer keeps this object alive.
+    // A subscriber that still waits for a response keeps this object alive.
     engine.shutDown(within: nil) {}
   }
 
-  /// A cold stream of the answer's parts; see ``HTTPTransport/send(_:)``.
+  /// A cold stream of the response's parts; see ``HTTPTransport/send(_:)``.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
@@ -62,7 +63,7 @@ public final class SocketTransport: HTTPTransport {
     }
   }
 
-  /// Ends an exchange early. Whoever waits for an answer keeps the transport alive by it.
+  /// Cancels an exchange. Until it is disposed, it keeps the transport alive for the subscriber.
   private struct Cancellation: Disposable {
     let transport: SocketTransport
     let exchange: SocketExchange
@@ -75,8 +76,8 @@ public final class SocketTransport: HTTPTransport {
   /// Refuses new requests with `cannotConnect`, lets those under way finish, closes every connection, stops the loop,
   /// and returns once all observers have been told. So an observer must not wait for this to return.
   ///
-  /// What is still under way after `limit`, or when the task is cancelled that awaits this, fails with `connectionLost`.
-  /// Without a limit, this may wait for ever for a request that has no deadline.
+  /// Requests that are still under way after `limit`, or when the task that awaits this is cancelled, fail with
+  /// `connectionLost`. Without a limit, this may wait for ever for a request that has no deadline.
   public func shutdown(within limit: Duration? = nil) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in engine.shutDown(within: limit) { continuation.resume() } }
@@ -86,8 +87,8 @@ public final class SocketTransport: HTTPTransport {
   }
 
   private static let defaults: [(name: String, value: String)] = [("Accept-Encoding", ContentCoding.accepted)]
-  /// For a part: that of a coded answer could not be decoded, and where nothing is said any coding will do (RFC 9110,
-  /// section 12.5.3).
+  /// For range requests: a part of a coded response could not be decoded, and without this field the server may choose
+  /// any coding (RFC 9110, section 12.5.3).
   private static let defaultsForPart: [(name: String, value: String)] = [("Accept-Encoding", "identity")]
 
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {

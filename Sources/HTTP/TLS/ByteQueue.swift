@@ -1,21 +1,21 @@
 import Foundation
 
-/// Bytes that wait, in the order in which they came.
+/// A queue of bytes.
 ///
-/// Its memory is not cleared before use, and is kept for the next bytes; what is more than 16 KiB goes once it is empty,
-/// as many connections may be idle.
+/// Its memory is not cleared before use, and is kept for the next bytes; memory over 16 KiB is freed when the queue
+/// becomes empty, as many connections may be idle.
 package struct ByteQueue: ~Copyable {
   private var memory: UnsafeMutableRawPointer?
   private var start = 0
   private var end = 0
 
-  /// How many bytes its memory has room for.
+  /// The size of its memory in bytes.
   package private(set) var capacity = 0
 
   private static let smallest = 1 << 10
   private static let largestKept = 16 << 10
 
-  /// Makes an empty queue, which has no memory yet.
+  /// Makes an empty queue without memory.
   package init() {}
 
   deinit { free(memory) }
@@ -24,12 +24,12 @@ package struct ByteQueue: ~Copyable {
 
   package var count: Int { end - start }
 
-  /// The bytes, good until the queue is changed.
+  /// The bytes; valid until the queue is changed.
   package var bytes: UnsafeRawBufferPointer {
     UnsafeRawBufferPointer(start: memory.map { UnsafeRawPointer($0 + start) }, count: count)
   }
 
-  /// Adds all of these bytes; `false`, and none of them, where there is no memory for them.
+  /// Appends all of these bytes, or none of them and returns `false` if there is no memory for them.
   package mutating func append(_ bytes: UnsafeRawBufferPointer) -> Bool {
     guard let source = bytes.baseAddress else { return true }
     if capacity - end < bytes.count { makeRoom(for: bytes.count) }
@@ -39,7 +39,7 @@ package struct ByteQueue: ~Copyable {
     return true
   }
 
-  /// Takes away the first bytes, all where there are not as many.
+  /// Removes the first bytes, or all if there are fewer.
   package mutating func removeFirst(_ count: Int) {
     start += min(max(count, 0), self.count)
     guard isEmpty else { return }

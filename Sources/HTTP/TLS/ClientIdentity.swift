@@ -1,6 +1,6 @@
-/// What a client shows to a server that asks who it is: a certificate, and the proof that it holds the key.
+/// A client's certificate and private key, for servers that ask for a client certificate.
 public struct ClientIdentity: Hashable, Sendable {
-  /// The certificate, followed by the intermediates that lead to its authority.
+  /// The certificate, followed by the intermediate certificates up to its authority.
   public var certificates: PEM
 
   /// The private key, not encrypted; it may be the same file as the certificates.

@@ -1,5 +1,5 @@
 extension OpenSSL {
-  /// The library, loaded at the first use; fails with `insecure` where the system has none.
+  /// The library, loaded on first use; `insecure` if the system has none.
   static let shared = load(ssl: "libssl.so.3", crypto: "libcrypto.so.3")
 
   package static func load(ssl: String, crypto: String) -> Result<OpenSSL, RequestError> {
@@ -19,7 +19,7 @@ extension OpenSSL {
   }
 }
 
-/// Numbers from OpenSSL's headers, which its macros use; they are part of its binary interface.
+/// Numbers from OpenSSL's headers that its macros use; they are part of its binary interface.
 extension OpenSSL {
   /// ssl.h: commands of `SSL_CTX_ctrl` and `SSL_ctrl`.
   enum Control {
@@ -38,7 +38,7 @@ extension OpenSSL {
     static let flush: CInt = 11
   }
 
-  /// ssl.h: what `SSL_get_error` tells.
+  /// ssl.h: results of `SSL_get_error`.
   enum Outcome {
     static let wantsRead: CInt = 2
     static let closed: CInt = 6
@@ -46,7 +46,7 @@ extension OpenSSL {
 
   /// crypto.h, ssl.h and x509v3.h: settings.
   enum Setting {
-    /// Else whoever ends the process frees what other threads are using.
+    /// Without this, OpenSSL frees memory at exit that other threads still use.
     static let noCleanUpAtExit: UInt64 = 0x80000
     static let verifyPeer: CInt = 1
     static let releaseBuffers: CLong = 0x10
@@ -87,9 +87,9 @@ extension OpenSSL {
 }
 
 extension OpenSSL {
-  /// The number and the words of what this thread's last call met; OpenSSL keeps a queue of errors for each thread.
+  /// The code and the text of the last error on this thread; OpenSSL keeps a queue of errors for each thread.
   ///
-  /// To be called right after the call that failed; ``errorClear`` goes before it.
+  /// Call ``errorClear`` before the OpenSSL call, and this right after it has failed.
   func lastReason() -> (code: CUnsignedLong, text: String) {
     let error = errorPeekLast()
     return (error & 0x7F_FFFF, errorReason(error).map { String(cString: $0) } ?? "no reason given (\(error))")

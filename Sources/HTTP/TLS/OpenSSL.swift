@@ -1,6 +1,6 @@
 /// The functions of the system's OpenSSL 3 that TLS needs, each as its manual page declares it; none is variadic.
 ///
-/// The library guards its own state (openssl-threads(7)); each kind of object says for itself who may touch it.
+/// The library protects its own state (openssl-threads(7)); each wrapper of an object says which threads may use it.
 package final class OpenSSL: Sendable {
   typealias Handle = OpaquePointer
   typealias Pointer = UnsafeMutableRawPointer

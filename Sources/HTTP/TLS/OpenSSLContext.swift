@@ -1,8 +1,8 @@
 import Foundation
 
-/// An `SSL_CTX` with a configuration in it.
+/// An `SSL_CTX` that is set up from a configuration.
 final class OpenSSLContext: @unchecked Sendable {
-  // The SSL_CTX is set up by `init` alone, and made for use by several threads after that (openssl-threads(7)).
+  // Only `init` changes the SSL_CTX; after that, several threads may use it (openssl-threads(7)).
   let handle: OpenSSL.Handle
   let library: OpenSSL
   let pins: Set<PublicKeyPin>
@@ -29,7 +29,7 @@ final class OpenSSLContext: @unchecked Sendable {
       handle, OpenSSL.Control.sessionCacheMode, OpenSSL.Setting.cacheForClientOutside, nil)
 
     library.contextSetVerify(handle, OpenSSL.Setting.verifyPeer, nil)
-    // OpenSSL keeps the address of `self` as long as the SSL_CTX lives; each session holds `self`.
+    // OpenSSL keeps the address of `self` for as long as the SSL_CTX lives; each session retains `self`.
     library.contextSetVerifyCallback(handle, TLSSession.verify, Unmanaged.passUnretained(self).toOpaque())
     library.contextSetCertificateCallback(handle, TLSSession.noteCertificateRequest, nil)
     library.contextSetNewSessionCallback(handle, TLSSession.keepTicket)
@@ -41,8 +41,8 @@ final class OpenSSLContext: @unchecked Sendable {
     library.contextFree(handle)
   }
 
-  /// The suites of TLS 1.3 that the system allows, first those with AES of 128 bits: it takes less time than that of 256,
-  /// which OpenSSL alone would offer first.
+  /// The TLS 1.3 cipher suites that the system allows, with AES-128 first: it takes less time than AES-256, which
+  /// OpenSSL would offer first by default.
   private var cipherSuites: [String] {
     let ciphers = library.contextCiphers(handle)
     let names = (0..<max(library.stackCount(ciphers), 0)).compactMap { index in
@@ -59,9 +59,9 @@ final class OpenSSLContext: @unchecked Sendable {
       defer { certificates.forEach(library.certificateFree) }
       for certificate in certificates { try check(library.storeAdd(store, certificate) == 1, in: pem) }
     }
-    // This takes long: what may be wrong with the rest is known before it.
+    // Last, because it takes long: errors in the rest are found before.
     if trust.includesSystem { try check(library.contextSetDefaultVerifyPaths(handle) == 1) }
-    // What the user trusts need not be the root of a chain.
+    // A certificate that the user trusts need not be the root of a chain.
     try check(
       library.parametersSetFlags(library.contextParameters(handle), OpenSSL.Setting.acceptPartialChains) == 1)
   }
@@ -85,14 +85,15 @@ final class OpenSSLContext: @unchecked Sendable {
     }
   }
 
-  /// All certificates of a text, at least one; the caller frees them.
+  /// All certificates in a PEM text, at least one; the caller frees them.
   private func certificates(in pem: PEM) throws(RequestError) -> [OpenSSL.Handle] {
     let bytes = try pem.read()
     library.errorClear()
     let certificates = withBIO(over: bytes) { bio in
       Array(sequence(state: ()) { _ in self.library.readCertificate(bio, nil, noPassword, nil) })
     }
-    // After the last certificate there is no start of another one; anything else is a broken one.
+    // After the last certificate, OpenSSL reports that there is no start line; any other error means a broken
+    // certificate.
     let reason = library.lastReason()
     library.errorClear()
     guard !certificates.isEmpty, reason.code == OpenSSL.Reason.noStartLine else {
@@ -102,7 +103,7 @@ final class OpenSSLContext: @unchecked Sendable {
     return certificates
   }
 
-  /// The private key of a text; the caller frees it.
+  /// The private key in a PEM text; the caller frees it.
   private func privateKey(in pem: PEM) throws(RequestError) -> OpenSSL.Handle {
     let bytes = try pem.read()
     library.errorClear()
@@ -129,5 +130,5 @@ final class OpenSSLContext: @unchecked Sendable {
   }
 }
 
-/// Refuses to give a password; without this OpenSSL asks for one at the terminal.
+/// Provides no password; without this callback, OpenSSL asks for one at the terminal.
 private let noPassword: OpenSSL.PasswordCallback = { _, _, _, _ in -1 }

@@ -2,7 +2,7 @@ public import Foundation
 
 /// Certificates or a key as PEM text (RFC 7468), in a file or in memory.
 ///
-/// Its description shows no contents, as they may be a private key.
+/// Its description does not show the contents, which may be a private key.
 public struct PEM: Hashable, Sendable {
   private enum Source: Hashable {
     case file(String)
@@ -11,7 +11,7 @@ public struct PEM: Hashable, Sendable {
 
   private let source: Source
 
-  /// A file, read when the first connection is made; a relative path counts from the working directory.
+  /// A file, read when the first connection is made; a relative path is relative to the working directory.
   public static func file(_ path: String) -> PEM {
     PEM(source: .file(path))
   }
@@ -21,12 +21,12 @@ public struct PEM: Hashable, Sendable {
     PEM(source: .bytes(bytes, path: nil))
   }
 
-  /// The text of a file, read now: one that is a pipe can be read once. Throws `insecure` where it cannot be.
+  /// The text of a file, read now, because a pipe can be read only once. Throws `insecure` if it cannot be read.
   package static func reading(_ path: String) throws(RequestError) -> PEM {
     PEM(source: .bytes(try file(path).read(), path: path))
   }
 
-  /// The bytes; throws `insecure` where a file cannot be read.
+  /// The bytes; throws `insecure` if a file cannot be read.
   func read() throws(RequestError) -> Data {
     switch source {
     case .bytes(let bytes, _): return bytes
@@ -42,7 +42,7 @@ public struct PEM: Hashable, Sendable {
 }
 
 extension PEM: CustomStringConvertible, CustomReflectable {
-  /// The path of a file, or the number of bytes.
+  /// The path of the file, or the number of bytes.
   public var description: String {
     switch source {
     case .file(let path), .bytes(_, let path?): "the file '\(path)'"
@@ -50,7 +50,7 @@ extension PEM: CustomStringConvertible, CustomReflectable {
     }
   }
 
-  /// Nothing but the description, so that no dump shows a key.
+  /// Only the description, so that no dump shows a key.
   public var customMirror: Mirror {
     Mirror(self, children: ["source": description])
   }

@@ -8,10 +8,10 @@
 
 /// The name that a server's certificate must be for: a host name or an IP address.
 struct ServerName {
-  /// Without brackets, the zone of an address, and the dot at a name's end; in lower case.
+  /// In lower case, without brackets, without the zone of an address, and without the dot at the end of a name.
   let text: String
 
-  /// Whether it is an address (IPv4 with four numbers, or IPv6).
+  /// Whether it is an IP address (IPv4 with four numbers, or IPv6).
   let isAddress: Bool
 
   init(_ host: String) {

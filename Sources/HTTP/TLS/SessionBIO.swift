@@ -1,15 +1,15 @@
-/// The two ends of a session's bytes that OpenSSL holds: what has come and waits to be decoded, and what is encoded and
-/// waits to be sent.
+/// The two byte queues between OpenSSL and the socket: received bytes that are to be decrypted, and encrypted bytes
+/// that are to be sent.
 ///
-/// OpenSSL calls it as a BIO of a type of its own (bio(7), BIO_meth_new(3)), always on the thread and in the midst of a
-/// call to the session.
+/// OpenSSL uses it as a custom type of BIO (bio(7), BIO_meth_new(3)), and calls it only during a call to the session,
+/// on the same thread.
 final class SessionBIO {
   var incoming = ByteQueue()
   var outgoing = ByteQueue()
 
-  /// Makes a BIO and hands it to an `SSL`, which frees it; whoever frees that holds `self` until then.
+  /// Makes a BIO and gives it to an `SSL`, which frees it; `self` must be kept alive until the `SSL` is freed.
   ///
-  /// `nil` where OpenSSL has no memory left.
+  /// Returns `nil` if OpenSSL has no memory left.
   init?(for session: OpenSSL.Handle, _ library: OpenSSL) {
     guard let handle = library.bioNew(Self.method) else { return nil }
     library.bioSetData(handle, Unmanaged.passUnretained(self).toOpaque())
@@ -17,9 +17,9 @@ final class SessionBIO {
     library.setBIOs(session, handle, handle)
   }
 
-  /// What OpenSSL calls; `nil` where it could not be made.
+  /// The BIO method that OpenSSL calls; `nil` if it could not be made.
   ///
-  /// Made once, never changed and never freed: any thread may use it.
+  /// It is made once, never changed and never freed, so any thread may use it.
   nonisolated(unsafe) private static let method: OpenSSL.Handle? = {
     guard case .success(let library) = OpenSSL.shared else { return nil }
     let type = library.bioNewType()
@@ -35,7 +35,7 @@ final class SessionBIO {
     library.bioClearFlags(handle, OpenSSL.BIO.anyRetry)
     let bytes = bio.incoming.bytes
     guard let source = bytes.baseAddress, !bytes.isEmpty, let target, let count else {
-      // Not the end: the session knows whether the socket has ended.
+      // This is not the end of the data: the session knows whether the socket has ended.
       library.bioSetFlags(handle, OpenSSL.BIO.retryRead)
       return 0
     }
@@ -48,7 +48,7 @@ final class SessionBIO {
 
   private static let write: OpenSSL.BIOWrite = { handle, source, size, count in
     guard case .success(let library) = OpenSSL.shared, let bio = SessionBIO.of(handle, library) else { return 0 }
-    // A failure to write must not look like the last lack of bytes to read.
+    // A failure to write must not look like an earlier lack of bytes to read.
     library.bioClearFlags(handle, OpenSSL.BIO.anyRetry)
     guard bio.outgoing.append(UnsafeRawBufferPointer(start: source, count: size)) else { return 0 }
     count?.pointee = size

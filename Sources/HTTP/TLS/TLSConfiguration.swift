@@ -1,20 +1,20 @@
 /// How `https` connections are made: which servers to trust, and which certificate to show.
 ///
-/// The server's certificate and its host name or address are always verified; there is no setting against it. For a
-/// server with a certificate of its own, trust that certificate or its authority.
+/// The server's certificate and its host name or address are always verified; no setting turns this off. For a server
+/// with a self-signed certificate, trust that certificate or its authority.
 ///
-/// Files are read and checked with the first connection; what is wrong with them fails it with `insecure`.
+/// Files are read and checked for the first connection; if they are not valid, it fails with `insecure`.
 public struct TLSConfiguration: Hashable, Sendable {
-  /// Whose certificates are accepted: those the system trusts, unless set.
+  /// The certificates to trust; by default those that the system trusts.
   public var trust: CertificateTrust
 
-  /// What to show to a server that asks for a certificate: nothing, unless set.
+  /// The certificate to show to a server that asks for one; none by default.
   public var identity: ClientIdentity?
 
-  /// Where not empty, a key of the verified chain must be one of these; trust is asked for all the same.
+  /// If not empty, a key in the verified chain must be one of these; the chain must be trusted in any case.
   public var pins: Set<PublicKeyPin>
 
-  /// The oldest protocol to speak: TLS 1.2 unless set.
+  /// The oldest version to accept; TLS 1.2 by default.
   public var minimumVersion: TLSVersion
 
   /// Makes a configuration; what is not given keeps its default.

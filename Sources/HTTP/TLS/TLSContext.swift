@@ -1,19 +1,19 @@
-/// What the sessions of one configuration share: OpenSSL's context, made once, and the tickets to resume with.
+/// Shared by all sessions of one configuration: OpenSSL's context, made once, and the session tickets.
 ///
-/// For any thread.
+/// Thread-safe.
 package final class TLSContext: Sendable {
   let tickets: TicketStore
   private let configuration: TLSConfiguration
   private let context = Locked<OpenSSLContext?>(nil)
 
-  /// Makes a context; this costs nothing yet.
+  /// Makes a context; this does not load anything yet.
   package init(_ configuration: TLSConfiguration) {
     self.configuration = configuration
     tickets = TicketStore()
   }
 
-  /// Loads OpenSSL and reads the certificates, unless that is done: some 55 ms for those of a system, in which all
-  /// others who need this context wait. To be called where that hurts nobody, before the first session.
+  /// Loads OpenSSL and reads the certificates, unless that is done: about 55 ms for a system's certificates, during
+  /// which all others who need this context wait. Call it before the first session, on a thread that may block.
   ///
   /// Throws `insecure`; the next call tries again.
   package func prepare() throws(RequestError) {

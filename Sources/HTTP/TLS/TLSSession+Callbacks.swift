@@ -1,8 +1,8 @@
 import Foundation
 
-/// What OpenSSL asks and tells, always on the thread and in the midst of a call to the session that it is about.
+/// OpenSSL's callbacks. They are called only during a call to the session that they are about, on the same thread.
 extension TLSSession {
-  /// Verifies the chain, and then the pins: before the client shows who it is.
+  /// Verifies the chain and then the pins, before the client sends its own certificate.
   static let verify: OpenSSL.VerifyCallback = { verification, argument in
     guard let verification, let argument else { return 0 }
     let context = Unmanaged<OpenSSLContext>.fromOpaque(argument).takeUnretainedValue()
@@ -21,13 +21,13 @@ extension TLSSession {
     return 0
   }
 
-  /// Takes note that the server asks for a certificate, which OpenSSL then looks for.
+  /// Records that the server has asked for a certificate, which OpenSSL then looks for.
   static let noteCertificateRequest: OpenSSL.CertificateCallback = { handle, _ in
     if let library = try? OpenSSL.shared.get() { TLSSession.of(handle, library)?.isIdentityRequested = true }
     return 1
   }
 
-  /// Keeps what a session can be resumed with; OpenSSL hands over its reference where this gives 1.
+  /// Stores a ticket to resume the session with; if this returns 1, OpenSSL hands over its reference.
   static let keepTicket: OpenSSL.NewSessionCallback = { handle, ticket in
     guard let ticket, let library = try? OpenSSL.shared.get(), library.ticketIsResumable(ticket) == 1,
       let session = TLSSession.of(handle, library)
@@ -57,7 +57,7 @@ extension OpenSSLContext {
     return isHashed ? PublicKeyPin(sha256: Data(hash)) : nil
   }
 
-  /// The names and addresses that a certificate is for, at most 8 of them.
+  /// The names and addresses that a certificate is for, at most 8.
   fileprivate func names(of certificate: OpenSSL.Handle) -> [String] {
     let extensionID = OpenSSL.Setting.subjectAlternativeName
     guard let names = library.certificateExtension(certificate, extensionID, nil, nil) else { return [] }

@@ -1,13 +1,13 @@
-/// What went wrong, in words that say what to do about it. Right after the call that failed, on its thread.
+/// Errors with messages that say what to do. To be called right after the OpenSSL call that failed, on the same thread.
 extension TLSSession {
-  /// The handshake failed.
+  /// The error of a failed handshake.
   func handshakeFailure() -> RequestError {
     let (code, text) = context.library.lastReason()
     if code == OpenSSL.Reason.certificateVerifyFailed { return verificationFailure() }
     return error(text, hint: hint(code))
   }
 
-  /// The socket ended in the handshake.
+  /// The error for a socket that ended during the handshake.
   func endInHandshake() -> RequestError {
     let hint =
       firstBytes.isEmpty
@@ -15,13 +15,13 @@ extension TLSSession {
     return error("the connection ended in the handshake", hint: hint)
   }
 
-  /// Reading or writing failed; under TLS 1.3 this is how a server refuses a client that is not known to it.
+  /// The error of a failed read or write. With TLS 1.3, this is how a server rejects a client certificate.
   func failureAfterHandshake() -> RequestError {
     let (code, text) = context.library.lastReason()
     return error(text, hint: hint(code))
   }
 
-  /// The server is not, or is not known to be, who it should be.
+  /// The error for a server that could not be verified.
   func verificationFailure() -> RequestError {
     let library = context.library
     let result = library.verifyResult(handle)

@@ -1,33 +1,34 @@
-/// The client's side of one TLS connection: a machine that takes and gives bytes, and never touches a socket.
+/// The client side of one TLS connection: it takes and returns bytes, and never touches a socket.
 ///
-/// 1. Call ``handshake()``, send what ``sendOutgoing(_:)`` gives, hand over what comes with ``receive(_:)``, and repeat
-///    until it is done.
-/// 2. Then ``write(_:)`` and send, ``receive(_:)`` and ``read(into:)``. After the handshake, and after each reading from
-///    the socket, read until ``ReadResult/needsMore``: bytes that have come wait inside.
-/// 3. At the end ``close()`` and send. Where the socket ended, call ``receiveEnd()`` and read once more.
+/// 1. Call ``handshake()``, send the bytes from ``sendOutgoing(_:)``, pass received bytes to ``receive(_:)``, and
+///    repeat until the handshake is done.
+/// 2. Then call ``write(_:)`` and send, or ``receive(_:)`` and ``read(into:)``. After the handshake, and after each
+///    read from the socket, call `read(into:)` until ``ReadResult/needsMore``: received bytes may be waiting inside.
+/// 3. At the end call ``close()`` and send. If the socket has ended, call ``receiveEnd()`` and read once more.
 ///
-/// After any call there may be something to send, also after one that threw: the server is told why. Errors are
-/// `insecure`; after one every call throws it again.
+/// After any call there may be something to send, even if it threw: the server is told the reason. Errors are of the
+/// kind `insecure`; after an error, every call throws it again.
 ///
-/// Not for two threads at once, but for one after another: whoever writes and reads on different threads holds one lock
-/// over a call and the sending of what it made, or records arrive out of order.
+/// Not thread-safe: calls must not overlap. If different threads write and read, hold one lock across a call and the
+/// sending of its output, or records are sent out of order.
 package final class TLSSession {
-  /// What reading came to.
+  /// The result of a read.
   package enum ReadResult: Hashable, Sendable {
-    /// That many bytes, at least one.
+    /// This many bytes were read, at least one.
     case bytes(Int)
-    /// Nothing, until more has come from the socket.
+    /// There is nothing to read until more bytes arrive from the socket.
     case needsMore
-    /// The server said that this is the end.
+    /// The server ended the connection (close_notify).
     case closed
-    /// The socket ended without the server's word: whatever has no length of its own may have been cut by somebody.
+    /// The socket ended without a close_notify: data without a length of its own may have been truncated by an
+    /// attacker.
     case truncated
   }
 
-  /// Whether the handshake is done, and the server verified.
+  /// Whether the handshake is done and the server is verified.
   package private(set) var isEstablished = false
 
-  /// Whether the server has asked who the client is.
+  /// Whether the server has asked for a client certificate.
   package internal(set) var isIdentityRequested = false
 
   let context: OpenSSLContext
@@ -46,7 +47,7 @@ package final class TLSSession {
 
   /// Makes a session with a server that must prove to be `host`: a name, or an IP address with or without brackets.
   ///
-  /// Throws `insecure`; takes long if the context is not prepared.
+  /// Throws `insecure`. Takes long if the context has not been prepared.
   package init(_ context: TLSContext, host: String, port: Int) throws(RequestError) {
     let name = ServerName(host)
     self.context = try context.openSSL()
@@ -71,19 +72,19 @@ package final class TLSSession {
   }
 
   deinit {
-    // A session that is cut off could not be resumed, unless OpenSSL believes that it was shut down.
+    // A session whose connection is cut off could not be resumed, unless OpenSSL believes that it was shut down.
     if failure == nil { library.setShutdown(handle, OpenSSL.Setting.shutBothWays) }
     library.sessionFree(handle)
   }
 
-  /// Makes OpenSSL verify the server's name, and tell it to the server (RFC 6066, section 3: not an address).
+  /// Makes OpenSSL verify the server's name, and send it to the server unless it is an address (RFC 6066, section 3).
   private func expect(_ name: ServerName) -> Bool {
-    // An empty name, or one cut at a NUL, would be verified as no name or another one.
+    // An empty name would not be verified at all, and one with a NUL would be cut there and verified as another one.
     guard !name.text.isEmpty, !name.text.utf8.contains(0) else { return false }
     if name.isAddress {
       return library.parametersSetAddress(library.parameters(handle), name.text) == 1
     }
-    // RFC 9110, section 4.3.4: the common name of a certificate's subject is not looked at.
+    // RFC 9110, section 4.3.4: the common name of the certificate's subject is ignored.
     library.setHostFlags(handle, OpenSSL.Setting.noPartialWildcards | OpenSSL.Setting.neverCheckSubject)
     return library.setHost(handle, name.text) == 1
       && name.text.withCString {
@@ -91,7 +92,7 @@ package final class TLSSession {
       }
   }
 
-  /// Goes on with the handshake; `true` once it is done, which later calls say again.
+  /// Continues the handshake; returns `true` once it is done, and in all later calls.
   package func handshake() throws(RequestError) -> Bool {
     if let failure { throw failure }
     if isEstablished { return true }
@@ -102,7 +103,7 @@ package final class TLSSession {
       if isWaiting && !hasEnded { return false }
       throw fail(isWaiting ? endInHandshake() : handshakeFailure())
     }
-    // Asked a second time, in case a way around the verification is ever found.
+    // Checked a second time, in case a way around the verification is ever found.
     guard library.verifyResult(handle) == OpenSSL.Verification.ok else { throw fail(verificationFailure()) }
     guard ["", "http/1.1"].contains(selectedProtocol) else {
       throw fail(RequestError(.insecure, "'\(host)' chose a protocol that was not offered: '\(selectedProtocol)'."))
@@ -111,21 +112,21 @@ package final class TLSSession {
     return true
   }
 
-  /// Takes in what has come from the socket.
+  /// Takes bytes that were read from the socket.
   package func receive(_ bytes: UnsafeRawBufferPointer) {
     if firstBytes.count < 5 { firstBytes += bytes.prefix(5 - firstBytes.count) }
     guard !bio.incoming.append(bytes) else { return }
     _ = fail(RequestError(.insecure, "There is no memory left for what '\(host)' has sent."))
   }
 
-  /// Takes note that the socket has ended.
+  /// Records that the socket has ended.
   package func receiveEnd() {
     hasEnded = true
   }
 
-  /// Gives decoded bytes, as many as have come and there is room for; the buffer may not be empty.
+  /// Reads decrypted bytes, as many as are available and fit into the buffer, which must not be empty.
   ///
-  /// What comes after them, an end or an error, is told by the next call.
+  /// An end or an error after these bytes is reported by the next call.
   package func read(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> ReadResult {
     precondition(!buffer.isEmpty, "there must be room to read into")
     var count = 0
@@ -145,11 +146,11 @@ package final class TLSSession {
     return .bytes(count)
   }
 
-  /// Gives decoded bytes, as many as there are in the next record and room for.
+  /// Reads decrypted bytes, as many as the next record has and fit into the buffer.
   private func readRecord(into buffer: UnsafeMutableRawBufferPointer) throws(RequestError) -> ReadResult {
     guard try handshake() else { return .needsMore }
     if isClosed { return .closed }
-    // Asking OpenSSL for what cannot be there costs more.
+    // Calling OpenSSL when nothing can be there is more expensive than this check.
     if bio.incoming.isEmpty, library.hasPending(handle) == 0 { return hasEnded ? .truncated : .needsMore }
     library.errorClear()
     var count = 0
@@ -164,7 +165,7 @@ package final class TLSSession {
     }
   }
 
-  /// Encodes bytes to be sent, all of them: give large ones in parts, and send each part first.
+  /// Encrypts all of these bytes for sending. Split large data, and send each part before writing the next.
   package func write(_ bytes: UnsafeRawBufferPointer) throws(RequestError) {
     guard try handshake() else {
       throw RequestError(.insecure, "Nothing can be sent to '\(host)' before the handshake is done.")
@@ -177,17 +178,17 @@ package final class TLSSession {
     }
   }
 
-  /// Tells the server that nothing more comes (close_notify).
+  /// Tells the server that nothing more will be sent (close_notify).
   package func close() {
     guard isEstablished, failure == nil else { return }
     library.errorClear()
     _ = library.shutdown(handle)
   }
 
-  /// How many bytes wait to be sent.
+  /// How many bytes are waiting to be sent.
   package var outgoingCount: Int { bio.outgoing.count }
 
-  /// Calls a closure with the bytes that wait to be sent, if any; it gives how many of them it has sent.
+  /// Calls a closure with the bytes that are waiting to be sent, if any; it returns how many of them it has sent.
   package func sendOutgoing(_ send: (UnsafeRawBufferPointer) -> Int) {
     if !bio.outgoing.isEmpty { bio.outgoing.removeFirst(send(bio.outgoing.bytes)) }
   }

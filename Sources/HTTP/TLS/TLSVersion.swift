@@ -1,4 +1,4 @@
-/// A version of TLS that is still fit for use.
+/// A version of TLS that is still secure.
 public enum TLSVersion: Hashable, Sendable {
   /// RFC 5246.
   case tls12

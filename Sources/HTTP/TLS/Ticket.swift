@@ -1,6 +1,6 @@
-/// An `SSL_SESSION` that OpenSSL has handed over.
+/// A session ticket: an `SSL_SESSION` that OpenSSL has handed over.
 final class Ticket: @unchecked Sendable {
-  // An SSL_SESSION is not changed once handed over; its count of references is atomic.
+  // An SSL_SESSION is not changed after it has been handed over, and its reference count is atomic.
   let handle: OpenSSL.Handle
   let birth = ContinuousClock.now
   let isForOneUse: Bool

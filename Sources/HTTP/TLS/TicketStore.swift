@@ -1,7 +1,7 @@
-/// Keeps what servers gave to resume sessions with, which saves half the cost of a handshake.
+/// Stores the tickets that servers give for resuming sessions, which halves the cost of a handshake.
 ///
-/// By origin, as a resumed session is not verified anew: it stands for the verification of the host that gave it. A
-/// ticket is offered for an hour at most. For any thread.
+/// Tickets are stored per origin, because a resumed session is not verified again: the ticket stands for the
+/// verification of the host that gave it. A ticket is used for at most an hour. Thread-safe.
 final class TicketStore: Sendable {
   private static let originLimit = 256
   private static let limitPerOrigin = 4
@@ -9,7 +9,7 @@ final class TicketStore: Sendable {
 
   private let tickets = Locked<[String: [Ticket]]>([:])
 
-  /// Keeps a ticket; the oldest go where there are too many.
+  /// Stores a ticket; if there are too many, the oldest are dropped.
   func add(_ ticket: Ticket, for origin: String) {
     tickets.withLock { tickets in
       if tickets[origin] == nil, tickets.count >= Self.originLimit {
@@ -20,7 +20,7 @@ final class TicketStore: Sendable {
     }
   }
 
-  /// The newest ticket for an origin. One of TLS 1.3 is given out once (RFC 8446, appendix C.4).
+  /// The newest ticket for an origin. A TLS 1.3 ticket is returned only once (RFC 8446, appendix C.4).
   func take(for origin: String, at now: ContinuousClock.Instant = .now) -> Ticket? {
     tickets.withLock { tickets in
       let usable = tickets[origin, default: []].filter { $0.birth.duration(to: now) < Self.lifetime }

@@ -1,10 +1,10 @@
 import Foundation
 import Streams
 
-/// One request under way in a `URLSession`: brings what the session tells to an observer, in order and on a queue of its
-/// own, and ends it where a deadline passes.
+/// One request under way in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of
+/// its own, and enforces the deadlines.
 final class Exchange: @unchecked Sendable {
-  // All variables are touched on `queue` alone, which is serial.
+  // All variables are used only on `queue`, which is serial.
   private let queue = DispatchQueue(label: "URLSessionTransport.Exchange")
   private let request: HTTPRequest
   private let observer: AnyObserver<HTTPResponsePart>
@@ -21,10 +21,11 @@ final class Exchange: @unchecked Sendable {
     progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
   }
 
-  /// Begins to watch the deadlines.
+  /// Starts the deadlines.
   func start() {
     queue.async { [self] in
-      // Whether a connection stands, a URLSession does not say: where there is an idle deadline, silence is told by it.
+      // A URLSession does not say whether there is a connection: if there is an idle deadline, it covers connecting,
+      // too.
       if request.timeouts.idle != nil { deadlines.noteSign(at: .now) }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.setEventHandler { [weak self] in self?.checkDeadlines() }
@@ -34,17 +35,17 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// Takes note of how much of the request's body went out.
+  /// Records how much of the request's body has been sent.
   func didSend(_ count: Int64) {
     progress?.didSend(Int(count))
   }
 
-  /// Brings the head to the observer.
+  /// Passes the head to the observer.
   func didReceive(_ head: HTTPResponseHead) {
     queue.async { [self] in deliver(head) }
   }
 
-  /// Brings a piece of the body to the observer.
+  /// Passes a piece of the body to the observer.
   func didReceive(_ piece: Data) {
     queue.async { [self] in
       guard !isFinished, !piece.isEmpty else { return }
@@ -54,7 +55,7 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// Ends the stream; a head that came with the end alone is brought first.
+  /// Ends the stream; a head that arrived only with the end is passed on first.
   func didComplete(_ head: HTTPResponseHead?, error: RequestError?) {
     queue.async { [self] in
       guard !isFinished else { return }
@@ -63,7 +64,7 @@ final class Exchange: @unchecked Sendable {
     }
   }
 
-  /// Stops watching; for an observer that went away.
+  /// Stops the exchange, because the observer has gone.
   func stop() {
     queue.async { [self] in
       isFinished = true
@@ -76,7 +77,7 @@ final class Exchange: @unchecked Sendable {
     guard !isFinished else { return }
     hasHead = true
     deadlines.noteSign(at: .now)
-    // A URLSession takes codings off even where they were not asked for, without a limit to what they grow to.
+    // A URLSession decodes content codings even if they were not asked for, without a limit on the decoded size.
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
       finish(RequestError(.badResponse, "The answer is coded as '\(coding)', which was not asked for."))
     } else {
@@ -108,7 +109,7 @@ final class Exchange: @unchecked Sendable {
 }
 
 extension Duration {
-  /// The duration for Dispatch, cut at a year.
+  /// The duration for Dispatch, at most a year.
   fileprivate var dispatchInterval: DispatchTimeInterval {
     .nanoseconds(Int(min(self, .seconds(365 * 86400)) / .nanoseconds(1)))
   }

@@ -1,13 +1,14 @@
-/// Which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a clock.
+/// Tells which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a
+/// clock.
 struct ExchangeDeadlines {
-  /// What an exchange may be waiting for.
+  /// What an exchange is waiting for.
   enum Phase {
     case connection, answer, end
   }
 
   private let timeouts: HTTPTimeouts
   private let start: Instant
-  /// Since when a connection is waited for.
+  /// When the wait for a connection began.
   private var waitStart: Instant
   private var lastSign: Instant?
 
@@ -17,18 +18,18 @@ struct ExchangeDeadlines {
     waitStart = start
   }
 
-  /// Notes that there is no connection any more, and another one is waited for.
+  /// Records that the connection is lost, and that the exchange waits for another one.
   mutating func noteLoss(at instant: Instant) {
     waitStart = instant
     lastSign = nil
   }
 
-  /// Notes that the connection stands, or that the server has sent something.
+  /// Records that there is a connection, or that the server has sent something.
   mutating func noteSign(at instant: Instant) {
     lastSign = instant
   }
 
-  /// The deadline that comes first; `nil` where there is none.
+  /// The deadline that comes first; `nil` if there is none.
   var next: (phase: Phase, instant: Instant)? {
     let end = timeouts.total.map { (phase: Phase.end, instant: start + $0) }
     let other =

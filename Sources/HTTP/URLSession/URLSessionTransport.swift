@@ -5,20 +5,21 @@ public import Streams
   import FoundationNetworking
 #endif
 
-/// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and timers.
+/// Sends requests through Foundation's `URLSession`, without its cache, cookies, stored credentials, redirects and
+/// timers.
 ///
 /// Deadlines are this type's own, to the millisecond. A `URLSession` gives no sign of life before the head of the
 /// response, so `idle` counts from the start, and `connect` applies only if there is no `idle`. Calls come on a serial
 /// queue of the request's own. It never calls `onConnected`, since Foundation does not report connections: observers
 /// get no connect time, and do not learn whether a connection was reused.
 ///
-/// What Foundation on Linux makes impossible (Swift 6.3):
-/// - A server that closes in the middle of the answer's head, sends trailers after a chunked body, or announces a huge
-///   `Content-Length` ends the process.
-/// - There is no back-pressure: what a slow observer has not taken yet waits in memory.
-/// - Content codings such as gzip are not asked for, and refused: a truncated one would pass for whole.
-/// - Of the settings for TLS only the system's own certificate authorities are used, and verification is always on.
-/// - All requests of a process share one queue inside Foundation, at some 2,500 requests a second.
+/// Limitations that are due to Foundation on Linux (Swift 6.3):
+/// - A server that closes the connection in the middle of a response's head, sends trailers after a chunked body, or
+///   announces a huge `Content-Length` crashes the process.
+/// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
+/// - Content codings such as gzip are not asked for, and are refused: a truncated response would look complete.
+/// - TLS cannot be configured: the system's certificate authorities are used, and verification is always on.
+/// - All requests of a process share one queue inside Foundation, which limits them to about 2,500 requests a second.
 public final class URLSessionTransport: HTTPTransport {
   private let session: URLSession
   private let delegate = SessionDelegate()
@@ -26,25 +27,25 @@ public final class URLSessionTransport: HTTPTransport {
   /// Makes a transport with connections of its own.
   public init() {
     let configuration = URLSessionConfiguration.ephemeral
-    // With a cache, cancelling a task that is just ending crashes; its key leaves out the query of a URL, too.
+    // With a cache, cancelling a task that is just ending crashes; also, the cache's key leaves out the query of a URL.
     configuration.urlCache = nil
     configuration.requestCachePolicy = .reloadIgnoringLocalCacheData
     configuration.httpCookieStorage = nil
     configuration.httpShouldSetCookies = false
     configuration.httpCookieAcceptPolicy = .never
     configuration.urlCredentialStorage = nil
-    // Foundation's timers know whole seconds only; they must not come before our own.
+    // Foundation's timers have a resolution of whole seconds; they must not fire before our own.
     configuration.timeoutIntervalForRequest = 365 * 86400
     configuration.timeoutIntervalForResource = 365 * 86400
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }
 
   deinit {
-    // Breaks the session's hold on its delegate. Whoever still waits for an answer keeps this object alive.
+    // Breaks the session's strong reference to its delegate. A subscriber that still waits keeps this object alive.
     session.finishTasksAndInvalidate()
   }
 
-  /// A cold stream of the answer's parts; see ``HTTPTransport/send(_:)``.
+  /// A cold stream of the response's parts; see ``HTTPTransport/send(_:)``.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
@@ -66,7 +67,7 @@ public final class URLSessionTransport: HTTPTransport {
   }
 }
 
-/// Takes what a session tells of its tasks to their exchanges.
+/// Passes a session's callbacks on to the exchanges of its tasks.
 private final class SessionDelegate: NSObject, URLSessionDataDelegate {
   private let exchanges = Locked<[Int: Exchange]>([:])
 
@@ -106,7 +107,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
 
   func urlSession(_ session: URLSession, task: URLSessionTask, didCompleteWithError error: (any Error)?) {
     let head = task.response.flatMap { HTTPResponseHead($0) }
-    // A challenge that was rejected ends its task as cancelled, beside the answer that held the challenge.
+    // A task whose challenge was rejected ends as cancelled, but has the response that contained the challenge.
     let isRejectedChallenge = (error as? URLError)?.code == .cancelled && head != nil
     remove(task)?.didComplete(head, error: isRejectedChallenge ? nil : error.map { RequestError(urlSession: $0) })
   }
@@ -115,7 +116,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, willPerformHTTPRedirection response: HTTPURLResponse,
     newRequest request: URLRequest, completionHandler: @escaping @Sendable (URLRequest?) -> Void
   ) {
-    // Foundation would send every header along, to whatever host, and lose the body.
+    // Foundation would send every header along, to any host, and lose the body.
     completionHandler(nil)
   }
 
@@ -123,7 +124,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    // A challenge that nobody answers would hang the task for ever.
+    // A challenge without an answer would make the task hang for ever.
     let isTrust = challenge.protectionSpace.authenticationMethod == "NSURLAuthenticationMethodServerTrust"
     completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
   }
@@ -133,7 +134,7 @@ extension URLRequest {
   fileprivate init(_ request: HTTPRequest) {
     var url = request.url
     if var components = URLComponents(url: url, resolvingAgainstBaseURL: true) {
-      components.scheme = components.scheme?.lowercased()  // Foundation on Linux knows no "HTTP://"
+      components.scheme = components.scheme?.lowercased()  // Foundation on Linux does not accept "HTTP://"
       url = components.url ?? url
     }
     self.init(url: url)
@@ -156,7 +157,7 @@ extension HTTPResponseHead {
 }
 
 extension RequestError {
-  /// The error in this SDK's terms. On Linux the code is often a wrong one, and libcurl's text tells more.
+  /// The error in this SDK's terms. On Linux the code is often wrong, and libcurl's text says more.
   fileprivate init(urlSession error: any Error) {
     let text = error.localizedDescription
     let kind: Kind =

@@ -1,17 +1,17 @@
 import Foundation
 import Streams
 
-// On the loop's thread alone.
+// Only on the loop's thread.
 extension Connection {
-  /// Reads on after the batch of a pause was delivered.
+  /// Resumes reading after the batch of a pause has been delivered.
   private func resume(after pause: Int) {
     guard isPaused, pause == pauses else { return }
     isPaused = false
     read()
   }
 
-  /// What is read at most before the observer has taken some of it: a piece that arrives in several, as TLS's records
-  /// do, is delivered in one go.
+  /// How much is read before the observer gets it: a piece that arrives in several parts, such as TLS records, is
+  /// delivered in one go.
   private static let largestDelivery = 64 << 10
 
   /// Reads until the socket is empty, or there is enough to deliver first.
@@ -36,7 +36,7 @@ extension Connection {
   }
 
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
-    // Made and used in place: a copy of a parser costs more than its work.
+    // The parser is made and used in place: copying it costs more than its work.
     if parser == nil { parser = ResponseParser(answering: exchange.parserRequest) }
     do throws(RequestError) {
       let count = try parser?.consume(bytes, into: &parts) ?? 0
@@ -53,7 +53,7 @@ extension Connection {
     }
   }
 
-  /// Reading goes on when the observer has taken what there is.
+  /// Delivers the parts; reading resumes when the observer has taken them.
   private func deliver(to exchange: SocketExchange) {
     isPaused = true
     pauses += 1

@@ -2,18 +2,18 @@ import Foundation
 import Streams
 
 extension Connection {
-  /// What the threads that write requests share with the loop: the channel, and the exchange that it is for.
+  /// What the threads that write requests share with the loop: the channel, and its current exchange.
   struct Shared {
     var channel: (any ByteChannel)?
     private(set) var exchange: SocketExchange?
-    /// When the exchange's request was written.
+    /// When writing of the exchange's request began.
     private(set) var startTime = Instant.now
     private(set) var hasSent = false
     private var outbound = Outbound()
     private var writeError: RequestError?
     private var isUsed = false
 
-    /// What is written at most before others have their turn, though the socket may take more.
+    /// How much is written before others have their turn, even if the socket could take more.
     private static let largestTurn = 1 << 20
 
     /// Whether a request may be written.
@@ -22,7 +22,8 @@ extension Connection {
       switch channel.condition() {
       case .quiet: break
       case .closed: return .dead(.cut("before it was asked"))
-      // Nothing was asked, so this would be an answer to no question. The first time the parser can tell what it is.
+      // Nothing was asked yet, so this cannot be a response. On a new connection, leave it to the parser to say what it
+      // is.
       case .readable: if isUsed { return .dead(.cut("before it was asked")) }
       }
       return .ready(isReused: isUsed)
@@ -30,7 +31,7 @@ extension Connection {
 
     /// Writes the request of the exchange that has leased the connection.
     mutating func start(_ exchange: SocketExchange) -> Start {
-      // Closed by the loop, which takes care of the exchange.
+      // The loop has closed the connection, and takes care of the exchange.
       guard let channel else { return .sent }
       self.exchange = exchange
       startTime = .now
@@ -39,7 +40,7 @@ extension Connection {
       return write(channel)
     }
 
-    /// Writes on; `nil` where there is nothing to write to.
+    /// Continues writing; returns `nil` if there is nothing to write to.
     mutating func flush() -> Start? {
       guard let channel, writeError == nil else { return nil }
       let before = outbound.writtenCount
@@ -72,7 +73,7 @@ extension Connection {
 
     private mutating func didFailToWrite(_ error: RequestError) -> Start {
       guard hasSent else {
-        // The pool has the exchange still. What the server said to no question is not to be taken for its answer.
+        // The pool still has the exchange. What the server has sent unasked must not be taken for its response.
         exchange = nil
         outbound = Outbound()
         return .dead(error)
@@ -81,20 +82,20 @@ extension Connection {
       return .broken
     }
 
-    /// Reads on; where nothing is left to read, an error of the writing is told.
+    /// Continues reading; when nothing is left to read, an earlier error of writing is reported.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
       let outcome = channel?.read(into: buffer) ?? .blocked
       guard case .blocked = outcome, let writeError else { return outcome }
       return .failed(writeError)
     }
 
-    /// Takes note that the answer is there, and says whether another request may follow: where the answer allows it, all
-    /// of this request was sent, and nothing came behind the answer.
+    /// Records that the response has arrived, and returns whether another request may follow: if the response allows
+    /// it, the whole request was sent, and nothing came after the response.
     mutating func finish(mayReuse: Bool, using buffer: UnsafeMutableRawBufferPointer) -> Bool {
       var isReusable = mayReuse && outbound.isEmpty && writeError == nil
       if isReusable, case .done? = channel?.flush() {} else { isReusable = false }
-      // More than the answer would be read as the answer to the next request; over TLS it may be there, in a record of
-      // its own.
+      // Further bytes would be read as the response to the next request; with TLS they may already be there, in a
+      // record of their own.
       if isReusable, case .blocked? = channel?.read(into: buffer) {} else { isReusable = false }
       exchange = nil
       outbound = Outbound()
@@ -103,8 +104,7 @@ extension Connection {
       return isReusable
     }
 
-    /// Gives up the channel, and with it the chance to send: whoever comes later sends nothing. Gives the exchange that
-    /// it was for, to be let go of under no lock.
+    /// Closes the channel, so that nothing can be sent any more. Returns its exchange, to be released without any lock.
     mutating func close() -> SocketExchange? {
       channel?.close()
       channel = nil
@@ -113,26 +113,26 @@ extension Connection {
     }
   }
 
-  /// What a request finds that is to be written.
+  /// The state of a connection when a request is to be written.
   enum Condition {
     case ready(isReused: Bool)
-    /// The connection is dead, and the loop is to close it.
+    /// The connection is dead; the loop has to close it.
     case dead(RequestError)
     /// The loop has closed it.
     case gone
   }
 
-  /// How the writing of a request began.
+  /// The outcome of beginning to write a request.
   enum Start {
-    /// What could be written is; the loop reads the answer.
+    /// Everything is written; the loop reads the response.
     case sent
-    /// The socket is full: the loop is to flush.
+    /// The socket is full; the loop has to flush.
     case blocked
-    /// There is more than is written in one turn: the loop is to flush.
+    /// There is more than is written in one turn; the loop has to flush.
     case more
-    /// Nothing was sent: the connection is dead, and the loop is to close it.
+    /// Nothing was sent; the connection is dead, and the loop has to close it.
     case dead(RequestError)
-    /// Something was sent, and then it broke: the loop is to read what there is.
+    /// Something was sent before the connection broke; the loop has to read what there is.
     case broken
   }
 }

@@ -1,47 +1,51 @@
 import Foundation
 import Streams
 
-/// One connection to a server, and the exchange that it is for at a time.
+/// One connection to a server, with at most one exchange at a time.
 ///
-/// Whoever leases it writes the request at once, on its own thread; the loop writes what the socket had no room for,
-/// reads the answer, and alone closes. So whoever finds it broken tells the loop, which decides what becomes of it.
+/// The thread that leases the connection writes the request at once. The loop writes what the socket had no room for,
+/// and reads the response. Only the loop closes: a thread that finds the connection broken tells the loop, which
+/// decides what to do.
 ///
-/// `@unchecked Sendable`: but for `shared`, which has a lock of its own, all variables are the loop's thread's alone.
+/// `@unchecked Sendable`: except for `shared`, which has a lock of its own, all variables are used only on the loop's
+/// thread.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
-  /// Its lock is held during system calls that do not block, and with no other lock but the progress report's.
+  /// Its lock is held during system calls that do not block, and never together with another lock except the progress
+  /// report's.
   let shared = Guarded(Shared())
 
-  // On the loop's thread alone. What is called while one is changed touches none of them, so that accesses need no check
-  // for overlaps.
+  // Only on the loop's thread. Nothing that is called while one of these is being changed uses them, so the checks for
+  // overlapping accesses are off.
   var engine: SocketEngine?
   var loop: EventLoop?
   private var opening: ConnectionOpening?
   var open: OpenSocket?
   @exclusivity(unchecked) var parser: ResponseParser?
-  /// What has come and is not yet on its way to the observer, and how many bytes it came in.
+  /// The parts that have arrived and are not yet on their way to the observer, and how many bytes they took.
   @exclusivity(unchecked) var parts: [HTTPResponsePart] = []
   @exclusivity(unchecked) var partsSize = 0
   var isPaused = false
-  /// How often the reading has paused: a pause's end is known by its number.
+  /// How often reading has paused; the number identifies a pause.
   var pauses = 0
   private var isClosed = false
-  /// Whether the peer may have sent its last; while connecting that may have come unseen.
+  /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
   var isOver = true
 
   init(route: Route) {
     self.route = route
   }
 
-  /// Writes the request of the exchange that has leased the connection, on the thread of whoever asks for it.
+  /// Writes the request of the exchange that has leased the connection, on the caller's thread.
   func start(_ exchange: SocketExchange) -> Start {
     switch shared.withLock({ $0.condition() }) {
     case .dead(let error): return .dead(error)
-    // Closed by the loop, which takes care of the exchange.
+    // The loop has closed the connection, and takes care of the exchange.
     case .gone: return .sent
     case .ready(let isReused):
-      // Under no lock, for who measures has a clock of its own; and before anybody could answer.
+      // Without the lock, because observers have clocks of their own, which may be user code; and before any response
+      // can arrive.
       exchange.didConnect(isReused: isReused)
       return shared.withLock { $0.start(exchange) }
     }
@@ -51,7 +55,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Begins to connect.
   func open(by engine: SocketEngine, on loop: EventLoop) {
-    // Two threads may have submitted what the pool said: first the closing of one that is not needed any more.
+    // Two threads may have submitted the pool's decisions in the other order: the connection may already have been
+    // closed because it is no longer needed.
     guard !isClosed else { return }
     self.engine = engine
     self.loop = loop
@@ -68,7 +73,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       loop?.hand(opened.socket.token, to: self)
       shared.withLock { $0.channel = opened.channel }
       engine?.didOpen(self)
-      // What came while nobody looked has had its event.
+      // The events of bytes that arrived while nobody read are gone, so read now.
       read()
       isOver = isPaused
     case .failure(let error):
@@ -86,11 +91,11 @@ final class Connection: LoopHandler, @unchecked Sendable {
     close()
   }
 
-  /// Writes on.
+  /// Continues writing.
   func flush() {
     switch shared.withLock({ $0.flush() }) {
     case .blocked: if let open { loop?.rearm(open.socket, .writing) }
-    // Others have their turn.
+    // Let others have their turn.
     case .more: loop?.submit { [self] in flush() }
     case .dead(let error): fail(error)
     case .broken: read()
@@ -98,7 +103,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     }
   }
 
-  /// Closes a connection that is of no more use, and tells the engine what is known of its exchange.
+  /// Closes a connection that is no longer of use, and tells the engine what is known about its exchange.
   func fail(_ error: RequestError) {
     guard open != nil else { return }
     let parts = takeParts()
@@ -107,7 +112,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     engine?.didLose(self, ConnectionLoss(error: error, parts: parts, hasSent: hasSent, hasReceived: hasReceived))
   }
 
-  /// Closes, and gives whether any of the present request may have reached the server.
+  /// Closes; returns whether any part of the current request may have reached the server.
   @discardableResult
   func close() -> Bool {
     isClosed = true
@@ -116,9 +121,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     parser = nil
     _ = takeParts()
     let (exchange, hasSent) = shared.withLock { ($0.close(), $0.hasSent) }
-    // Whoever cancelled it may have let go of it: what its request holds is let go of elsewhere.
+    // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
     if let exchange { loop?.deliver(to: nil) { withExtendedLifetime(exchange) {} } }
-    // Nobody writes from here on: the descriptor may go, and its number to somebody else.
+    // Nobody writes from here on, so the descriptor can be closed, and its number reused.
     if let open { loop?.close(open.socket, open.token) }
     open = nil
     engine?.didClose()

@@ -1,10 +1,10 @@
-/// What is known when a connection breaks.
+/// What is known about an exchange when its connection breaks.
 struct ConnectionLoss {
   let error: RequestError
-  /// What came before the break, and was not delivered.
+  /// The parts that arrived before the break, and were not delivered.
   let parts: [HTTPResponsePart]
   /// Whether any of the request may have reached the server.
   let hasSent: Bool
-  /// Whether any of the answer has come.
+  /// Whether any of the response has arrived.
   let hasReceived: Bool
 }

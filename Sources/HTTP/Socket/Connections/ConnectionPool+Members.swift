@@ -1,9 +1,9 @@
-// Classes, so that a change of one is no write to the dictionary that it is found by.
+// Classes, so that changing one does not write to the dictionary that contains it.
 
 extension ConnectionPool {
-  /// A connection, as the pool sees it.
+  /// A connection as the pool sees it.
   ///
-  /// `@unchecked Sendable`: it belongs to a pool, and nobody but the pool's one user at a time gets at it.
+  /// `@unchecked Sendable`: it belongs to a pool, and is used only through the pool, which has one user at a time.
   final class Member: @unchecked Sendable {
     enum Phase {
       case opening
@@ -14,7 +14,7 @@ extension ConnectionPool {
     let connection: Connection
     let group: Group
     var phase = Phase.opening
-    /// Whether it has neither been idle nor carried an exchange before the present one.
+    /// Whether it has neither been idle nor carried an exchange before the current one.
     var isFresh = true
 
     init(_ connection: Connection, _ group: Group) {
@@ -23,7 +23,7 @@ extension ConnectionPool {
     }
   }
 
-  /// Where an exchange stands.
+  /// The state of an exchange.
   enum Place {
     case waiting(Waiter)
     case connected(Member)
@@ -31,13 +31,13 @@ extension ConnectionPool {
 
   /// An exchange that waits for a connection.
   ///
-  /// `@unchecked Sendable`: as of ``Member``.
+  /// `@unchecked Sendable`: as for ``Member``.
   final class Waiter: @unchecked Sendable {
-    /// `nil` once it has left: its last release may be code of the user's, and is not to wait for the queue to move on,
-    /// under a lock.
+    /// `nil` once it has left: releasing the exchange may run user code, which must not happen later, under a lock,
+    /// when the queue moves on.
     var exchange: Exchange?
     let group: Group
-    /// Where it stands among those of all routes.
+    /// Its position among the waiters of all routes.
     let ticket: Int
 
     init(_ exchange: Exchange, _ group: Group, ticket: Int) {
@@ -47,10 +47,10 @@ extension ConnectionPool {
     }
   }
 
-  /// What belongs to one route.
+  /// The connections and waiters of one route.
   ///
-  /// `@unchecked Sendable`: as of ``Member``. Nothing is called while one of these is changed, so that accesses need no
-  /// check for overlaps.
+  /// `@unchecked Sendable`: as for ``Member``. Nothing is called while one of these is being changed, so the checks for
+  /// overlapping accesses are off.
   final class Group: @unchecked Sendable {
     let route: Route
     var connectionCount = 0
@@ -65,16 +65,16 @@ extension ConnectionPool {
 
     var isEmpty: Bool { connectionCount == 0 && waitingCount == 0 }
 
-    /// Whether another connection would help, and may be.
+    /// Whether another connection would help, and is allowed.
     func isInNeed(_ limits: Limits) -> Bool { waitingCount > opening.count && connectionCount < limits.perRoute }
 
-    /// Who has waited longest.
+    /// The waiter that has waited longest.
     func firstWaiter() -> Waiter? {
       while let first = queue.first, first.exchange == nil { _ = queue.popFirst() }
       return queue.first
     }
 
-    /// The exchange that has waited longest, and waits no longer.
+    /// Removes and returns the exchange that has waited longest.
     func takeWaiting() -> Exchange? {
       guard let exchange = firstWaiter()?.exchange else { return nil }
       _ = queue.popFirst()

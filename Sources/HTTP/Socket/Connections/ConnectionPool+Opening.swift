@@ -1,7 +1,7 @@
-// Who gets the room that there is.
+// Which routes get the available connections.
 
 extension ConnectionPool {
-  /// Opens a connection for each exchange that waits without one being opened for it, where there is room.
+  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room.
   mutating func openConnections(_ effects: inout Effects) {
     guard waitingCount > 0 else { return }
     while let group = groupInNeed() {
@@ -21,8 +21,8 @@ extension ConnectionPool {
     }
   }
 
-  /// Whether a connection that a group could go on with is to make room: there is none, and a route that has no connection
-  /// at all has waited longer. It would wait for as long as the group is busy.
+  /// Whether a connection has to make room although its own route could use it: there is no room left, and a route
+  /// without any connection has waited longer. It would otherwise wait for as long as this route is busy.
   func isOwed(by group: Group) -> Bool {
     guard members.count >= limits.total, waitingCount > group.waitingCount, let first = group.firstWaiter() else {
       return false
@@ -32,7 +32,7 @@ extension ConnectionPool {
     }
   }
 
-  /// The group whose first exchange has waited longest of those that a new connection would help.
+  /// Of the groups that a new connection would help, the one whose first exchange has waited longest.
   private func groupInNeed() -> Group? {
     groups.values.filter { $0.isInNeed(limits) }
       .min { $0.firstWaiter()?.ticket ?? .max < $1.firstWaiter()?.ticket ?? .max }

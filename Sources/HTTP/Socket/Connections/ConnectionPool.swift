@@ -1,21 +1,21 @@
-/// Which connections there are, whose they are, and who waits for one: a state machine that opens and closes nothing by
-/// itself, but says what is to be done.
+/// Keeps track of all connections and the exchanges that use them or wait for them: a state machine that does not open
+/// or close anything itself, but returns what is to be done.
 ///
 ///     opening ──► idle ◄──► busy(exchange) ──► gone
 ///
-/// An exchange either waits or has a connection, from `lease` to `finish` or `cancel`. Two things hold after each call:
-/// no connection is idle while somebody waits for its route, and none waits while there is room to open one for it. And
-/// no route waits for ever: where there is no room, one that is busy gives way.
+/// From `lease` to `finish` or `cancel`, an exchange either waits or has a connection. Two invariants hold after each
+/// call: no connection is idle while an exchange waits for its route, and no exchange waits while there is room to open
+/// a connection for it. And no route waits for ever: if there is no room, a busy route gives up a connection.
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
-  /// How many connections there may be.
+  /// The maximum numbers of connections.
   struct Limits {
     var perRoute: Int
     var total: Int
   }
 
-  /// What is left to do after a call.
+  /// The connections to open and to close after a call.
   struct Effects {
     var opening: [Connection] = []
     var closing: [Connection] = []
@@ -24,7 +24,7 @@ struct ConnectionPool<
   /// An exchange that has lost its connection.
   struct Orphan {
     let exchange: Exchange
-    /// Whether the connection had been opened for it, and nothing before it.
+    /// Whether the connection had been opened for it, and had carried nothing before.
     let isFresh: Bool
   }
 
@@ -33,7 +33,7 @@ struct ConnectionPool<
   var members: [ObjectIdentifier: Member] = [:]
   private var places: [ObjectIdentifier: Place] = [:]
   var groups: [Route: Group] = [:]
-  /// The group that was asked for last, which is mostly the one that is asked for next.
+  /// The group that was used last, which is usually the one that is needed next.
   private var lastGroup: Group?
   var waitingCount = 0
   private var lastTicket = 0
@@ -45,7 +45,7 @@ struct ConnectionPool<
 
   // MARK: - Exchanges
 
-  /// Gives a connection that is idle, the newest one; else the exchange waits for one.
+  /// Returns an idle connection, the most recently used one; if there is none, the exchange waits.
   mutating func lease(_ exchange: Exchange, _ route: Route, _ effects: inout Effects) -> Connection? {
     let group = group(of: route)
     if let member = group.idle.popLast() {
@@ -62,9 +62,9 @@ struct ConnectionPool<
     return nil
   }
 
-  /// Ends an exchange whose answer is there. What becomes of its connection is for `makeAvailable` or `remove`.
+  /// Ends an exchange whose response has arrived. Call `makeAvailable` or `remove` for its connection afterwards.
   ///
-  /// False where the exchange does not have this connection any more: then it was cancelled, and the connection is gone.
+  /// Returns false if the exchange no longer has this connection: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
     guard let index = places.index(forKey: ObjectIdentifier(exchange)),
       case .connected(let member) = places[index].value, member.connection === connection
@@ -73,7 +73,8 @@ struct ConnectionPool<
     return true
   }
 
-  /// Ends an exchange early: what it waits for, or its connection, which is no longer of use. False where it has ended.
+  /// Cancels an exchange: ends its wait, or closes its connection, which is no longer usable. Returns false if it had
+  /// ended.
   mutating func cancel(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
     switch places.removeValue(forKey: ObjectIdentifier(exchange)) {
     case nil:
@@ -94,8 +95,8 @@ struct ConnectionPool<
     waitingCount -= 1
     group.waitingCount -= 1
     group.queue.compact { $0.exchange != nil }
-    // The one that was opened for it: to the first in line belongs that which has taken longest. The others go on, or who
-    // is patient would start anew for each one that is not.
+    // Close the connection that was being opened for it. For the first in line, that is the one that has been opening
+    // longest. The others continue; otherwise, each impatient waiter would make patient ones start again.
     if group.opening.count > group.waitingCount, let member = isFirst ? group.opening.first : group.opening.last {
       effects.closing.append(member.connection)
       _ = remove(member.connection, &effects)
@@ -115,9 +116,9 @@ struct ConnectionPool<
 
   // MARK: - Connections
 
-  /// Takes note that a connection can be used: one that was opened, or whose exchange has finished.
+  /// Records that a connection can be used: one that was opened, or whose exchange has finished.
   ///
-  /// Gives the exchange that is to have it at once; without one it is idle until the given time.
+  /// Returns the exchange that gets the connection at once; if there is none, the connection is idle until `instant`.
   mutating func makeAvailable(_ connection: Connection, until instant: Instant, _ effects: inout Effects) -> Exchange? {
     guard let member = members[ObjectIdentifier(connection)] else { return nil }
     if case .opening = member.phase {
@@ -137,12 +138,12 @@ struct ConnectionPool<
     member.phase = .idle(until: instant)
     member.isFresh = false
     member.group.idle.append(member)
-    openConnections(&effects)  // another route may wait for its place
+    openConnections(&effects)  // another route may be waiting for its place
     return nil
   }
 
-  /// Takes note that a connection is gone, and gives the exchange that had it, which has then neither connection nor
-  /// place: lease again, or leave it.
+  /// Records that a connection is gone, and returns the exchange that had it. That exchange then neither has a
+  /// connection nor waits; `lease` it again, or drop it.
   mutating func remove(_ connection: Connection, _ effects: inout Effects) -> Orphan? {
     guard let member = members.removeValue(forKey: ObjectIdentifier(connection)) else { return nil }
     var orphan: Orphan?
@@ -158,8 +159,8 @@ struct ConnectionPool<
     return orphan
   }
 
-  /// Takes note that a connection could not be opened, and gives the exchange that is to fail for it: the one that has
-  /// waited longest, unless there are connections being opened for all who wait without this one.
+  /// Records that a connection could not be opened, and returns the exchange that is to fail for it: the one that has
+  /// waited longest, unless the other connections that are being opened suffice for all waiting exchanges.
   mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
     guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
     let exchange = group.opening.count > group.waitingCount ? nil : group.takeWaiting()
@@ -176,7 +177,7 @@ struct ConnectionPool<
     removeAll(groups[route]?.idle ?? [], &effects)
   }
 
-  /// Removes all connections that nobody has and nobody waits for.
+  /// Removes all connections that no exchange has or waits for.
   mutating func removeSpare(_ effects: inout Effects) {
     for group in groups.values {
       removeAll(group.idle + group.opening.dropFirst(group.waitingCount), &effects)
@@ -190,7 +191,7 @@ struct ConnectionPool<
     }
   }
 
-  /// Removes the connections that have been idle long enough, and gives the time when the next will have been.
+  /// Removes the connections whose idle time is over, and returns when the next one will be due.
   mutating func removeExpired(at now: Instant, _ effects: inout Effects) -> Instant? {
     var next: Instant?
     var expired: [Member] = []
@@ -209,10 +210,10 @@ struct ConnectionPool<
   /// How many exchanges have a connection.
   var exchangesUnderWay: Int { places.count - waitingCount }
 
-  /// Whether nothing is open and nobody waits.
+  /// Whether there is no connection and no exchange.
   var isEmpty: Bool { members.isEmpty && places.isEmpty }
 
-  /// Connections of all kinds, and exchanges that wait or are under way; for tests.
+  /// The numbers of connections by state, of waiting exchanges, and of all exchanges; for tests.
   var counts: (opening: Int, idle: Int, busy: Int, waiting: Int, exchanges: Int) {
     let opening = groups.values.reduce(0) { $0 + $1.opening.count }
     let idle = groups.values.reduce(0) { $0 + $1.idle.count }

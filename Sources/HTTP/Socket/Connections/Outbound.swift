@@ -1,6 +1,6 @@
 import Foundation
 
-/// What is still to be written of a request.
+/// The part of a request that is still to be written.
 struct Outbound {
   private var first: [UInt8] = []
   private var rest = Data()
@@ -8,7 +8,7 @@ struct Outbound {
 
   init() {}
 
-  /// Takes the head with the start of the body, and the rest of it.
+  /// Takes the head, possibly with the body joined to it, and otherwise the body.
   init(_ first: [UInt8], _ rest: Data = Data()) {
     self.first = first
     self.rest = rest
@@ -16,10 +16,11 @@ struct Outbound {
 
   var isEmpty: Bool { position == first.count + rest.count }
 
-  /// How many bytes are written.
+  /// How many bytes have been written.
   var writtenCount: Int { position }
 
-  /// Lends the next bytes in two pieces, one behind the other, of which either may be empty; at most 1 MiB of the second.
+  /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at
+  /// most 1 MiB.
   func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {
     first.withUnsafeBytes { first in
       rest.withUnsafeBytes { rest in

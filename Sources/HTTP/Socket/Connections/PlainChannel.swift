@@ -1,4 +1,4 @@
-/// The bytes of a socket as they are.
+/// A channel without encryption.
 final class PlainChannel: ByteChannel {
   private let socket: Socket
   private let reader: SocketReader
@@ -28,7 +28,7 @@ final class PlainChannel: ByteChannel {
 }
 
 extension RequestError {
-  /// A connection that stood has broken.
+  /// The error for an established connection that broke.
   init(lost error: SystemError) {
     self.init(.connectionLost, "The connection broke: \(error).", cause: error)
   }

@@ -6,12 +6,12 @@ struct Route: Hashable, Sendable {
   /// The server's port.
   var port: Int
 
-  /// Whether TLS is spoken.
+  /// Whether TLS is used.
   var isSecure: Bool
 
-  /// The path of a Unix domain socket, in the place of the network.
+  /// The path of a Unix domain socket to use instead of the network.
   var unixPath: String?
 
-  /// The proxy that is asked for a tunnel to the server.
+  /// The proxy to ask for a tunnel to the server.
   var tunnel: ProxyServer?
 }

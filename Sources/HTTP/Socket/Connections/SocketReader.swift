@@ -1,9 +1,9 @@
 /// Reads a socket until it is empty: until a read finds nothing, or less than it had room for.
 ///
-/// The next edge tells of what comes later, the end too. But an end that came with the last edge makes none of its own:
-/// where it may have, reads go on until they find it or nothing.
+/// Whatever comes later, including the end, is reported by the next edge. But an end that came together with the last
+/// edge causes no edge of its own: if that is possible, reads continue until they find the end, or nothing.
 ///
-/// Belongs to a channel, which is called by one thread at a time.
+/// Belongs to a channel, which is used by one thread at a time.
 final class SocketReader {
   private let socket: Socket
   private var isOver = false

@@ -1,4 +1,4 @@
-/// How far a step came that may have to wait for the socket: a handshake, a tunnel, or a flush.
+/// The outcome of a step that may have to wait for the socket: a handshake, a tunnel, or a flush.
 enum StepOutcome {
   case done
   case blocked

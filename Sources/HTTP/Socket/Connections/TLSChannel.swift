@@ -1,24 +1,25 @@
-/// The bytes of a socket through TLS.
+/// A channel through TLS.
 final class TLSChannel: ByteChannel {
   private let socket: Socket
   private let session: TLSSession
   private let reader: SocketReader
 
-  /// How much more has come than what was in it for whoever reads accounts for.
+  /// How many bytes have arrived beyond what the decrypted bytes account for.
   private var idleCount = 0
   private var hasRead = false
-  /// Why nothing can be sent any more: what was not is then never offered again.
+  /// Why nothing can be sent any more; unsent bytes are then never offered again.
   private var sendError: RequestError?
 
-  /// What is encoded at a time, so that no more waits in memory than the socket may take at once.
+  /// How much is encrypted at a time, so that no more waits in memory than the socket may take at once.
   private static let largestPart = 64 << 10
-  /// How much may come without a byte for whoever reads. A handshake has at most 100 KiB of certificates; beyond that a
-  /// server could keep the loop, which has to answer each change of keys, and its memory to itself.
+  /// How many bytes may arrive without any decrypted byte. A handshake has at most 100 KiB of certificates; without
+  /// this limit, a server could keep the loop busy with key updates, each of which needs a reply, and use up its
+  /// memory.
   private static let largestIdleCount = 128 << 10
-  /// How many bytes one byte for whoever reads accounts for: a record of a single one has up to 84 besides.
+  /// How many bytes one decrypted byte accounts for: a record with a single byte has up to 84 others.
   private static let largestOverhead = 128
-  /// How much may wait to be sent while the server is read from. A turn of writing leaves less: more is answers to changes
-  /// of keys, asked for by a server that reads nothing.
+  /// How much may be waiting to be sent while reading. A turn of writing leaves less; more means replies to key
+  /// updates, requested by a server that does not read.
   private static let largestBacklog = 256 << 10
 
   init(_ socket: Socket, _ session: TLSSession) {
@@ -27,7 +28,7 @@ final class TLSChannel: ByteChannel {
     reader = SocketReader(socket)
   }
 
-  /// Goes on with the handshake, which may leave something to flush.
+  /// Continues the handshake, which may leave something to flush.
   func handshake(using buffer: UnsafeMutableRawBufferPointer) -> StepOutcome {
     reader.begin(isOver: true)
     while true {
@@ -49,7 +50,7 @@ final class TLSChannel: ByteChannel {
     }
   }
 
-  /// Whether the socket has not taken all yet.
+  /// Whether there are bytes that the socket has not taken yet.
   var hasMoreToSend: Bool { session.outgoingCount > 0 }
 
   func beginReading(isOver: Bool) { reader.begin(isOver: isOver) }
@@ -57,7 +58,7 @@ final class TLSChannel: ByteChannel {
   func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     while true {
       let result = Result { () throws(RequestError) in try session.read(into: buffer) }
-      // What TLS has to answer goes out with the next flush where the socket is full.
+      // TLS's own replies are sent with the next flush if the socket is full.
       if session.outgoingCount > 0 { _ = flush() }
       if session.outgoingCount > Self.largestBacklog { return .failed(flood) }
       switch result {
@@ -78,7 +79,7 @@ final class TLSChannel: ByteChannel {
     }
   }
 
-  /// Moves what the socket has into the session; the buffer is a mere place for it.
+  /// Moves bytes from the socket into the session; the buffer is only temporary storage.
   private func receive(using buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
     let outcome = reader.receive(into: buffer)
     switch outcome {
@@ -110,7 +111,8 @@ final class TLSChannel: ByteChannel {
     }
     if case .failure(let error) = result { return .failed(error) }
     let encodedCount = session.outgoingCount
-    // Where some of it went out before the socket failed, it may have reached the server: the next flush says why.
+    // If some of it was sent before the socket failed, it may have reached the server: the next flush reports the
+    // error.
     if case .failed(let error) = flush(), session.outgoingCount == encodedCount { return .failed(error) }
     return .taken(start.count + rest.count)
   }
@@ -139,7 +141,7 @@ final class TLSChannel: ByteChannel {
   func condition() -> Socket.Condition {
     let condition = socket.condition()
     guard condition == .readable else { return condition }
-    // Bytes may be TLS's own, such as tickets. Before the first answer they are left for whoever reads it.
+    // The bytes may be TLS's own, such as tickets. Before the first response, they are left for the reader.
     guard hasRead else { return .quiet }
     reader.begin(isOver: false)
     return withUnsafeTemporaryAllocation(byteCount: Self.largestPart, alignment: 16) { buffer in

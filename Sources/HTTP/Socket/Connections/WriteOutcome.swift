@@ -1,4 +1,4 @@
-/// What a channel takes from a writer.
+/// The outcome of a write to a channel.
 enum WriteOutcome {
   case taken(Int)
   case blocked

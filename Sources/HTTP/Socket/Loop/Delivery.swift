@@ -2,17 +2,17 @@ import Foundation
 import Streams
 import Synchronization
 
-/// Something to run once, by whoever comes first.
+/// A closure that runs once, on whichever thread is first to run it.
 ///
-/// `@unchecked Sendable`: `action` is touched by the one alone that turns `hasBegun`.
+/// `@unchecked Sendable`: only the thread that sets `hasBegun` uses `action`.
 final class Delivery: TaskMailbox.Job, @unchecked Sendable {
-  /// That of the task that awaits it, where one does.
+  /// The mailbox of the task that awaits the result, if there is one.
   let mailbox: TaskMailbox?
   private let unfinished: DispatchGroup
   private var action: (@Sendable () -> Void)?
   private let hasBegun = Atomic<Bool>(false)
 
-  /// It is a part of the group until it has run, or is dropped.
+  /// Enters the group, and leaves it when the closure has run, or is dropped.
   init(_ mailbox: TaskMailbox?, _ unfinished: DispatchGroup, _ action: @escaping @Sendable () -> Void) {
     self.mailbox = mailbox
     self.unfinished = unfinished
@@ -21,7 +21,7 @@ final class Delivery: TaskMailbox.Job, @unchecked Sendable {
   }
 
   deinit {
-    // A group that goes away with somebody in it ends the process.
+    // Releasing a group that has not been left would crash the process.
     if isWaiting { unfinished.leave() }
   }
 

@@ -1,29 +1,30 @@
 import Foundation
 import Streams
 
-/// Runs what may be user code, away from the loop, on as few threads as keep it moving.
+/// Runs whatever may be user code, away from the loop, on as few threads as keep it moving.
 ///
-/// Waking a thread costs more than all else that a short answer takes. So where a task awaits an answer, the work is that
-/// task's, which is woken anyway; else one worker goes on for as long as there is something to do; and what one turn of
-/// the loop brings is handed over at once. Whatever has not begun after `patience`, as an observer blocks, or all of the
-/// tasks' threads are busy, goes to other workers as well: nobody holds up others for long.
+/// Waking a thread costs more than everything else that a short response takes. So if a task awaits the response, the
+/// work runs on that task, which is woken anyway; otherwise a single worker continues for as long as there is something
+/// to do, and gets all that one turn of the loop brings at once. Jobs that have not begun after `patience`, because an
+/// observer blocks or all threads for tasks are busy, are also given to other workers, so that nothing holds up the
+/// rest for long.
 ///
-/// Belongs to the loop's thread. Nothing that is called while a list is changed comes back here, so that accesses need no
-/// check for overlaps.
+/// Used only on the loop's thread. Nothing that is called while a list is being changed uses this object, so the checks
+/// for overlapping accesses are off.
 final class DeliveryQueue {
-  /// How long a job may wait before it goes to another worker; twice that at most.
+  /// After how long a job that has not begun is given to another worker; it may take up to twice as long.
   static let patience = Duration.milliseconds(5)
 
   private let unfinished: DispatchGroup
   @exclusivity(unchecked) private var worker = DispatchQueue.unshared()
   @exclusivity(unchecked) private var collected: [Delivery] = []
-  // Handed over, and not begun when last seen: since the last turn, and before it.
+  // Jobs that were handed over, and had not begun when last checked: since the last check, and before it.
   @exclusivity(unchecked) private var young: [Delivery] = []
   @exclusivity(unchecked) private var old: [Delivery] = []
   private let late: LateDeliveries
   private var lastTurn = Instant.now
 
-  /// Each job is a part of the group until it has run. `start` makes a worker for those that are late.
+  /// Each job is in the group until it has run. `start` starts a worker for late jobs.
   init(
     unfinished: DispatchGroup, start: @escaping LateDeliveries.Start = { DispatchQueue.unshared().async(execute: $0) }
   ) {
@@ -31,13 +32,14 @@ final class DeliveryQueue {
     late = LateDeliveries(start)
   }
 
-  /// Runs a job after the next `flush`, by the task that the mailbox is of where there is one.
+  /// Runs a job after the next `flush`: on the task that the mailbox belongs to, if there is one, otherwise on a
+  /// worker.
   func add(_ mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
     collected.append(Delivery(mailbox, unfinished, action))
   }
 
-  /// Hands over what was added, and sees after what was handed over earlier; where some of it waits, this is to be called
-  /// again at the time that it gives.
+  /// Hands over the jobs that were added, and checks those that were handed over earlier. While some of them wait, this
+  /// returns the time at which to call it again.
   func flush() -> Instant? {
     if !collected.isEmpty { handOver() }
     guard !young.isEmpty || !old.isEmpty || !late.isEmpty else { return nil }
@@ -45,7 +47,7 @@ final class DeliveryQueue {
     if now - lastTurn >= Self.patience {
       let waiting = old.filter(\.isWaiting)
       late.add(waiting)
-      // A worker that is held up keeps what it has; what comes goes to a new one.
+      // A blocked worker keeps its jobs; new ones go to a new worker.
       if !waiting.isEmpty { worker = .unshared() }
       late.startWorkers()
       old = young.filter(\.isWaiting)
@@ -55,7 +57,7 @@ final class DeliveryQueue {
     return lastTurn + Self.patience
   }
 
-  /// Hands over everything, for nobody looks after it from now on.
+  /// Hands over everything; no more checks will follow.
   func close() {
     late.add(collected + young + old)
     late.startWorkerForEach()

@@ -1,7 +1,8 @@
 import Foundation
 
 extension DispatchQueue {
-  /// A queue for work that may block: Dispatch has a thread for it, of 255 at most in a process. Those of `global()` are as
-  /// many as processors, and Swift's tasks run on them too: where all are blocked, others are held up for a second and more.
+  /// A queue for work that may block: Dispatch gives it a thread of its own, up to 255 in a process. The threads of
+  /// `global()` are as many as there are processors, and Swift's tasks run on them, too: if all of them block,
+  /// everything else is held up for a second or more.
   static func unshared() -> DispatchQueue { DispatchQueue(label: "SocketTransport") }
 }

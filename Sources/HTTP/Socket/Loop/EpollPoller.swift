@@ -2,19 +2,20 @@
   import CLinux
   import Foundation
 
-  /// Waits with epoll: each descriptor is registered once, for everything.
+  /// Waits with epoll: each descriptor is registered once, for all events.
   ///
-  /// Times are kept by a descriptor of their own, which is set only where it would go off too late: a time given to each
-  /// wait makes the processor set its clock twice for each, which costs more than all else that the wait does.
+  /// The time limit of a wait is kept by a timer descriptor, which is set only if it would fire too late: a timeout for
+  /// each wait would make the kernel set the processor's timer twice each time, which costs more than everything else
+  /// in a wait.
   ///
-  /// `@unchecked Sendable`: `wake` uses a constant alone; the rest belongs to the loop's thread.
+  /// `@unchecked Sendable`: `wake` only uses a constant; everything else is used only on the loop's thread.
   final class EpollPoller: Poller, @unchecked Sendable {
     private static let wakeToken = UInt64.max
     private static let timerToken = UInt64.max - 1
     private let epoll: Int32
     private let wakeDescriptor: Int32
     private let timer: Int32
-    /// When the timer goes off, if it has been set and has not.
+    /// When the timer fires, if it is set.
     private var alarm: Instant?
     private var batch = [clinux_event](repeating: clinux_event(), count: 256)
 
@@ -28,7 +29,7 @@
       else { throw .last }
     }
 
-    /// Runs also where `init` throws when it has set everything.
+    /// Also runs if `init` throws after all properties have been set.
     deinit {
       for descriptor in [timer, wakeDescriptor, epoll] where descriptor >= 0 { close(descriptor) }
     }
@@ -38,18 +39,18 @@
     }
 
     func remove(_ descriptor: Int32) {
-      // Closing removes it, for no descriptor here is ever duplicated.
+      // Closing the descriptor removes it, because descriptors here are never duplicated.
     }
 
     func rearm(_ descriptor: Int32, _ direction: PollDirection) {
-      // The next edge comes by itself.
+      // Nothing to do: the next edge is reported without this.
     }
 
     func wait(until instant: Instant?, into events: inout [PollEvent]) {
       events.removeAll(keepingCapacity: true)
       if let instant { setAlarm(instant) }
       let count = batch.withUnsafeMutableBufferPointer { clinux_epoll_wait(epoll, $0.baseAddress, Int32($0.count)) }
-      // Below zero is an interruption: the caller comes back.
+      // A negative count means an interruption; the caller calls again.
       guard count > 0 else { return }
       for event in batch[..<Int(count)] {
         guard event.data < Self.timerToken else {
@@ -70,7 +71,7 @@
     private func setAlarm(_ instant: Instant) {
       if let alarm, alarm <= instant { return }
       alarm = instant
-      // Not 0, which would take the time back.
+      // Not 0, which would disarm the timer.
       let left = max(instant.nanoseconds - Instant.now.nanoseconds, 1)
       _ = clinux_timer_set(timer, UInt64(left))
     }

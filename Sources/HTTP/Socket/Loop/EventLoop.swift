@@ -1,12 +1,12 @@
 import Foundation
 import Streams
 
-/// One thread that waits for descriptors, timers and tasks, and runs what belongs to them, one after the other.
+/// A thread that waits for descriptors, timers and tasks, and runs their handlers one after the other.
 ///
-/// Nothing that runs here may block, or be code of the user's.
+/// Nothing that runs here may block or be user code.
 ///
-/// `@unchecked Sendable`: `inbox` has a lock of its own, `poller.wake` may be called by anybody; the rest belongs to the
-/// loop's thread.
+/// `@unchecked Sendable`: `inbox` has a lock of its own, and `poller.wake` may be called on any thread; everything else
+/// is used only on the loop's thread.
 final class EventLoop: @unchecked Sendable {
   private struct Inbox {
     var tasks: [@Sendable () -> Void] = []
@@ -27,7 +27,7 @@ final class EventLoop: @unchecked Sendable {
   private let inbox = Locked(Inbox())
   private let poller: any Poller
   private let deliveries: DeliveryQueue
-  /// What is not over: the loop itself, and what it has delivered.
+  /// The group of everything that has not ended: the loop itself, and its deliveries.
   private let unfinished: DispatchGroup
   private var gathering = Gathering()
   private var entries: [Entry] = []
@@ -37,11 +37,11 @@ final class EventLoop: @unchecked Sendable {
   private var lastTimer = 0
   private var isRunning = true
 
-  /// Where all of the loop's connections read into, one at a time.
+  /// The buffer that all connections of the loop read into, one at a time.
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
 
-  /// From its start until it has ended and closed everything the loop is a part of the group, and so is each of its
-  /// deliveries until it has run.
+  /// The loop is in the group from its start until it has ended and closed everything, and each delivery until it has
+  /// run.
   init(poller: any Poller, unfinished: DispatchGroup) {
     self.poller = poller
     self.unfinished = unfinished
@@ -52,7 +52,8 @@ final class EventLoop: @unchecked Sendable {
     buffer.deallocate()
   }
 
-  /// Starts the thread, which runs until `stop`. Throws where the system gives none: Foundation's threads do not say so.
+  /// Starts the thread, which runs until `stop`. Throws if the system cannot create one, which Foundation's threads
+  /// would not report.
   func start() throws(SystemError) {
     unfinished.enter()
     do throws(SystemError) {
@@ -63,7 +64,7 @@ final class EventLoop: @unchecked Sendable {
     }
   }
 
-  /// Runs a task on the loop, soon and in order. From any thread. After the end tasks are dropped.
+  /// Runs a task on the loop soon, in order. Thread-safe. After the loop has ended, tasks are dropped.
   func submit(_ task: @escaping @Sendable () -> Void) {
     let isFirst = inbox.withLock { inbox in
       guard !inbox.isStopped else { return false }
@@ -96,28 +97,28 @@ final class EventLoop: @unchecked Sendable {
       inbox.tasks = []
       return tasks
     }
-    _ = dropped  // released here, and not under the lock
+    _ = dropped  // released here, not under the lock
     unfinished.leave()
   }
 
   // MARK: - On the loop's thread alone
 
-  /// Ends the loop after what it is doing; whoever still has a descriptor is told to close it.
+  /// Ends the loop after the current turn; handlers that still have a descriptor are told to close it.
   func stop() {
     isRunning = false
   }
 
-  /// Runs what may be user code, soon and elsewhere; see ``DeliveryQueue``.
+  /// Runs a closure that may be user code, soon and on another thread; see ``DeliveryQueue``.
   func deliver(to mailbox: TaskMailbox?, _ action: @escaping @Sendable () -> Void) {
     deliveries.add(mailbox, action)
   }
 
-  /// Takes note of an answer that came after a time, with so many exchanges under way; see ``Gathering``.
+  /// Records how long a response took, and how many exchanges are under way; see ``Gathering``.
   func noteAnswer(after time: Duration, of underWay: Int) {
     gathering.noteAnswer(after: time, of: underWay)
   }
 
-  /// Watches a socket for a handler.
+  /// Watches a socket on behalf of a handler.
   func register(_ socket: Socket, for handler: any LoopHandler) throws(SystemError) -> LoopToken {
     let index = freeEntries.popLast() ?? entries.endIndex
     if index == entries.endIndex { entries.append(Entry()) }
@@ -132,20 +133,20 @@ final class EventLoop: @unchecked Sendable {
     return token
   }
 
-  /// Gives what happens from now on to another handler.
+  /// Sends further events to another handler.
   func hand(_ token: LoopToken, to handler: any LoopHandler) {
     guard self.handler(of: token.rawValue) != nil else { return }
     entries[token.index].handler = handler
   }
 
-  /// Closes a socket. An event for it that is already on its way finds nobody.
+  /// Closes a socket. Events for it that are already pending are ignored.
   func close(_ socket: Socket, _ token: LoopToken) {
     poller.remove(socket.descriptor)
     forget(token)
     socket.close()
   }
 
-  /// Takes note that reading or writing would block.
+  /// Records that reading or writing would block.
   func rearm(_ socket: Socket, _ direction: PollDirection) {
     poller.rearm(socket.descriptor, direction)
   }
@@ -162,7 +163,7 @@ final class EventLoop: @unchecked Sendable {
     return entries[token.index].handler
   }
 
-  /// Runs an action at a time, and gives a number to cancel it by.
+  /// Runs an action at `instant`; returns a number to cancel it by.
   @discardableResult
   func schedule(at instant: Instant, _ action: @escaping () -> Void) -> Int {
     lastTimer += 1
@@ -171,7 +172,7 @@ final class EventLoop: @unchecked Sendable {
     return lastTimer
   }
 
-  /// Takes an action back.
+  /// Cancels a scheduled action.
   func cancelTimer(_ identifier: Int) {
     timers.removeAll { $0.identifier == identifier }
     nextTimer = timers.lazy.map(\.instant).min()

@@ -1,22 +1,24 @@
-/// Lets answers gather where many are under way, so that one wake of the loop, and one of the threads that it wakes,
-/// serves several. It pays where a server answers one by one: waking for each takes as long as all else for a short answer.
+/// Batches responses when many exchanges are under way, so that one wake-up of the loop, and of each thread that it
+/// wakes, serves several of them. This pays if a server responds one by one: for a short response, waking a thread each
+/// time takes as long as everything else.
 ///
-/// An answer is held up by a quarter of the time that one has taken since its request was sent, and by `longest` at most.
+/// The pause is a quarter of the shortest time that a response has taken since its request was sent, and at most
+/// `longest`.
 struct Gathering {
   static let longest = Duration.milliseconds(1)
   /// A shorter pause costs more than it saves.
   private static let shortest = Duration.microseconds(50)
-  /// With fewer under way nothing is gained.
+  /// With fewer exchanges under way nothing is gained.
   private static let fewest = 8
 
   private var quickest: Duration?
 
-  /// Takes note of an answer that came after a time, one of so many under way.
+  /// Records how long a response took, and how many exchanges were under way.
   mutating func noteAnswer(after time: Duration, of underWay: Int) {
     quickest = underWay < Self.fewest ? .zero : min(quickest ?? time, time)
   }
 
-  /// How long to pause, by what has come since the last call.
+  /// How long to pause, judging by the responses since the last call; `nil` for no pause.
   mutating func takePause() -> Duration? {
     guard let quickest else { return nil }
     self.quickest = nil

@@ -1,26 +1,26 @@
 import Streams
 
-/// Deliveries that have waited too long, in order, and the workers that take them: whoever is free takes the next.
+/// Deliveries that have waited too long, in order, and the workers that run them: a free worker takes the next one.
 ///
-/// It starts no more workers than it needs, as a busy machine has hundreds of late deliveries: a few, and twice as many each
-/// time that all of these have begun while some deliveries still wait.
+/// A busy machine can have hundreds of late deliveries, so the number of workers is limited: a few at first, and twice
+/// as many each time that all of these have begun and deliveries still wait.
 final class LateDeliveries: Sendable {
   typealias Start = @Sendable (@escaping @Sendable () -> Void) -> Void
 
   private struct State {
     var deliveries = WaitQueue<Delivery>()
-    /// Workers that were started and have not begun.
+    /// Workers that were started, but have not begun.
     var starting = 0
     var next = LateDeliveries.fewestWorkers
   }
 
   private static let fewestWorkers = 4
-  /// How many are started at a time: Dispatch has no more threads.
+  /// How many workers are started at a time at most: Dispatch has no more threads.
   private static let mostWorkers = 256
   private let state = Locked(State())
   private let start: Start
 
-  /// Takes what runs a closure on a thread of its own, which may block.
+  /// Takes a function that runs a closure on a thread of its own, which may block.
   init(_ start: @escaping Start) {
     self.start = start
   }
@@ -34,21 +34,21 @@ final class LateDeliveries: Sendable {
     }
   }
 
-  /// Starts workers where those that were started before do not suffice. To be called from time to time.
+  /// Starts workers if those started before do not suffice. To be called from time to time.
   func startWorkers() {
     startWorkers { state in
       guard !state.deliveries.isEmpty else {
         state.next = Self.fewestWorkers
         return 0
       }
-      // One that has yet to begin will take what there is.
+      // A worker that has yet to begin will take what there is.
       guard state.starting == 0 else { return 0 }
       defer { state.next = min(2 * state.next, Self.mostWorkers) }
       return min(state.next, state.deliveries.count)
     }
   }
 
-  /// Starts as many as there can be use for.
+  /// Starts a worker for each delivery.
   func startWorkerForEach() {
     startWorkers { $0.deliveries.count }
   }

@@ -1,8 +1,8 @@
-/// What owns a descriptor on a loop; called on the loop's thread.
+/// The owner of a descriptor on a loop; called on the loop's thread.
 protocol LoopHandler: AnyObject {
   /// Something happened to the descriptor.
   func ready(_ event: PollEvent)
 
-  /// The loop ends: close the descriptor.
+  /// The loop has ended: close the descriptor.
   func loopStopped()
 }

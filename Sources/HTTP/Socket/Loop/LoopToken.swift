@@ -1,4 +1,4 @@
-/// Names a registration, and no later one in the same place.
+/// Identifies a registration; a later registration with the same index has another generation.
 struct LoopToken {
   let index: Int
   let generation: UInt32

@@ -1,4 +1,4 @@
-/// What a descriptor is waited on for.
+/// What to wait for on a descriptor.
 enum PollDirection {
   case reading, writing
 }

@@ -1,8 +1,8 @@
-/// What happened to a descriptor.
+/// An event of a descriptor.
 struct PollEvent {
   var token: UInt64
   var isReadable: Bool
   var isWritable: Bool
-  /// Whether the peer has sent its last, where the poller knows that.
+  /// Whether the peer has stopped sending, or the connection is broken, as far as the poller knows.
   var isOver: Bool
 }

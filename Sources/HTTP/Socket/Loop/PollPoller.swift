@@ -1,8 +1,8 @@
 import Foundation
 
-/// Waits with `poll`, for systems without epoll: its cost grows with the number of descriptors.
+/// Waits with `poll`, for systems without epoll; its cost grows with the number of descriptors.
 ///
-/// `@unchecked Sendable`: `wake` uses a constant alone; the rest belongs to the loop's thread.
+/// `@unchecked Sendable`: `wake` only uses a constant; everything else is used only on the loop's thread.
 final class PollPoller: Poller, @unchecked Sendable {
   private let wakeReader: Int32
   private let wakeWriter: Int32
@@ -54,7 +54,7 @@ final class PollPoller: Poller, @unchecked Sendable {
       guard let token = tokens[entry.fd], let interest = armed[entry.fd] else { continue }
       let happened = Int32(entry.revents)
       let isOver = happened & (POLLERR | POLLHUP | POLLNVAL) != 0
-      // What is over says so for ever: it is told once, unless somebody reads on.
+      // `poll` reports an end again and again: report it once, unless the handler reads on.
       let rest = isOver ? 0 : interest & ~happened
       armed[entry.fd] = rest == 0 ? nil : rest
       events.append(
@@ -64,7 +64,7 @@ final class PollPoller: Poller, @unchecked Sendable {
     }
   }
 
-  /// Rounded up, so that it does not wake too early; an hour is as good as any long time.
+  /// Rounded up, so that it does not return too early, and at most an hour.
   private static func milliseconds(until instant: Instant?) -> Int32 {
     guard let instant else { return -1 }
     return Int32(min(max(((instant - .now) / .milliseconds(1)).rounded(.up), 0), 3_600_000))

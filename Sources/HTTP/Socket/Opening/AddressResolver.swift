@@ -1,8 +1,8 @@
 import Foundation
 import Streams
 
-/// Looks names up, off the caller's thread: once for all who ask for the same name at a time, and few at once, for the
-/// system's own look-up cannot be called off.
+/// Resolves host names away from the caller's thread. Simultaneous requests for the same name share one look-up, and
+/// few look-ups run at once, because the system's look-up cannot be cancelled.
 final class AddressResolver: Sendable {
   typealias Outcome = Result<[SocketAddress], SocketAddress.LookUpError>
   typealias Completion = @Sendable (Outcome) -> Void
@@ -14,12 +14,12 @@ final class AddressResolver: Sendable {
 
   private struct State {
     var waiting: [Name: [Int: Completion]] = [:]
-    /// The names that nobody looks up yet, the first one first.
+    /// The names that no worker has taken yet, in order.
     var queue: [Name] = []
     var workers = 0
     var lastNumber = 0
 
-    /// The next name that somebody still waits for; without one the worker that asks is gone.
+    /// The next name that is still wanted. If there is none, the calling worker counts as gone.
     mutating func takeNext() -> Name? {
       while !queue.isEmpty {
         let name = queue.removeFirst()
@@ -34,14 +34,15 @@ final class AddressResolver: Sendable {
   private let state = Locked(State())
   private let lookUp: @Sendable (String, Int) -> Outcome
 
-  /// How many look-ups there are at once: each one blocks a thread.
+  /// How many look-ups may run at once: each one blocks a thread.
   private static let mostWorkers = 8
 
   init(lookUp: @escaping @Sendable (String, Int) -> Outcome = { SocketAddress.lookUp($0, port: $1) }) {
     self.lookUp = lookUp
   }
 
-  /// Calls back on a thread of its own, unless the result is disposed; a look-up that has not begun by then is not made.
+  /// Calls back on a worker's thread, unless the result is disposed; a look-up that has not begun by then is skipped if
+  /// nobody else waits for it.
   func lookUp(_ host: String, port: Int, _ completion: @escaping Completion) -> any Disposable {
     let name = Name(host: host, port: port)
     let (number, needsWorker) = state.withLock { state in

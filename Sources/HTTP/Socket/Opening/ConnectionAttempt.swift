@@ -1,12 +1,12 @@
 import Foundation
 import Streams
 
-/// Connects a socket: looks the name up, and races the addresses. Belongs to the loop's thread.
+/// Connects a socket: resolves the name, and races the addresses. Used only on the loop's thread.
 final class ConnectionAttempt: @unchecked Sendable {
-  /// How an attempt may end: with a socket that the loop watches, or an error.
+  /// Called with a socket that the loop watches, or an error.
   typealias Completion = (Result<OpenSocket, RequestError>) -> Void
 
-  /// Everything is touched on the loop's thread alone.
+  /// All properties are used only on the loop's thread.
   private let host: String
   private let port: Int
   private let unixPath: String?
@@ -16,12 +16,12 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
   private var lookUp: (any Disposable)?
-  /// When the next address is tried, whatever becomes of this one.
+  /// The timer for trying the next address while this attempt goes on.
   private var timer: Int?
-  /// How long to leave a Unix domain socket alone whose queue is full.
+  /// How long to wait before trying again if the queue of a Unix domain socket is full.
   private static let pause = Duration.milliseconds(10)
 
-  /// A `unixPath` stands in the place of host and port.
+  /// A `unixPath` is used instead of host and port.
   init(
     host: String, port: Int, unixPath: String?, loop: EventLoop, resolver: AddressResolver,
     _ completion: @escaping Completion
@@ -49,7 +49,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     }
   }
 
-  /// Gives up, and does not call back.
+  /// Cancels the attempt, without calling back.
   func cancel() {
     completion = nil
     cleanUp()
@@ -84,7 +84,7 @@ final class ConnectionAttempt: @unchecked Sendable {
         return
       } catch {
         if unixPath != nil, error.isBlocked {
-          // Nothing tells when its queue has room again (connect(2)).
+          // There is no notification when its queue has room again (connect(2)).
           timer = loop.schedule(at: .now + Self.pause) { [weak self] in self?.run(ConnectionRace([address])) }
           return
         }
@@ -147,7 +147,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 }
 
-/// A socket that connects. Belongs to the loop's thread.
+/// A socket that is connecting. Used only on the loop's thread.
 private final class Candidate: LoopHandler {
   let address: SocketAddress
   let socket: Socket

@@ -1,9 +1,9 @@
-/// Opens a connection: the socket, then a tunnel through a proxy and TLS where the route has them. Belongs to the loop's
-/// thread.
+/// Opens a connection: the socket, then, if the route needs them, a tunnel through a proxy and TLS. Used only on the
+/// loop's thread.
 final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   typealias Completion = (Result<OpenConnection, RequestError>) -> Void
 
-  /// Everything is touched on the loop's thread alone.
+  /// All properties are used only on the loop's thread.
   private let route: Route
   private let engine: SocketEngine
   private let loop: EventLoop
@@ -14,7 +14,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private var channel: TLSChannel?
   private var timer: Int?
 
-  /// No opening lasts longer than this, though nobody waits for it any more.
+  /// The time limit for opening a connection, which applies even if nobody waits for it any more.
   private static let longest = Duration.seconds(120)
 
   init(_ route: Route, by engine: SocketEngine, on loop: EventLoop, _ completion: @escaping Completion) {
@@ -36,7 +36,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     attempt.start()
   }
 
-  /// Gives up, and does not call back.
+  /// Cancels the opening, without calling back.
   func cancel() {
     completion = nil
     cleanUp()
@@ -116,7 +116,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private func rearm() {
     guard let socket else { return }
     loop.rearm(socket.socket, .reading)
-    // A socket that nobody writes to is always ready for it.
+    // A socket that nothing is written to would always report that it is writable.
     if tunnel?.hasMoreToSend ?? channel?.hasMoreToSend ?? true { loop.rearm(socket.socket, .writing) }
   }
 

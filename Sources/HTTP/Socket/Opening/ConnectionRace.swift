@@ -1,5 +1,5 @@
-/// Which of a host's addresses to try next (RFC 8305): IPv6 and IPv4 in turn, each a quarter of a second after the one
-/// before it, or at once where that one failed. The first to connect wins.
+/// Decides which of a host's addresses to try next (RFC 8305): IPv6 and IPv4 alternate, each a quarter of a second
+/// after the one before it, or at once if that one failed. The first to connect wins.
 struct ConnectionRace {
   /// The delay between two attempts (section 5).
   static let attemptDelay = Duration.milliseconds(250)
@@ -10,7 +10,7 @@ struct ConnectionRace {
 
   /// Takes the addresses in the system's order, the preferred first.
   init(_ addresses: [SocketAddress]) {
-    // Section 4: the families take turns, beginning with the preferred one.
+    // Section 4: the families alternate, beginning with the preferred one.
     let preferred = addresses.filter { $0.family == addresses.first?.family }
     let others = addresses.filter { $0.family != addresses.first?.family }
     waiting = []
@@ -20,7 +20,7 @@ struct ConnectionRace {
     }
   }
 
-  /// Whether nothing is left to hope for.
+  /// Whether all addresses have failed.
   var isLost: Bool { waiting.isEmpty && running == 0 }
 
   /// The next address to try: at the start, when an attempt has failed, and when the delay has passed.
@@ -30,7 +30,7 @@ struct ConnectionRace {
     return waiting.removeFirst()
   }
 
-  /// Takes note that an attempt failed.
+  /// Records that an attempt has failed.
   mutating func fail(_ address: SocketAddress, _ error: SystemError) {
     running -= 1
     failures.append("\(address): \(error)")

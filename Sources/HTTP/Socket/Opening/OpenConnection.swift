@@ -1,4 +1,4 @@
-/// A connection that a request can be written to.
+/// An open connection, ready for a request.
 struct OpenConnection {
   let socket: OpenSocket
   let channel: any ByteChannel

@@ -1,4 +1,4 @@
-/// A socket that the loop watches.
+/// A connected socket that the loop watches.
 struct OpenSocket {
   let socket: Socket
   let token: LoopToken

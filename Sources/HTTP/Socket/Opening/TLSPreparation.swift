@@ -1,6 +1,6 @@
 import Foundation
 
-/// Makes the context for TLS once, on a thread that may wait: it reads and parses the system's certificates.
+/// Makes the TLS context once, on a thread that may block: this reads and parses the system's certificates.
 final class TLSPreparation: Sendable {
   typealias Completion = @Sendable (Result<TLSContext, RequestError>) -> Void
 
@@ -17,7 +17,8 @@ final class TLSPreparation: Sendable {
     context = TLSContext(configuration)
   }
 
-  /// Calls back with the context: at once where it is ready, else on some thread. What failed is tried anew.
+  /// Calls back with the context: synchronously if it is ready, otherwise on another thread. After a failure, the next
+  /// call tries again.
   func prepare(_ completion: @escaping Completion) {
     let (isReady, isFirst) = state.withLock { state in
       switch state {

@@ -1,6 +1,6 @@
 import Foundation
 
-/// Which requests go through a proxy. Those to this machine never do.
+/// Which requests go through a proxy. Requests to this machine never do.
 public struct ProxyConfiguration: Sendable {
   /// The proxy for `http` and the one for `https`, as URLs: `http://user:password@proxy.example:3128`.
   let http: String?
@@ -10,17 +10,18 @@ public struct ProxyConfiguration: Sendable {
   /// No proxy.
   public static let none = ProxyConfiguration()
 
-  /// What the variables `http_proxy`, `https_proxy` and `no_proxy` say, as for curl.
+  /// The proxies in the environment variables `http_proxy`, `https_proxy` and `no_proxy`, as for curl.
   ///
-  /// `HTTPS_PROXY` and `NO_PROXY` are read too, but not `HTTP_PROXY`: a web server's CGI sets it from a client's header.
+  /// `HTTPS_PROXY` and `NO_PROXY` are read, too, but not `HTTP_PROXY`: in a CGI program, that comes from a client's
+  /// header.
   public static var environment: ProxyConfiguration {
     ProxyConfiguration(environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Names the proxies. A proxy is spoken to in the clear: `https` requests get a tunnel through it.
+  /// Sets the proxies. The connection to a proxy is not encrypted; `https` requests go through a tunnel.
   ///
   /// - Parameters:
-  ///   - http: The URL of the proxy for `http`, with a user and a password where it asks for them.
+  ///   - http: The URL of the proxy for `http`, with user and password if it requires them.
   ///   - https: The URL of the proxy for `https`.
   ///   - exclusions: Hosts to reach without a proxy: `example.com` includes its subdomains, `*` means all; a port may
   ///     follow.
@@ -38,7 +39,7 @@ public struct ProxyConfiguration: Sendable {
     self.init(http: value("http_proxy"), https: value("https_proxy", "HTTPS_PROXY"), exclusions: exclusions)
   }
 
-  /// The proxy for a request; throws `invalidRequest` where the one that is named cannot be used.
+  /// The proxy for a request; throws `invalidRequest` if the configured one cannot be used.
   func server(for target: HTTPTarget) throws(RequestError) -> ProxyServer? {
     guard let text = target.isSecure ? https : http, !target.isLoopback else { return nil }
     guard !exclusions.contains(where: { $0.covers(target.host, port: target.port) }) else { return nil }
@@ -51,7 +52,7 @@ public struct ProxyConfiguration: Sendable {
     return server
   }
 
-  /// A host, or all hosts below a name.
+  /// A host with its subdomains, or `*` for all hosts.
   struct Exclusion: Hashable {
     private let host: String
     private let port: Int?

@@ -1,14 +1,15 @@
 import Foundation
 
-/// Where a proxy listens, and who it is told to be asking. The description shows no credentials.
+/// A proxy's address, and the credentials for it. The description does not show the credentials.
 struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
   let host: String
   let port: Int
 
-  /// The value of `Proxy-Authorization` (RFC 7617), made of the user and password in the proxy's URL.
+  /// The value of `Proxy-Authorization` (RFC 7617), made from the user and password in the proxy's URL.
   let authorization: String?
 
-  /// Takes a URL such as `http://user:password@proxy:3128`, or without its scheme; `nil` where it is none of `http`.
+  /// Takes a URL such as `http://user:password@proxy:3128`, with or without its scheme; returns `nil` if it is not a
+  /// valid `http` URL.
   init?(_ text: String) {
     let url = text.contains("://") ? text : "http://\(text)"
     guard let components = URLComponents(string: url), components.scheme?.lowercased() == "http",

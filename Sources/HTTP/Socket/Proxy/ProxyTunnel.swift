@@ -1,4 +1,4 @@
-/// Asks a proxy for a tunnel (RFC 9110, section 9.3.6).
+/// Asks a proxy for a tunnel to the server (RFC 9110, section 9.3.6).
 struct ProxyTunnel {
   private let channel: PlainChannel
   private let route: Route
@@ -14,10 +14,10 @@ struct ProxyTunnel {
     outbound = Outbound(writer.connectHead(toHost: route.host, port: route.port))
   }
 
-  /// Whether the request is not yet written.
+  /// Whether part of the request has not been written yet.
   var hasMoreToSend: Bool { !outbound.isEmpty }
 
-  /// Writes and reads what can be, until the tunnel stands.
+  /// Writes and reads as much as possible without blocking, until the tunnel is established.
   mutating func advance(using buffer: UnsafeMutableRawBufferPointer) -> StepOutcome {
     while !outbound.isEmpty {
       switch outbound.withNext(channel.write) {
@@ -44,7 +44,7 @@ struct ProxyTunnel {
       let count = try parser.consume(bytes, into: &parts)
       guard case .head(let head)? = parts.first else { return nil }
       guard head.isSuccess else { return .failed(failure("it answered with status \(head.status)")) }
-      // In the tunnel the client speaks first.
+      // In the tunnel, the client is the first to send.
       return count == bytes.count ? .done : .failed(failure("it sent more than its answer"))
     } catch {
       return .failed(failure(error.message))

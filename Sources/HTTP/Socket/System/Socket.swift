@@ -1,8 +1,8 @@
 import Foundation
 
-/// A stream socket that never blocks, never raises SIGPIPE, and is closed in child processes.
+/// A stream socket that never blocks, never raises SIGPIPE, and is closed on exec.
 ///
-/// A bare descriptor: whoever opens it closes it.
+/// This is only a descriptor: whoever opens it has to close it.
 struct Socket: Hashable, Sendable {
   let descriptor: Int32
 
@@ -12,7 +12,7 @@ struct Socket: Hashable, Sendable {
     static let streamType = Int32(SOCK_STREAM.rawValue)
   #endif
 
-  /// Opens a socket for a family of addresses.
+  /// Opens a socket for an address family.
   static func open(family: Int32) throws(SystemError) -> Socket {
     #if canImport(Darwin)
       let descriptor = socket(family, streamType, 0)
@@ -35,7 +35,7 @@ struct Socket: Hashable, Sendable {
     setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout.size(ofValue: on)))
   }
 
-  /// Begins to connect; how it went is told when the socket becomes writable.
+  /// Begins to connect; the result is known when the socket becomes writable.
   func connect(to address: SocketAddress) throws(SystemError) {
     let result = address.withPointer { pointer, length in
       #if canImport(Darwin)
@@ -44,11 +44,11 @@ struct Socket: Hashable, Sendable {
         Foundation.connect(descriptor, pointer, length)
       #endif
     }
-    // An interrupted connect goes on by itself.
+    // An interrupted connect continues by itself.
     if result < 0, errno != EINPROGRESS, errno != EINTR { throw .last }
   }
 
-  /// The error that a connect ended with, where it has.
+  /// The error of a finished connect, if it failed.
   func takeError() -> SystemError? {
     var code: Int32 = 0
     var length = socklen_t(MemoryLayout.size(ofValue: code))
@@ -56,7 +56,7 @@ struct Socket: Hashable, Sendable {
     return code == 0 ? nil : SystemError(code: code)
   }
 
-  /// Reads what is there; 0 bytes are the end.
+  /// Reads the bytes that are available; 0 means the end.
   func receive(into buffer: UnsafeMutableRawBufferPointer) throws(SystemError) -> Int {
     guard let count = retryingOnInterrupt({ recv(descriptor, buffer.baseAddress, buffer.count, 0) }) else {
       throw .last
@@ -70,7 +70,7 @@ struct Socket: Hashable, Sendable {
     private static let sendFlags = Int32(MSG_NOSIGNAL)
   #endif
 
-  /// Writes what there is room for.
+  /// Writes as many bytes as there is room for.
   func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
     guard
       let count = retryingOnInterrupt({
@@ -80,7 +80,7 @@ struct Socket: Hashable, Sendable {
     return count
   }
 
-  /// Writes what there is room for of two pieces, one behind the other.
+  /// Writes as much of two consecutive pieces as there is room for.
   func send(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) throws(SystemError) -> Int {
     if first.isEmpty { return try send(second) }
     if second.isEmpty { return try send(first) }
@@ -96,17 +96,17 @@ struct Socket: Hashable, Sendable {
     return sent
   }
 
-  /// What has happened on a socket that nobody reads from.
+  /// The state of a socket that nobody reads from.
   enum Condition: Hashable {
     case quiet, readable, closed
   }
 
-  /// Looks at the socket without changing it.
+  /// Checks the state of the socket without reading from it.
   func condition() -> Condition {
     #if canImport(Darwin)
       let peerClosed: Int32 = 0
     #else
-      let peerClosed: Int32 = 0x2000  // POLLRDHUP, which Glibc's module leaves out
+      let peerClosed: Int32 = 0x2000  // POLLRDHUP, which is missing in the Glibc module
     #endif
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN | peerClosed), revents: 0)
     guard retryingOnInterrupt({ Int(Foundation.poll(&poll, 1, 0)) }) != nil else { return .closed }
@@ -115,14 +115,14 @@ struct Socket: Hashable, Sendable {
     return events & POLLIN != 0 ? .readable : .quiet
   }
 
-  /// Closes the descriptor; on Linux it is gone even where a signal interrupts.
+  /// Closes the descriptor; on Linux it is closed even if a signal interrupts the call.
   func close() {
     _ = Foundation.close(descriptor)
   }
 }
 
 extension iovec {
-  /// Names bytes that are only read.
+  /// Describes bytes that are only read.
   fileprivate init(_ bytes: UnsafeRawBufferPointer) {
     self.init(iov_base: UnsafeMutableRawPointer(mutating: bytes.baseAddress), iov_len: bytes.count)
   }

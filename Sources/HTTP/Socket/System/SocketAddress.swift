@@ -5,7 +5,7 @@ struct SocketAddress: Hashable, Sendable {
   /// The family, such as `AF_INET6`.
   let family: Int32
 
-  /// The `sockaddr` of that family, as it lies in memory.
+  /// The `sockaddr` of that family, as it is in memory.
   private let bytes: [UInt8]
 
   /// Copies an address.
@@ -14,7 +14,7 @@ struct SocketAddress: Hashable, Sendable {
     bytes = Array(UnsafeRawBufferPointer(start: address, count: Int(length)))
   }
 
-  /// The address of a Unix domain socket; `nil` where the path is empty or too long for the system.
+  /// The address of a Unix domain socket; `nil` if the path is empty, too long for the system, or contains a NUL.
   init?(unixPath path: String) {
     var address = sockaddr_un()
     let room = MemoryLayout.size(ofValue: address.sun_path)
@@ -25,16 +25,16 @@ struct SocketAddress: Hashable, Sendable {
     bytes = withUnsafeBytes(of: address) { Array($0) }
   }
 
-  /// The address of a host that is written as a number; `nil` for a name.
+  /// The address of a host given as a numeric address; `nil` for a name.
   init?(numericHost host: String, port: Int) {
     guard case .success(let addresses) = Self.lookUp(host, port: port, flags: AI_NUMERICHOST) else { return nil }
     guard let first = addresses.first else { return nil }
     self = first
   }
 
-  /// Lends the address to a system call.
+  /// Calls a closure with the address, for a system call.
   func withPointer<Result>(_ body: (UnsafePointer<sockaddr>, socklen_t) -> Result) -> Result {
-    // Copied, so that it is aligned as the system expects it.
+    // Copied, so that it has the alignment that the system expects.
     var storage = sockaddr_storage()
     withUnsafeMutableBytes(of: &storage) { $0.copyBytes(from: bytes.prefix($0.count)) }
     return withUnsafePointer(to: &storage) { pointer in
@@ -42,7 +42,7 @@ struct SocketAddress: Hashable, Sendable {
     }
   }
 
-  /// All addresses of a host, in the order to try them (RFC 6724). May block for long.
+  /// All addresses of a host, in the order to try them (RFC 6724). May block for a long time.
   static func lookUp(_ host: String, port: Int, flags: Int32 = 0) -> Result<[SocketAddress], LookUpError> {
     var hints = addrinfo()
     hints.ai_flags = flags | AI_NUMERICSERV
@@ -62,12 +62,12 @@ struct SocketAddress: Hashable, Sendable {
     return .success(addresses)
   }
 
-  /// Why a host has no addresses.
+  /// Why a look-up failed.
   struct LookUpError: Error, CustomStringConvertible {
     let code: Int32
     let systemCode: Int32
 
-    /// What the system says of it.
+    /// The system's message.
     var description: String {
       code == EAI_SYSTEM ? SystemError(code: systemCode).description : String(cString: gai_strerror(code))
     }
@@ -75,7 +75,7 @@ struct SocketAddress: Hashable, Sendable {
 }
 
 extension SocketAddress: CustomStringConvertible {
-  /// The address as a number, or a path.
+  /// The numeric address, or the path.
   var description: String {
     guard family != AF_UNIX else {
       return String(decoding: bytes.dropFirst(2).prefix { $0 != 0 }, as: UTF8.self)

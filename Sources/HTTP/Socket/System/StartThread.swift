@@ -1,6 +1,7 @@
 import Foundation
 
-/// Starts a thread that runs a closure and then ends. Throws where the system gives none, as at a limit of processes.
+/// Starts a thread that runs a closure and then ends. Throws if the system cannot create one, for instance at a limit
+/// on processes.
 func startThread(
   named name: String, stackSize: Int, _ body: @escaping @Sendable () -> Void
 ) throws(SystemError) {
@@ -27,7 +28,7 @@ func startThread(
   }
 }
 
-/// What a new thread is given.
+/// The argument of a new thread.
 private final class ThreadStart {
   private let name: String
   private let body: @Sendable () -> Void
