@@ -1,2 +1,3 @@
-/// Stands in for what requests carry and no parser looks at, so that a target need not compile the whole module.
+/// A stand-in for a type that requests carry and no parser uses, so that a fuzz target need not compile the whole
+/// module.
 struct RequestObservation: Sendable {}

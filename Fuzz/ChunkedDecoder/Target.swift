@@ -1,6 +1,6 @@
 import Foundation
 
-/// The first byte says in what pieces the rest comes: that must not matter.
+/// The first byte is the size of the pieces in which the rest arrives. The result must not depend on it.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }

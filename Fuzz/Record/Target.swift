@@ -1,11 +1,11 @@
-/// Any bytes as a record, as the beginning of one, and as the name of its file.
+/// Reads any bytes as a record, as the beginning of a record, and as the name of its file.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var bytes = Array(UnsafeBufferPointer(start: start, count: count))
   check(bytes)
   check(name: String(decoding: bytes, as: UTF8.self))
   guard count >= Record.headerLength else { return 0 }
-  // Else nothing would get past the checksum.
+  // Otherwise nothing would get past the checksum.
   bytes.replaceSubrange(32..<40, with: withUnsafeBytes(of: checksum(bytes).littleEndian) { Array($0) })
   check(bytes)
   return 0

@@ -1,6 +1,6 @@
 import Foundation
 
-/// The first byte says what is asked for, and where the rest is cut in two: whole or cut, it must come to the same.
+/// The first byte selects the request, and where to cut the rest in two. The result must be the same, cut or not.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }

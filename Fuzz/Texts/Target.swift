@@ -1,7 +1,7 @@
 import Foundation
 
-/// Any text as what a server may say in a header field, in an error or as a date. The first byte says how much of the rest
-/// is a secret.
+/// Reads any text as a header field, an error text or a date from a server. The first byte says how much of the rest is
+/// a secret.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }

@@ -1,7 +1,7 @@
 #ifndef CLINUX_H
 #define CLINUX_H
 
-// System calls of Linux that Swift's Glibc module does not know. Everything is inline: there is nothing to link.
+// Linux system calls that Swift's Glibc module lacks. Everything is inline, so there is nothing to link.
 #if __linux__
 
 #include <stdint.h>
@@ -10,7 +10,7 @@
 #include <sys/timerfd.h>
 #include <unistd.h>
 
-// `struct epoll_event` is packed on some processors, and its data is a union: this is what Swift sees of it.
+// What Swift uses instead of `struct epoll_event`, which is packed on some processors and has a union for its data.
 typedef struct {
   uint32_t events;
   uint64_t data;
@@ -28,14 +28,14 @@ static inline int clinux_epoll_create(void) {
   return epoll_create1(EPOLL_CLOEXEC);
 }
 
-// Registers a descriptor, edge-triggered, for everything.
+// Registers a descriptor for all events, edge-triggered.
 static inline int clinux_epoll_add(int epoll, int descriptor, uint64_t data) {
   struct epoll_event event = {.events = EPOLLIN | EPOLLOUT | EPOLLRDHUP | EPOLLET};
   event.data.u64 = data;
   return epoll_ctl(epoll, EPOLL_CTL_ADD, descriptor, &event);
 }
 
-// Waits for events without end, and gives at most 256 of them.
+// Waits for events without a timeout; returns at most 256 of them.
 static inline int clinux_epoll_wait(int epoll, clinux_event *events, int count) {
   struct epoll_event batch[256];
   int ready = epoll_wait(epoll, batch, count < 256 ? count : 256, -1);
@@ -54,7 +54,7 @@ static inline int clinux_timer_create(void) {
   return timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK);
 }
 
-// Goes off once after so many nanoseconds, which are more than 0.
+// Makes the timer fire once after this many nanoseconds, which must not be 0.
 static inline int clinux_timer_set(int timer, uint64_t nanoseconds) {
   struct itimerspec time = {
       .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
