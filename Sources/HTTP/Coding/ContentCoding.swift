@@ -31,7 +31,7 @@ package enum ContentCoding: Hashable, Sendable {
     default:
       throw RequestError(
         .badResponse,
-        "The answer is coded as '\(codings.joined(separator: ", "))', which cannot be taken off: leave out Accept-Encoding."
+        "The response is coded as '\(codings.joined(separator: ", "))', which is not supported: leave out Accept-Encoding."
       )
     }
   }

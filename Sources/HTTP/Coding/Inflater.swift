@@ -37,7 +37,7 @@ package final class Inflater {
   /// Makes an inflater whose pieces have at most `pieceSize` bytes; throws `badResponse` if the system has no zlib.
   package init(_ coding: ContentCoding, pieceSize: Int = 32 * 1024) throws(RequestError) {
     guard let library = ZLibrary.shared else {
-      throw RequestError(.badResponse, "The answer is compressed, and there is no zlib (libz.so.1): install zlib1g.")
+      throw RequestError(.badResponse, "The response is compressed, and there is no zlib (libz.so.1): install zlib1g.")
     }
     precondition(pieceSize > 0 && pieceSize <= 1 << 30, "pieceSize is one of 1 to 2^30")
     self.library = library
@@ -86,7 +86,7 @@ package final class Inflater {
     case .failed(let error): throw error
     case .start where input.isEmpty, .betweenMembers, .ended: return
     case .start, .inMember:
-      let error = RequestError(.connectionLost, "The compressed answer (\(coding)) ends too early.")
+      let error = RequestError(.connectionLost, "The compressed response (\(coding)) ends too early.")
       state = .failed(error)
       throw error
     }
@@ -140,7 +140,7 @@ package final class Inflater {
   }
 
   private func fail(_ reason: String) -> RequestError {
-    let error = RequestError(.badResponse, "The answer is not valid \(coding): \(reason).")
+    let error = RequestError(.badResponse, "The response is not valid \(coding): \(reason).")
     state = .failed(error)
     input = Data()
     return error

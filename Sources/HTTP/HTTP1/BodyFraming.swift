@@ -41,7 +41,7 @@ enum BodyFraming: Equatable {
       // The same length may be repeated (RFC 9110, section 8.6).
       for item in value.utf8.split(separator: UInt8(ascii: ","), omittingEmptySubsequences: false) {
         guard let number = number(item), length ?? number == number else {
-          throw .notHTTP("its Content-Length is no number, or differs from another")
+          throw .notHTTP("its Content-Length is not a number, or differs from another")
         }
         length = number
       }

@@ -68,7 +68,7 @@ struct ChunkedDecoder {
     case (.lineFeedAfterData, .lineFeed):
       (state, digits, lineLength) = (.size, 0, 0)
     default:
-      throw .notHTTP("a chunk is not framed as it should be")
+      throw .notHTTP("a chunk is not framed correctly")
     }
   }
 
@@ -84,7 +84,7 @@ struct ChunkedDecoder {
     case .carriageReturn: state = .endOfSize
     case UInt8(ascii: ";"): state = .extension
     case .space, .tab: state = .spaceBeforeExtension
-    default: throw .notHTTP("the size of a chunk is no hexadecimal number")
+    default: throw .notHTTP("the size of a chunk is not a hexadecimal number")
     }
   }
 

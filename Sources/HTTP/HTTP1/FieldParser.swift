@@ -34,7 +34,7 @@ struct FieldParser {
       let line = try nextLine()
       if line.isEmpty { return fields }
       guard fields.count < limit else {
-        throw RequestError(.tooLarge, "The answer has more than \(limit) header fields.")
+        throw RequestError(.tooLarge, "The response has more than \(limit) header fields.")
       }
       fields.append(try Self.field(line))
     }

@@ -1,7 +1,7 @@
 extension RequestError {
   /// The response is not HTTP, or is ambiguous.
   static func notHTTP(_ what: String) -> RequestError {
-    RequestError(.badResponse, "The answer is not valid HTTP/1.1: \(what).")
+    RequestError(.badResponse, "The response is not valid HTTP/1.1: \(what).")
   }
 
   /// The connection ended before the response was complete.

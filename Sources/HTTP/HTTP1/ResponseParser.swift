@@ -79,9 +79,9 @@ struct ResponseParser {
   mutating func finish() throws(RequestError) {
     switch state {
     case .head where head.isEmpty && interimResponses == 0: throw .cut("before it answered")
-    case .head: throw .cut("in the middle of the answer's head")
-    case .length(let remaining): throw .cut("\(remaining) bytes before the end of the answer")
-    case .chunked: throw .cut("before the last chunk of the answer")
+    case .head: throw .cut("in the middle of the response's head")
+    case .length(let remaining): throw .cut("\(remaining) bytes before the end of the response")
+    case .chunked: throw .cut("before the last chunk of the response")
     case .untilClose, .end: state = .end
     case .broken: throw .notHTTP("it broke off")
     }
@@ -114,7 +114,7 @@ struct ResponseParser {
 
   private func checkHead(_ count: Int) throws(RequestError) {
     guard count <= limits.head else {
-      throw RequestError(.tooLarge, "The head of the answer is larger than \(limits.head) bytes.")
+      throw RequestError(.tooLarge, "The head of the response is larger than \(limits.head) bytes.")
     }
   }
 
@@ -150,7 +150,7 @@ struct ResponseParser {
     guard status != 101 else { throw .notHTTP("it switches protocols, which was not asked for") }
     interimResponses += 1
     guard interimResponses <= limits.interimResponses else {
-      throw .notHTTP("more than \(limits.interimResponses) interim answers came")
+      throw .notHTTP("more than \(limits.interimResponses) interim responses came")
     }
   }
 

@@ -10,7 +10,7 @@ struct StatusLine: Equatable {
   init(_ line: UnsafeRawBufferPointer) throws(RequestError) {
     guard line.count >= 12, line.starts(with: Self.start), line[7].isDigit, line[8] == .space,
       line[9].isDigit, line[10].isDigit, line[11].isDigit, line.count == 12 || line[12] == .space
-    else { throw .notHTTP("the first line is no status line of HTTP/1") }
+    else { throw .notHTTP("the first line is not a status line of HTTP/1") }
     minorVersion = Int(line[7] - 0x30)
     status = line[9...11].reduce(0) { $0 * 10 + Int($1 - 0x30) }
     // RFC 9110, section 15: a status above 599 is to be treated as a server error, so it is passed on.

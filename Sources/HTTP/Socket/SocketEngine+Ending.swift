@@ -66,7 +66,7 @@ extension SocketEngine {
       return state.loop
     }
     guard let loop else { return }
-    let error = RequestError(.connectionLost, "The transport was shut down before the answer was there.")
+    let error = RequestError(.connectionLost, "The transport was shut down before the response was complete.")
     for exchange in exchanges { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
     perform(effects, on: loop)
     didClose()

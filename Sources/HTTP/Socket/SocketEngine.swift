@@ -26,7 +26,7 @@ final class SocketEngine: Sendable {
         return .success(loop)
       } catch {
         return .failure(
-          RequestError(.cannotConnect, "The system gives no thread or descriptors: \(error).", cause: error))
+          RequestError(.cannotConnect, "The system has no thread or descriptors left: \(error).", cause: error))
       }
     }
 

@@ -14,7 +14,7 @@ public struct PublicKeyPin: Hashable, Sendable {
   public init(_ text: String) throws(RequestError) {
     let base64 = text.hasPrefix("sha256/") ? String(text.dropFirst(7)) : text
     guard let sha256 = Data(base64Encoded: base64), sha256.count == 32 else {
-      throw RequestError(.invalidRequest, "'\(text)' is no pin: it takes the 44 characters of a SHA-256 in base64.")
+      throw RequestError(.invalidRequest, "'\(text)' is not a pin: use the 44 characters of a SHA-256 hash in base64.")
     }
     self.sha256 = sha256
   }

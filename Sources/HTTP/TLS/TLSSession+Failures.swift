@@ -11,7 +11,7 @@ extension TLSSession {
   func endInHandshake() -> RequestError {
     let hint =
       firstBytes.isEmpty
-      ? "it may speak no TLS at this port, or know no host of this name." : identityHint ?? "try again."
+      ? "it may speak no TLS at this port, or have no host of this name." : identityHint ?? "try again."
     return error("the connection ended in the handshake", hint: hint)
   }
 
@@ -61,7 +61,7 @@ extension TLSSession {
     case OpenSSL.Reason.unsupportedProtocol, OpenSSL.Reason.alertProtocolVersion:
       "it speaks no version of TLS that is still secure, or none that is allowed here."
     case OpenSSL.Reason.alertUnrecognizedName:
-      "it knows no host of this name."
+      "it has no host of this name."
     case OpenSSL.Reason.alertHandshakeFailure, OpenSSL.Reason.alertCertificateRequired,
       OpenSSL.Reason.alertsAboutCertificates:
       identityHint

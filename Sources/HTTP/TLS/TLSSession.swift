@@ -66,7 +66,7 @@ package final class TLSSession {
     library.setConnectState(handle)
     (self.handle, self.bio) = (handle, bio)
     guard library.setData(handle, 0, Unmanaged.passUnretained(self).toOpaque()) == 1, expect(name) else {
-      throw RequestError(.insecure, "'\(host)' is no name or address that a certificate could be verified for.")
+      throw RequestError(.insecure, "'\(host)' is not a name or address that a certificate can be verified for.")
     }
     if let ticket = tickets.take(for: origin) { _ = library.setTicket(handle, ticket.handle) }
   }

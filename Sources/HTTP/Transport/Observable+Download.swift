@@ -80,7 +80,7 @@ private final class Download: Sendable {
       return (state.handle, isWithinLimit)
     }
     guard isWithinLimit else {
-      throw RequestError(.tooLarge, "The answer is larger than \(limit) bytes: raise the limit.")
+      throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: raise the limit.")
     }
     do { try handle?.write(contentsOf: piece) } catch { throw failure(error) }
   }
@@ -92,7 +92,7 @@ private final class Download: Sendable {
       return result
     }
     guard let head, let handle else {
-      throw RequestError(.badResponse, "The transport gave an answer without a head.")
+      throw RequestError(.badResponse, "The transport gave a response without a head.")
     }
     do { try handle.close() } catch { throw failure(error) }
     let result = part.path(percentEncoded: false).withCString { part in

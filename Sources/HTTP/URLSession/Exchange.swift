@@ -79,7 +79,7 @@ final class Exchange: @unchecked Sendable {
     deadlines.noteSign(at: .now)
     // A URLSession decodes content codings even if they were not asked for, without a limit on the decoded size.
     if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
-      finish(RequestError(.badResponse, "The answer is coded as '\(coding)', which was not asked for."))
+      finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not asked for."))
     } else {
       progress?.didReceive(.head(head))
       observer.onNext(.head(head))

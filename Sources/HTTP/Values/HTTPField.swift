@@ -15,7 +15,7 @@ public struct HTTPField: Hashable, Sendable {
     guard name.isToken else {
       let start = name.prefix { String($0).isToken }
       throw RequestError(
-        .invalidRequest, "A header name that begins with '\(start)' is not valid: use letters, digits and '-' alone.")
+        .invalidRequest, "A header name that begins with '\(start)' is not valid: use only letters, digits and '-'.")
     }
     guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
       throw RequestError(

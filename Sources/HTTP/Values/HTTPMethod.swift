@@ -6,7 +6,7 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   /// Takes a method; throws `invalidRequest` if it is not a token.
   public init(_ rawValue: String) throws(RequestError) {
     guard rawValue.isToken else {
-      throw RequestError(.invalidRequest, "'\(rawValue)' is no HTTP method: use letters, as in GET or POST.")
+      throw RequestError(.invalidRequest, "'\(rawValue)' is not an HTTP method: use letters, as in GET or POST.")
     }
     self.rawValue = rawValue
   }

@@ -18,7 +18,7 @@ struct URLParts {
     } else if text.hasPrefix("https://") {
       (isSecure, start) = (true, 8)
     } else {
-      throw url.refused("'\(url.shownSafely)' is no http or https URL with a host.")
+      throw url.refused("'\(url.shownSafely)' is not an http or https URL with a host.")
     }
     let end = text[start...].firstIndex { $0 == .slash || $0 == .questionMark || $0 == .hash } ?? text.endIndex
     let (authority, path) = (text[start..<end], text[end...])
@@ -36,7 +36,7 @@ struct URLParts {
       throw url.refused("The port of '\(url.shownSafely)' is not one of 1 to 65535.")
     }
     guard let host = Self.host(name) else {
-      throw url.refused("'\(url.shownSafely)' names no host, or none that there can be.")
+      throw url.refused("'\(url.shownSafely)' has no valid host.")
     }
     self.host = host
     isIPv6 = name.first == UInt8(ascii: "[")

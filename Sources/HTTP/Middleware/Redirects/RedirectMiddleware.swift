@@ -54,12 +54,12 @@ public struct RedirectMiddleware: HTTPMiddleware {
   private func redirected(_ request: HTTPRequest, by head: HTTPResponseHead) throws(RequestError) -> HTTPRequest {
     guard let location = head.headers.values(of: "Location").first, !location.isEmpty,
       let url = URL(string: location, relativeTo: request.url)?.absoluteURL.withoutFragment
-    else { throw refusal(of: request, head, "it names no address") }
+    else { throw refusal(of: request, head, "it has no valid address") }
     var redirected: HTTPRequest
     do {
       redirected = try request.to(url)
     } catch {
-      throw refusal(of: request, head, "its address is none for a request")
+      throw refusal(of: request, head, "its address is not valid for a request")
     }
     guard redirected.origin == request.origin else {
       throw refusal(of: request, head, "it leads to '\(redirected.origin)'")

@@ -73,7 +73,7 @@ extension Connection {
     guard let exchange, var parser else { return fail(.cut("before it answered")) }
     do throws(RequestError) {
       try parser.finish()
-      guard isAuthentic else { throw .cut("without saying that this is the end of the answer") }
+      guard isAuthentic else { throw .cut("without saying that the response is complete") }
       complete(exchange, mayReuse: false)
     } catch {
       fail(error)

@@ -94,7 +94,7 @@ final class TLSChannel: ByteChannel {
   }
 
   private var flood: RequestError {
-    RequestError(.insecure, "'\(session.host)' sends little but what is TLS's own.")
+    RequestError(.insecure, "'\(session.host)' sends almost nothing but TLS control messages.")
   }
 
   func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {

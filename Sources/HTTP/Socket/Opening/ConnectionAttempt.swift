@@ -37,7 +37,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   func start() {
     if let path = unixPath {
       guard let address = SocketAddress(unixPath: path) else {
-        return finish(.failure(RequestError(.cannotConnect, "'\(path)' is no path for a Unix domain socket.")))
+        return finish(.failure(RequestError(.cannotConnect, "'\(path)' is not a valid path for a Unix domain socket.")))
       }
       run(ConnectionRace([address]))
     } else if let address = SocketAddress(numericHost: host, port: port) {

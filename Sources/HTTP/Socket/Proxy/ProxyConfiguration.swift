@@ -46,7 +46,7 @@ public struct ProxyConfiguration: Sendable {
     guard let server = ProxyServer(text) else {
       throw RequestError(
         .invalidRequest,
-        "The proxy for \(target.isSecure ? "https" : "http") is no URL such as 'http://proxy.example:3128'.",
+        "The proxy for \(target.isSecure ? "https" : "http") is not a URL such as 'http://proxy.example:3128'.",
         cause: WrongSettings())
     }
     return server

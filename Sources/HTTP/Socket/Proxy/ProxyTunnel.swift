@@ -45,7 +45,7 @@ struct ProxyTunnel {
       guard case .head(let head)? = parts.first else { return nil }
       guard head.isSuccess else { return .failed(failure("it answered with status \(head.status)")) }
       // In the tunnel, the client is the first to send.
-      return count == bytes.count ? .done : .failed(failure("it sent more than its answer"))
+      return count == bytes.count ? .done : .failed(failure("it sent more than its response"))
     } catch {
       return .failed(failure(error.message))
     }
