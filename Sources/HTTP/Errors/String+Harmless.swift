@@ -6,8 +6,8 @@ extension StringProtocol {
   /// Unicode's `Default_Ignorable_Code_Point` (bidirectional controls, zero-width spaces, tags, fillers), except where
   /// a script or an emoji needs it. At most eight marks on one letter are kept; further ones are escaped, too.
   ///
-  /// - Parameter limit: The maximum length in bytes; a longer text is cut between characters, and then ends in `…`,
-  ///   which comes on top.
+  /// - Parameter limit: The maximum length in bytes; a longer text is cut between characters, and ends in `…`, whose 3
+  ///   bytes are not counted.
   public func harmless(upTo limit: Int = .max) -> String {
     // Most texts are short and printable ASCII, and stay as they are.
     if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }

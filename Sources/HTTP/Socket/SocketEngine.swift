@@ -231,7 +231,8 @@ final class SocketEngine: Sendable {
     didClose()
   }
 
-  /// That an idle connection turns out to be dead is no error of the request (RFC 9112, section 9.3.1).
+  /// Whether the exchange of a broken connection may be sent again. It is not the request's fault if an idle connection
+  /// turns out to be dead (RFC 9112, section 9.3.1).
   private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
     guard !orphan.isFresh else { return false }
     guard loss.hasSent else { return true }

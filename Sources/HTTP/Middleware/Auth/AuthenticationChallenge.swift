@@ -9,8 +9,8 @@ public struct AuthenticationChallenge: Sendable {
   let isMet: @Sendable (HTTPResponse) -> Bool
 
   /// Takes two closures: whether a response with this head may be a challenge, and whether the response is one. A
-  /// response that may be one is held back until it is complete; of a body over 64 KiB, the second closure sees the
-  /// first 64 KiB.
+  /// response that may be one is held back until it is complete; if its body exceeds 64 KiB, the second closure sees
+  /// only what has arrived by then.
   public init(
     isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool, isMet: @escaping @Sendable (HTTPResponse) -> Bool
   ) {

@@ -40,7 +40,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     self.now = now
   }
 
-  /// Passes the request on, and again after a failure that may pass.
+  /// Passes the request on, and again after a transient failure.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {

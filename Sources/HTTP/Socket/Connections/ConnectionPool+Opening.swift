@@ -1,7 +1,8 @@
 // Which routes get the available connections.
 
 extension ConnectionPool {
-  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room.
+  /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or an idle
+  /// connection that can make room.
   mutating func openConnections(_ effects: inout Effects) {
     guard waitingCount > 0 else { return }
     while let group = groupInNeed() {

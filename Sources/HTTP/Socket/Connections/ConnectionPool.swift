@@ -5,7 +5,7 @@
 ///
 /// From `lease` to `finish` or `cancel`, an exchange either waits or has a connection. Two invariants hold after each
 /// call: no connection is idle while an exchange waits for its route, and no exchange waits while there is room to open
-/// a connection for it. And no route waits for ever: if there is no room, a busy route gives up a connection.
+/// a connection for it. No route waits for ever: if there is no room, a busy route gives up a connection.
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
