@@ -51,8 +51,8 @@ public protocol APISession: Sendable {
   /// request that it has already carried out, so the request may be sent again, each time with the key. `nil`, the
   /// default, makes no such promise.
   ///
-  /// The key belongs to the intent, so it is a constant of the session: `let idempotencyKey: String? =
-  /// UUID().uuidString`.
+  /// The key belongs to the intent, so make it a constant of the session:
+  /// `let idempotencyKey: String? = UUID().uuidString`.
   var idempotencyKey: String? { get }
 
   /// Texts, besides header values, that errors and logs must not show if the server sends them back: a password among
