@@ -5,8 +5,9 @@
 // sees it. Under contention the library locks and unlocks through the kernel (FUTEX_LOCK_PI), which the sanitizer does
 // not see: it would report races between two sections that the mutex serialises.
 //
-// `UnsafeContinuation`: if one is resumed before its task awaits it, the library lets the task continue at once, without
-// an edge that the sanitizer sees. (Checked ones are resumed inside the library, where they cannot be interposed.)
+// `UnsafeContinuation`: if one is resumed before its task awaits it, the library lets the task continue at once,
+// without an edge that the sanitizer sees. (Checked ones are resumed inside the library, where they cannot be
+// interposed.)
 
 #define _GNU_SOURCE
 #include <dlfcn.h>

@@ -80,7 +80,8 @@ public struct APIClient: Sendable {
 extension APIClient {
   /// The URL of a path below the base URL, for sessions that make their requests themselves.
   ///
-  /// Throws `invalidRequest` if the path is not percent-encoded, or leaves the base URL.
+  /// Throws `invalidRequest` if the path is not percent-encoded, or has a segment `.` or `..`, which could leave the
+  /// base URL.
   public func url(forPath path: String) throws(RequestError) -> URL { try target(forPath: path).url }
 
   /// The same as a parsed target.

@@ -13,8 +13,8 @@ public import Streams
 ///     GetUser(id: "7").get(on: client)      // Observable<User>
 ///
 /// Each of the verbs returns a cold stream of one element: nothing is sent before a subscription, and each subscriber
-/// sends the request again. It calls back on the transport's queue, and fails with a `RequestError` that names the
-/// operation. For GraphQL, see ``GraphQLSession``.
+/// sends the request again. It calls back on a thread of the transport, or, awaited over `SocketTransport`, on the
+/// awaiting task, and fails with a `RequestError` that names the operation. For GraphQL, see ``GraphQLSession``.
 public protocol APISession: Sendable {
   /// The type that the response is decoded as.
   associatedtype ResponseType: Sendable
@@ -78,7 +78,7 @@ extension APISession {
   public var headers: HTTPHeaders { HTTPHeaders() }
   /// JSON.
   public var bodyFormat: BodyFormat { .json }
-  /// Only `GET` and `HEAD` are.
+  /// `true` for `GET` and `HEAD` only.
   public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
 
   /// No secrets.

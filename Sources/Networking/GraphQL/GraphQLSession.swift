@@ -50,7 +50,7 @@ extension GraphQLSession {
     GraphQLRequest(
       operationName: operation?.name, variables: variables, extensions: extensions, document: Self.query)
   }
-  /// Only queries are.
+  /// `true` for queries only.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
   /// Sends the operation with `POST`: a cold stream of the response's `data`, as from ``data(of:)``.

@@ -30,10 +30,10 @@ public import Streams
 /// only after ``retry(id:)``. If the submitter of an entry is still subscribed, the entry is not set aside but removed,
 /// and the submitter gets the error.
 ///
-/// After a failed attempt, the outbox pauses: for 2 seconds after the first, twice as long after each further one, and
-/// at most 128. It does not pause if the server was not reached at all. A mutation that is submitted during a pause is
-/// queued behind the others; the queue is then tried only if it was blocked by something that may have changed, such as
-/// a missing token. ``flush(lockTimeout:)`` ignores the pause.
+/// After an attempt that makes entries wait, the outbox pauses: for 2 seconds after the first, twice as long after each
+/// further one, and at most 128. It does not pause if the server was not reached at all. A mutation that is submitted
+/// during a pause is queued behind the others; the queue is then tried only if it was blocked by something that may
+/// have changed, such as a missing token. ``flush(lockTimeout:)`` ignores the pause.
 ///
 /// A partition is, for example, an account at an endpoint. Mutations are stored unencrypted, in files that only their
 /// owner may read. Thread-safe; responses and changes arrive on the outbox's own threads or the callers'.

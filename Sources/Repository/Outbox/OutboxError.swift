@@ -5,7 +5,7 @@ public enum OutboxError: Error, Sendable {
   /// The mutation is on disk, and will be sent later; the error says why it was not sent now.
   case queued(because: RequestError)
 
-  /// Another process has sent the mutation, and has got the response.
+  /// Another process has sent the mutation; its response is not known here.
   case sentElsewhere
 
   /// Another process has sent the mutation, and the server has refused it, for this reason.

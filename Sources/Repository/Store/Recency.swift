@@ -32,7 +32,7 @@ struct Recency<Key: Hashable & Sendable> {
 
   subscript(key: Key) -> Marks { marks.peek(key) ?? Marks(key: key) }
 
-  /// Remembers what is done to the key, or to any key, from a number on, until `end` is called as often.
+  /// Remembers what is done from a number on, to the key or, if `nil`, to any key, until the matching `end`.
   mutating func begin(_ number: UInt64, for key: Key? = nil) {
     let place = underWay.lastIndex { $0 <= number }.map { $0 + 1 } ?? 0
     underWay.insert(number, at: place)

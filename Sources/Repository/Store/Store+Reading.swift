@@ -5,7 +5,7 @@ extension Store {
   /// failures are in the snapshots.
   ///
   /// With `networkFirst`, `networkOnly` and `noCache`, snapshots have no value until a response arrives or a value is
-  /// saved.
+  /// saved. With `networkFirst`, they have the cached value once the request has failed.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       self.perform { $0.acquire(key, forReading: true) }

@@ -1,6 +1,7 @@
 extension Store {
-  /// Caches a value and notifies the key's watchers. With ``StoreConfiguration/writing`` `through`, when this returns
-  /// the value is in the source of truth, or the write has failed and ``StoreConfiguration/onStorageError`` was called.
+  /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value is in
+  /// the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError`` is called
+  /// instead.
   public func save(_ value: Value, for key: Key) {
     let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
