@@ -1,12 +1,13 @@
-// Tells the thread sanitizer what comes before what in two places of Swift's libraries, which it cannot see into. Preloaded,
-// these functions stand in front of the libraries' and add the missing edge; nothing is suppressed.
+// Tells the thread sanitizer about two happens-before edges in Swift's libraries, which are not instrumented. When
+// preloaded, these functions interpose the libraries' own and add the missing edges; nothing is suppressed.
 //
-// `Mutex`: on Linux the uncontended path is compiled, with its atomics, into the code that uses it, so the sanitizer sees it.
-// Under contention the library locks and unlocks through the kernel (FUTEX_LOCK_PI), which the sanitizer cannot see: it would
-// report races between two sections that the mutex keeps apart.
+// `Mutex`: on Linux the uncontended path is compiled, with its atomics, into the code that uses it, so the sanitizer
+// sees it. Under contention the library locks and unlocks through the kernel (FUTEX_LOCK_PI), which the sanitizer does
+// not see: it would report races between two sections that the mutex serialises.
 //
-// `UnsafeContinuation`: where one is resumed before its task comes to await it, the library lets the task go on at once, and
-// does not tell. (Checked ones are resumed inside the library, where nothing can stand in front.)
+// `UnsafeContinuation`: if one is resumed before its task awaits it, the library lets the task continue at once,
+// without an edge that the sanitizer sees. (Checked ones are resumed inside the library, where they cannot be
+// interposed.)
 
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -17,7 +18,7 @@
 #define ASYNC __attribute__((swiftasynccall))
 #define SELF __attribute__((swift_context)) void *mutex
 
-// Absent in programs without the sanitizer, which inherit the preloading.
+// Weak: child processes inherit the preloading, and have no sanitizer.
 __attribute__((weak)) void __tsan_acquire(void *address);
 __attribute__((weak)) void __tsan_release(void *address);
 __attribute__((weak)) SWIFT void *swift_task_getCurrent(void);

@@ -1,6 +1,6 @@
 import HTTP
 
-/// Tells in lines of text how often a request was sent, why, and how long that took.
+/// Logs a line of text for each attempt and retry of a request, its outcome, and how long it took.
 struct AttemptLog: RequestObserver {
   let log: @Sendable (String) -> Void
 
@@ -19,7 +19,7 @@ struct AttemptLog: RequestObserver {
       return "attempt \(attempt.number): \(answer.joined(separator: ", "))\(head), \(milliseconds(attempt.duration))"
     case .retrying(let delay, let reason):
       return "again in \(milliseconds(delay)): \(reason.status.map { "status \($0)" } ?? reason.kind.description)"
-    case .challenged: return "the token is not taken any more, another one is asked for"
+    case .challenged: return "the token was rejected, getting a new one"
     case .ended(let summary):
       let bytes = "\(summary.sentBytes) bytes sent, \(summary.receivedBytes) received"
       let attempts = "\(summary.attemptCount) \(summary.attemptCount == 1 ? "attempt" : "attempts")"

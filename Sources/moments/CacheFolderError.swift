@@ -1,6 +1,6 @@
 import Repository
 
-/// A folder of `--cache-dir` that cannot be opened.
+/// The folder of `--cache-dir` cannot be opened.
 struct CacheFolderError: Error {
   let path: String
   let cause: FileError

@@ -1,11 +1,11 @@
 import HTTP
 import Repository
 
-/// What the command says of an error: `moments: KIND: message`, in one line that can do a terminal no harm.
+/// An error as the command prints it: `moments: KIND: message`, on one line that is safe for terminals.
 struct ErrorLine: CustomStringConvertible {
   let description: String
 
-  /// A line of some 2,000 characters at most, whatever a server put into the error.
+  /// Makes a line of about 2,000 characters at most, however long the server's message is.
   init(_ error: any Error) {
     let (kind, message) = Self.parts(of: error)
     description = "moments: \(kind): \(message)".harmless(upTo: 2_000)
@@ -16,7 +16,7 @@ struct ErrorLine: CustomStringConvertible {
     case let error as UsageError: return ("wrong usage", error.message)
     case let error as OutputError: return ("cannot write", error.message)
     case StoreError.notCached:
-      return ("not cached", "the cache has no such timeline; ask the server with another --policy, or none")
+      return ("not cached", "the timeline is not in the cache; use another --policy, or none, to ask the server")
     case let error as OutboxError: return ("outbox", error.description)
     case let error as CacheFolderError:
       return ("cannot write", "the cache folder '\(error.path)' cannot be used: \(error.cause)")

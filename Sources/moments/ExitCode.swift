@@ -2,31 +2,31 @@ import HTTP
 import Networking
 import Repository
 
-/// How the command ends, for whoever started it: the numbers of BSD's sysexits.h, and a shell's 130.
+/// The command's exit codes: those of BSD's sysexits.h, and 130 as shells have it.
 enum ExitCode: Int32, Sendable {
   case success = 0
 
-  /// The command line, or a variable of the environment, is not right.
+  /// The command line or the environment is wrong.
   case usage = 64
 
-  /// The answer cannot be used: GraphQL errors, not decodable, too large, or a status that is not named below. Or there is
-  /// none: nothing is cached, and nobody else was to be asked.
+  /// The response cannot be used (GraphQL errors, not decodable, too large, or a status that is not listed below); or
+  /// nothing is cached, and no request was to be made.
   case unusableAnswer = 65
 
-  /// The server was not reached, or not to the end: refused, reset, timed out, redirected, let alone after failures, status
-  /// 429 or 5xx.
+  /// The server was not reached, or the exchange was not completed: refused, reset, timed out, redirected, not tried
+  /// after repeated failures, status 429 or 5xx.
   case unreachable = 69
 
   /// The results could not be written, or the cache folder cannot be used.
   case outputFailed = 74
 
-  /// The server does not allow it: status 401 or 403, or a GraphQL error with the code `UNAUTHENTICATED`.
+  /// The server refused access: status 401 or 403, or a GraphQL error with the code `UNAUTHENTICATED`.
   case notAllowed = 77
 
   /// Ctrl-C.
   case cancelled = 130
 
-  /// The exit code for an error, whatever threw it.
+  /// The exit code for an error.
   init(_ error: any Error) {
     self =
       switch error {

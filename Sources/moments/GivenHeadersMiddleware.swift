@@ -1,7 +1,7 @@
 import HTTP
 import Streams
 
-/// Puts the header fields of the command line into each request, in the place of those with the same names.
+/// Sets the header fields from the command line on each request, replacing fields of the same names.
 struct GivenHeadersMiddleware: HTTPMiddleware {
   let fields: [HTTPField]
 

@@ -1,12 +1,12 @@
 import HTTP
 import Networking
 
-/// What the command says of itself.
+/// The command's help text and version.
 enum Help {
   static let version = "moments \(HTTPHeaders.sdkVersion)\n"
 
   static let text = """
-    Shows a user's timeline of moments, and likes them.
+    Shows a user's timeline of moments, and likes or unlikes moments.
 
     Usage:
       moments [timeline] [options]
@@ -18,73 +18,76 @@ enum Help {
       moments --help | --version
 
     Options:
-      --user ID               whose timeline, or who likes (0 unless given)
+      --user ID               whose timeline, or who likes (default: 0)
       --endpoint URL          the GraphQL endpoint: https, or http on this machine
-      --allow-cleartext       take http on other machines, too: anybody on the way
+      --allow-cleartext       allow http to other machines, too: anybody on the way
                               can read what is sent
-      --ca FILE               trust these certificates (PEM) beside the system's
-      --cert FILE --key FILE  show this certificate to a server that asks for one
-      --transport NAME        socket (unless given) or urlsession
+      --ca FILE               trust these certificates (PEM) besides the system's
+      --cert FILE --key FILE  the client certificate, for servers that ask for one
+      --transport NAME        socket (default) or urlsession
       --cache-dir DIR         keep timelines there, and likes that could not be
                               sent, for each user and endpoint
-      --policy NAME           what is asked; answers are kept, but with noCache:
+      --policy NAME           where timelines come from; those from the server are
+                              cached, except with noCache:
                                 networkOnly, cacheAndNetwork, noCache: the server
-                                networkFirst: the server, and the cache where that
-                                fails (so with --cache-dir, else networkOnly); it
-                                ends as the failure does, unless that is 69
-                                cacheFirst: the server, where nothing is cached
-                                cacheOnly: nobody
-      --json                  print the answer, or what was done, as one JSON object
+                                networkFirst: the server, or the cache if that
+                                fails (default with --cache-dir; without it,
+                                networkOnly); the exit code is the failure's, but
+                                0 instead of 69
+                                cacheFirst: the cache, or the server if nothing
+                                is cached
+                                cacheOnly: the cache
+      --json                  print the result as one JSON object
       --no-likes              leave the likes out
-      --timeout SECONDS       give up after that time, 0.001 to 86400, in which all
-                              is sent (else 60 for each request)
-      --retries N             ask again for a timeline up to N times, 0 to 10, where
-                              that failed in passing (else 2); likes, too, with
-                              --cache-dir, else they are sent once
+      --timeout SECONDS       the most time for all requests of the run, 0.001 to
+                              86400 (default: 60 for each request)
+      --retries N             retry a timeline up to N times, 0 to 10, after a
+                              transient failure (default: 2); with --cache-dir,
+                              likes, too; without it, these are sent once
       --header 'Name: value'  send a header with each request; repeatable
-      --verbose               tell on standard error what is sent and answered,
+      --verbose               print to standard error what is sent and received,
                               and how long it took
       --help, --version       print this text, or the version
 
-    A value may also follow '=', as in --user=ID. After -- nothing is an option.
+    A value may also follow '=', as in --user=ID. Nothing after -- is an option.
 
-    'cache' and 'outbox' act on what is kept for one account: the user of --user at
-    that endpoint.
+    'cache' and 'outbox' act on the data of one account: the user of --user at that
+    endpoint.
 
-    With --cache-dir, a like without a server is queued: runs of the same --user at
-    the same endpoint show it in timelines, and send it, once, before the next
-    timeline that asks the server, before the next like, or by 'moments outbox
-    flush'. So is one without a valid token, or under settings that let nothing be
-    sent; then the exit code tells why. One that the server refuses, or that cannot
-    be read any more, is set aside: 'moments outbox list' shows it with its id,
-    'moments outbox drop' takes it out, and 'moments outbox retry' queues one that
-    was refused anew.
+    With --cache-dir, a like that cannot reach the server is queued. Runs with the
+    same --user and endpoint show it in timelines, and send it once: before the next
+    timeline from the server, before the next like, or by 'moments outbox flush'. A
+    like is also queued if there is no valid token, or if the settings prevent
+    sending; the exit code then says why. A like that the server refuses, or that
+    can no longer be read, is set aside: 'moments outbox list' shows it with its id,
+    'moments outbox drop' removes it, and 'moments outbox retry' queues a refused
+    one again.
 
     Environment:
-      MOMENTS_ENDPOINT  the endpoint where --endpoint is not given; without both,
-                        sample data answer that come with the command, which
-                        forget likes at the end of the run
+      MOMENTS_ENDPOINT  the endpoint if --endpoint is not given; without both, the
+                        command uses built-in sample data, in which likes are lost
+                        when the run ends
       MOMENTS_TOKEN     a bearer token for the endpoint
       MOMENTS_REFRESH_TOKEN
-                        gets another one when the server takes that no more, by
-                        the mutation refreshToken; for this run alone
+                        gets a new token, by the mutation refreshToken, when the
+                        server no longer accepts the old one; for this run only
       http_proxy, https_proxy or HTTPS_PROXY
-                        the proxies for other machines, by --transport socket
+                        the proxies for other machines, with --transport socket
       no_proxy or NO_PROXY
-                        hosts that are reached without, as for curl
-      NO_COLOR          no colours, where it is not empty
-      COLUMNS           the width, where the output is no terminal
+                        hosts to reach without a proxy, as for curl
+      NO_COLOR          no colours, if it is not empty
+      COLUMNS           the width, if the output is not a terminal
 
     Exit codes:
-      0    done; or a like is queued, or a cached timeline shown, since the
-           server was not reached
-      64   the command line or the environment is not right
-      65   the answer cannot be used: GraphQL errors, not decodable, too large,
-           or a status not named below; nothing is cached; or a like was dropped
-           before it was sent, or cannot be read any more
+      0    success; also if the server was not reached, and a like was queued or a
+           cached timeline shown
+      64   the command line or the environment is wrong
+      65   the response cannot be used: GraphQL errors, not decodable, too large,
+           or a status not listed here; or nothing is cached; or a like was
+           dropped before it was sent, or can no longer be read
       69   the server was not reached: refused, cut off, timed out, redirected,
-           let alone after failures, status 429 or 5xx
-      74   the output could not be written, or the cache folder not be used
+           not tried after repeated failures, status 429 or 5xx
+      74   the output could not be written, or the cache folder cannot be used
       77   not allowed: status 401 or 403, or the GraphQL error UNAUTHENTICATED
       130  interrupted by Ctrl-C
 

@@ -2,21 +2,21 @@ import Dispatch
 import Foundation
 import HTTP
 
-/// Turns Ctrl-C into the cancellation of what is under way, or, where nothing is, into the end of the process.
+/// Handles Ctrl-C: cancels the task under way, or ends the process if there is none.
 final class Interrupt: Sendable {
   private let cancel = Locked<(@Sendable () -> Void)?>(nil)
 
-  /// Watches from now on, for as long as the process lives; unless whoever started it wants Ctrl-C to be ignored.
+  /// Handles Ctrl-C from now on, unless the parent process has set it to be ignored.
   init() {
-    // A signal that is not ignored would end the process before its source hears of it. What a process begins with is the
-    // default, which is no handler, or being ignored.
+    // The default action would end the process before the source is notified. A process starts with either the default,
+    // which is returned as `nil`, or ignoring.
     guard signal(SIGINT, SIG_IGN) == nil else { return }
     let source = DispatchSource.makeSignalSource(signal: SIGINT, queue: DispatchQueue(label: "moments.Interrupt"))
     source.setEventHandler { [cancel] in
       if let cancel = cancel.withLock({ exchange(&$0, with: nil) }) {
         cancel()
       } else {
-        // The main thread may be in the middle of a write that nobody takes, and so would this one be.
+        // The main thread may be blocked in a write that nobody reads, and a write here would block, too.
         if Output.standardError.hasRoom { Output.standardError.say("\(ErrorLine(CancellationError()))") }
         withExtendedLifetime(source) { _exit(ExitCode.cancelled.rawValue) }
       }
@@ -24,7 +24,7 @@ final class Interrupt: Sendable {
     source.activate()
   }
 
-  /// What a task comes to, which the first Ctrl-C cancels.
+  /// The result of a task, which the first Ctrl-C cancels.
   func result<Value: Sendable>(of task: Task<Value, any Error>) async -> Result<Value, any Error> {
     cancel.withLock { $0 = { task.cancel() } }
     defer { cancel.withLock { $0 = nil } }

@@ -4,7 +4,7 @@ import Repository
 import Streams
 
 extension MomentsCommand {
-  /// What the account's cache holds.
+  /// The size of the account's cache.
   private struct CacheReport: Encodable {
     let timelines: Int
     let bytes: Int
@@ -14,13 +14,13 @@ extension MomentsCommand {
     }
   }
 
-  /// What is in the account's outbox.
+  /// The contents of the account's outbox.
   private struct OutboxContents: Encodable {
     let entries: [OutboxEntry<MomentLike>]
     let unreadable: [UnreadableOutboxEntry]
   }
 
-  /// What a flush has come to.
+  /// The counts of a flush.
   private struct FlushReport: Encodable {
     var sent = 0
     var refused = 0
@@ -48,7 +48,7 @@ extension MomentsCommand {
     }
   }
 
-  /// Takes what is queued, or was set aside, out of the outbox.
+  /// Removes an entry, queued or set aside, from the outbox.
   func drop(_ id: String) throws {
     if try service().outbox?.discard(id: id) != true {
       throw UsageError("nothing is queued under the id '\(id)'; 'moments outbox list' shows the ids")
@@ -56,7 +56,7 @@ extension MomentsCommand {
     try showJSON("dropped", ["id": id])
   }
 
-  /// Queues anew what was set aside.
+  /// Queues an entry again that was set aside.
   func retry(_ id: String) throws {
     if try service().outbox?.retry(id: id) != true {
       throw UsageError("nothing is set aside under the id '\(id)'; 'moments outbox list' shows the ids")
@@ -64,7 +64,7 @@ extension MomentsCommand {
     try showJSON("queued", ["id": id])
   }
 
-  /// Sends what is queued; fails with the reason where something still is, or was refused.
+  /// Sends what is queued; throws the reason if something still waits or was refused.
   func flushOutbox() async throws {
     let service = try service()
     guard let outbox = service.outbox else { return try show(FlushReport()) }
@@ -98,7 +98,7 @@ extension MomentsCommand {
     "unreadable  \(entry.id), \(Age.words(StoreTime.now() - entry.addedAt))".harmless(upTo: 2_000)
   }
 
-  /// What is told of an outbox while the command does something else.
+  /// The message about an outbox's change while the command does something else; `nil` for none.
   static func line(for change: OutboxChange<MomentLike, MomentsDetails>, since start: StoreTime) -> String? {
     switch change {
     case .sent(let entry, _) where entry.addedAt < start:
@@ -111,6 +111,6 @@ extension MomentsCommand {
 }
 
 extension MomentLike {
-  /// The like as the command line gives it.
+  /// The like as arguments of the command.
   var words: String { "\(isLiked ? "like" : "unlike") \(momentID) --user \(userID)" }
 }

@@ -9,7 +9,7 @@ extension MomentsCommand {
     var snapshot = try await answer(timeline(arguments.policy, from: service), from: service)
     let error = snapshot.errors.first
     if snapshot.isPartial, let error {
-      // A part of a timeline is no timeline.
+      // A partial timeline counts as a failure.
       guard arguments.policy == .networkFirst,
         let kept = try? await answer(timeline(.cacheOnly, from: service), from: service), !kept.isPartial
       else { throw error }
@@ -22,7 +22,7 @@ extension MomentsCommand {
       say("timeline: \(origin(of: snapshot))")
     }
     try show(details) { $0.timeline(details) }
-    // Without a network, what is kept is what was asked for.
+    // Without a network, showing the cached timeline is a success.
     if let error, ExitCode(error) != .unreachable { throw ToldError(cause: error) }
   }
 
@@ -30,12 +30,12 @@ extension MomentsCommand {
     service.repo.getMoments(userID: arguments.userID, policy: policy)
   }
 
-  /// Where a timeline comes from, and how old it is.
+  /// Where a timeline came from, and how old it is.
   private func origin(of snapshot: Snapshot<MomentsDetails>) -> String {
     let age = Age.words(snapshot.age)
     return switch snapshot.source {
     case .network: "from the \(arguments.endpoint == nil ? "sample data" : "server"), \(age)"
-    case .optimistic: "\(age), and over it what is queued"
+    case .optimistic: "\(age), with queued likes"
     case .memory, .disk, nil: "from the cache, \(age)"
     }
   }
@@ -49,13 +49,14 @@ extension MomentsCommand {
       let update = service.repo.updateLike(isLiked: isLiked, momentID: momentID, fromUserID: arguments.userID)
       let details = try await answer(update, from: service)
       guard let moment = details.moments.first(where: { $0.id == momentID }) else {
-        throw RequestError(.undecodable, "The answer does not hold the moment '\(momentID)'.")
+        throw RequestError(.undecodable, "The response does not contain the moment '\(momentID)'.")
       }
       try show(details) { $0.moment(moment) }
     } catch OutboxError.queued(let error) {
       say("\(ErrorLine(error)) '\(words)' is queued, and will be sent by the next run \(account).")
       try showJSON("queued", queued())
-      // The server not reached, a queued like is what was asked for; else something is to be mended first.
+      // If the server was not reached, a queued like is a success; if it was queued for another reason, the user has to
+      // fix something first.
       if [.notAllowed, .usage].contains(ExitCode(error)) { throw ToldError(cause: error) }
     } catch let error as CancellationError {
       if (try? queued()) != nil { say("'\(words)' is queued, since it may have been sent.") }
@@ -70,7 +71,7 @@ extension MomentsCommand {
     }
   }
 
-  /// Whose likes are kept together, in words.
+  /// Describes the account that a like is queued for.
   private var account: String {
     "with --user \(arguments.userID)\(arguments.endpoint == nil ? "" : " at this endpoint")"
   }

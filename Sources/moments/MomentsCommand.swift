@@ -5,7 +5,7 @@ import Networking
 import Repository
 import Streams
 
-/// One run of the command: what is asked for, and how it is done.
+/// One run of the command.
 @main
 struct MomentsCommand {
   let arguments: Arguments
@@ -51,8 +51,8 @@ struct MomentsCommand {
     }
   }
 
-  /// The one element of a stream, unless Ctrl-C comes first. What was kept on the way is on disk when this ends, however
-  /// it does.
+  /// The stream's only element; the first Ctrl-C cancels it. Whatever was cached on the way is on disk when this ends,
+  /// even if it throws.
   func answer<Value>(_ stream: Observable<Value>, from service: Service) async throws -> Value {
     let result = await interrupt.result(of: Task { try await stream.value })
     await service.repo.flush()
@@ -65,12 +65,12 @@ struct MomentsCommand {
     try Output.standardOutput.write(draw(TimelineRenderer(columns: terminal.columns, style: terminal.style, now: now)))
   }
 
-  /// Tells programs what was done; people see that nothing is said against it.
+  /// Prints what was done for programs (`--json`); for people, no message means success.
   func showJSON<Value: Encodable>(_ name: String, _ value: @autoclosure () throws -> Value) throws {
     if arguments.showsJSON { try Output.standardOutput.write(JSONOutput.text([name: value()])) }
   }
 
-  /// Opens what the command talks to, and tells what becomes of what is queued.
+  /// Opens the service, and prints messages about queued likes as they are sent or refused.
   func service() throws -> Service {
     let start = StoreTime.now()
     let service = try Service(arguments, now: now, say: { Output.standardError.say($0) })
@@ -86,7 +86,7 @@ struct MomentsCommand {
 }
 
 extension CommandLine {
-  /// The arguments as the process got them, the command's own name among them.
+  /// The process's arguments as bytes, including the command's own name.
   fileprivate static var argumentBytes: [[UInt8]] {
     (0..<Int(argc)).compactMap { unsafeArgv[$0] }.map { text in
       Array(UnsafeRawBufferPointer(start: text, count: strlen(text)))

@@ -1,33 +1,33 @@
 import Foundation
 
-/// An open file that text is written to, whole and unbuffered.
+/// A file descriptor that text is written to, completely and unbuffered.
 struct Output: Sendable {
   static let standardOutput = Output(descriptor: STDOUT_FILENO)
   static let standardError = Output(descriptor: STDERR_FILENO)
 
   let descriptor: Int32
 
-  /// To be called first of all in a process.
+  /// Call this first in a process.
   static func prepare() {
-    // A reader that went away shows as a failed write.
+    // If the reader is gone, a write fails with EPIPE instead of ending the process.
     signal(SIGPIPE, SIG_IGN)
-    // Where a standard stream is closed, the next file takes its number: results could end up in a socket. So the null
-    // device takes it, opened the other way round, that writing may still fail.
+    // If a standard stream is closed, the next file opened would take its number, and results could go into a socket.
+    // So open the null device there, in the opposite direction, so that writing still fails.
     for descriptor in STDIN_FILENO...STDERR_FILENO where fcntl(descriptor, F_GETFD) == -1 {
       _ = open("/dev/null", descriptor == STDIN_FILENO ? O_WRONLY : O_RDONLY)
     }
   }
 
-  /// Writes a line for people; where nobody can read it, that is all right.
+  /// Writes a line for people, ignoring errors.
   func say(_ line: String) { try? write(line + "\n") }
 
-  /// Whether a line can be written at once.
+  /// Whether a write would not block.
   var hasRoom: Bool {
     var entry = pollfd(fd: descriptor, events: Int16(POLLOUT), revents: 0)
     return poll(&entry, 1, 0) > 0
   }
 
-  /// Writes all of the text. A reader that went away, as `head` does, has what it wants: that is no error.
+  /// Writes all of the text. If the reader is gone, as with `head`, that is no error.
   func write(_ text: String) throws(OutputError) {
     var text = text
     let code = text.withUTF8 { bytes in

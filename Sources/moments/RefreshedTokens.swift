@@ -3,14 +3,15 @@ import HTTP
 import Networking
 import Streams
 
-/// The token of the environment, and those that the server gives for a refresh token, by its mutation `refreshToken`.
+/// Provides the token from the environment, then those that the server issues for a refresh token, with its mutation
+/// `refreshToken`.
 ///
-/// They live as long as the process, and stand nowhere else.
+/// They are kept in memory only.
 final class RefreshedTokens: TokenProvider {
   private let client: APIClient
   private let tokens: Locked<(access: AccessToken?, refresh: String)>
 
-  /// Takes the first tokens, and a client without them.
+  /// Takes the first tokens, and a client that sends none.
   init(_ token: BearerToken?, refreshToken: BearerToken, client: APIClient) {
     self.client = client
     tokens = Locked((token.map { AccessToken($0.value) }, refreshToken.value))

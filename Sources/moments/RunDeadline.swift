@@ -2,20 +2,20 @@ import Foundation
 import HTTP
 import Streams
 
-/// The end of the time that `--timeout` gives a run: what its requests and waits have left is counted from the start.
+/// The deadline that `--timeout` sets for a run: requests and pauses share the time, counted from the start.
 struct RunDeadline: HTTPMiddleware {
   private let limit: Duration
   private let end: Duration
   private let scheduler: any Scheduler
 
-  /// Counts from now on.
+  /// Starts counting now.
   init(after limit: Duration, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
     end = scheduler.now + limit
     self.scheduler = scheduler
   }
 
-  /// Gives a request what is left for its total.
+  /// Sets a request's total deadline to the time that is left.
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
@@ -26,7 +26,7 @@ struct RunDeadline: HTTPMiddleware {
     }
   }
 
-  /// The error of a deadline, which knows only what was left, with the run's own limit.
+  /// A deadline error with the run's own limit instead of the time that was left.
   private func named(_ error: any Error, _ url: URL) -> any Error {
     guard var error = error as? RequestError, error.kind == .timedOut, scheduler.now >= end else { return error }
     error.message = "After \(limit) there was no whole answer from '\(url.shownSafely)': allow more by --timeout."

@@ -5,17 +5,17 @@ import Networking
 import Repository
 import Streams
 
-/// What a run talks to: a server or the embedded backend, and what is kept on disk for its account.
+/// What a run uses: a server or the embedded backend, and the account's data on disk.
 struct Service {
   let repo: MomentsRepo
 
-  /// Both are there where the command line names a folder, unless nothing is kept for the account, and nothing is to be.
+  /// Set if the command line names a folder, unless the command needs existing data and the account has none.
   let cache: DiskCache<MomentsKey, MomentsDetails>?
   let outbox: Outbox<MomentLike, MomentsDetails>?
 
-  /// Opens what the arguments name. What goes wrong with the cache later is told in lines of text, and hinders nothing.
+  /// Opens what the arguments name. Later storage errors are only reported through `say`.
   init(_ arguments: Arguments, now: Int64, say: @escaping @Sendable (String) -> Void) throws {
-    // Tokens rotate, so the account is the user at the endpoint; no URL has a space in it.
+    // The account is the user at the endpoint, and not the token, which changes. The space cannot occur in a URL.
     let account = "\(arguments.endpoint?.url.absoluteString ?? "embedded") \(arguments.userID)"
     let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
     let sessions: any GetMomentsByUserIDSessionType & UpdateMomentLikeSessionType
@@ -37,7 +37,7 @@ struct Service {
       guard FileManager.default.fileExists(atPath: timelines.path) else {
         throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
       }
-      // Nothing is kept for this account, and nothing is to be made for it.
+      // The account has no data, and no folder should be created for it.
       guard FileManager.default.fileExists(atPath: Partition.folder(of: account, in: timelines).path) else {
         (cache, outbox) = (nil, nil)
         repo = plainRepo()
@@ -91,7 +91,8 @@ private struct ServerSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSe
   }
 }
 
-/// Sends what is queued before it asks for a timeline, which then has it; unless another run is at that.
+/// Sends what is queued before a timeline is requested, so that the response includes it; does not wait if another run
+/// is sending.
 private struct FlushingSession: GetMomentsByUserIDSessionType {
   let base: any GetMomentsByUserIDSessionType
   let outbox: Outbox<MomentLike, MomentsDetails>
@@ -106,7 +107,7 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
     Observable<OutboxReport>.async { await outbox.flush(lockTimeout: .zero) }.flatMap { report in
-      // Where nobody can be reached, or answers in time, one attempt is enough to know.
+      // If the server cannot be reached, or does not answer in time, a second attempt would be pointless.
       if let error = report.error as? RequestError, endsTheRun(error) { throw error }
       return answer()
     }

@@ -1,4 +1,4 @@
-/// An error of which standard error has been told; all that is left of it is the exit code.
+/// An error that was already printed; it only determines the exit code.
 struct ToldError: Error {
   let cause: any Error
 }

@@ -3,7 +3,7 @@ public import HTTP
 public import Streams
 
 extension APIClient {
-  /// Sends a session with a method: a cold stream of one element, as ``APISession`` says.
+  /// Sends a session's request with a method: a cold stream of one element, as ``APISession`` says.
   public func send<Session: APISession>(
     _ session: Session, method: HTTPMethod
   ) -> Observable<Session.ResponseType> {
@@ -15,7 +15,7 @@ extension APIClient {
     return chain(session)
   }
 
-  /// Sends a session, and writes the answer's body into a file: a cold stream of one head.
+  /// Sends a session's request, and writes the response's body into a file: a cold stream of the response's head.
   ///
   ///     client.download(GetPhoto(id: "7"), to: file).subscribe(onNext: { head in … })
   ///
@@ -54,7 +54,7 @@ extension APIClient {
     }
   }
 
-  /// Sends a session's request; `read` makes of the answer's parts what is given.
+  /// Sends a session's request; `read` turns the response's parts into the output.
   private func exchange<Output>(
     _ session: some APISession, _ method: HTTPMethod,
     read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
@@ -76,7 +76,7 @@ extension APIClient {
     _ request: HTTPRequest, noting sent: SentFields,
     read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) -> Observable<Output> {
-    // A middleware may fail before it sends anything, so what is sent is noted before them, too.
+    // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
     sent.note(request)
     let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
     return read(transport.send(request, through: middlewares), sent).catch { .error(sent.described($0)) }
@@ -96,7 +96,7 @@ extension APIClient {
 }
 
 extension RequestError {
-  /// The error with what is known once an answer is there: its status and, where that helps, the start of its body.
+  /// The error with the status of the response and, if that helps, the start of its body.
   fileprivate func about(_ response: HTTPResponse, quoting excerpt: @autoclosure () -> String?) -> RequestError {
     var error = self
     error.status = status ?? response.head.status

@@ -2,51 +2,51 @@ public import Foundation
 public import HTTP
 public import JSON
 
-/// Where sessions are sent, and how: a value that is configured once and passed in.
+/// Where and how sessions are sent: a value that is configured once and passed in.
 ///
 ///     let client = try APIClient(baseURL: url)
 ///     GetUser(id: "7").get(on: client)
 public struct APIClient: Sendable {
-  /// The URL that the paths of sessions are below; for GraphQL the endpoint itself.
+  /// The URL that sessions' paths are appended to; for GraphQL, the endpoint itself.
   public var baseURL: URL { target.url }
 
   let target: HTTPTarget
 
-  /// Whether `http` may go to other hosts than this machine.
+  /// Whether `http` is allowed to hosts other than this machine.
   public let allowsCleartext: Bool
 
   /// Moves the bytes.
   public var transport: any HTTPTransport
 
-  /// Header fields for each request that has none of their name; `HTTPHeaders.userAgent()` unless set.
+  /// Default header fields: added to each request that has no field of that name. `HTTPHeaders.userAgent()` by default.
   public var defaultHeaders: HTTPHeaders
 
-  /// See each request and answer as bytes; the first is outermost.
+  /// See each request and response as bytes; the first is outermost.
   public var middlewares: [any HTTPMiddleware]
 
-  /// See each session's decoded answer; the first is outermost.
+  /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
 
-  /// Hears what becomes of each request, all its attempts and whether its answer could be read; nobody unless set, which
-  /// costs nothing.
+  /// Is told the outcome of each request, all its attempts, and whether its response could be decoded. None by default,
+  /// which costs nothing.
   public var observer: (any RequestObserver)?
 
   /// The deadlines of each request.
   public var timeouts: HTTPTimeouts
 
-  /// The greatest body of an answer, in bytes; 16 MiB unless set.
+  /// The greatest body of a response, in bytes; 16 MiB by default.
   public var responseBodyLimit: Int
 
-  /// Writes bodies; a `JSONCoder` unless set.
+  /// Encodes bodies; a `JSONCoder` by default.
   public var encoder: any BodyEncoder
 
-  /// Reads bodies; a `JSONCoder` unless set.
+  /// Decodes bodies; a `JSONCoder` by default.
   public var decoder: any BodyDecoder
 
   /// Makes a client.
   ///
-  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or holds credentials, and
-  /// for an `http` URL to another host than this machine unless `allowsCleartext`: anybody on the way could read it.
+  /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or contains credentials,
+  /// and, unless `allowsCleartext`, for an `http` URL to another host: anybody on the way could read the traffic.
   public init(
     baseURL: URL, transport: any HTTPTransport = .platform(), defaultHeaders: HTTPHeaders = .userAgent(),
     middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
@@ -78,18 +78,19 @@ public struct APIClient: Sendable {
 }
 
 extension APIClient {
-  /// Where a session's path leads: for a session that makes its request itself.
+  /// The URL of a path below the base URL, for sessions that make their requests themselves.
   ///
-  /// Throws `invalidRequest` for what is no percent-encoded path, and for one that climbs out of the base URL.
+  /// Throws `invalidRequest` if the path is not percent-encoded, or has a segment `.` or `..`, which could leave the
+  /// base URL.
   public func url(forPath path: String) throws(RequestError) -> URL { try target(forPath: path).url }
 
-  /// The same, taken apart.
+  /// The same as a parsed target.
   func target(forPath path: String) throws(RequestError) -> HTTPTarget {
     path.isEmpty ? target : try HTTPTarget(url(appending: path))
   }
 
   private func url(appending path: String) throws(RequestError) -> URL {
-    // Servers take an encoded dot for a dot (WHATWG URL, section 4.4).
+    // Servers treat an encoded dot as a dot (WHATWG URL, section 4.4).
     let segments = path.lowercased().replacingOccurrences(of: "%2e", with: ".")
       .split(separator: "/", omittingEmptySubsequences: false)
     guard path.isEncodedPath, !segments.contains("."), !segments.contains("..") else {
@@ -110,7 +111,7 @@ extension APIClient {
 }
 
 extension String {
-  /// Whether the text is a path as RFC 3986, section 3.3 writes it.
+  /// Whether the text is a path by RFC 3986, section 3.3.
   fileprivate var isEncodedPath: Bool {
     var bytes = utf8.makeIterator()
     while let byte = bytes.next() {

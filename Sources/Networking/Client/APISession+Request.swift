@@ -2,8 +2,8 @@ import Foundation
 public import HTTP
 
 extension APISession {
-  /// The request by this session's path, headers and parameters: in the query for `GET`, `HEAD` and `DELETE`, in the
-  /// body for the other methods.
+  /// The request for this session's path, headers and parameters, which are in the query for `GET`, `HEAD` and
+  /// `DELETE`, and in the body for the other methods.
   public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     var headers = try headers
     var target = try client.target(forPath: path)
@@ -27,7 +27,7 @@ extension APISession {
 }
 
 extension HTTPTarget {
-  /// The same with more pairs in the query.
+  /// The target with more pairs in its query.
   func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> HTTPTarget {
     pairs.isEmpty ? self : try HTTPTarget(url.adding(query: pairs))
   }
@@ -50,8 +50,8 @@ extension URL {
 }
 
 extension String {
-  /// The text with all but the unreserved characters of RFC 3986, section 2.3 percent-encoded: fit to be one segment
-  /// of a path, or a name or a value in a query.
+  /// The text with all but the unreserved characters (RFC 3986, section 2.3) percent-encoded: fit to be one segment of
+  /// a path, or a name or value in a query.
   public var percentEncoded: String {
     let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     return addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""

@@ -1,9 +1,9 @@
 public import HTTP
 public import Streams
 
-/// A request as a value: where it goes, what it carries, and how its answer is read.
+/// A request as a value: where it goes, what it carries, and how its response is read.
 ///
-/// A REST session is this much:
+/// A minimal REST session:
 ///
 ///     struct GetUser: APISession {
 ///       typealias ResponseType = User
@@ -12,21 +12,21 @@ public import Streams
 ///     }
 ///     GetUser(id: "7").get(on: client)      // Observable<User>
 ///
-/// Each of the verbs gives a cold stream of one element: nothing is sent before somebody subscribes, and each
-/// subscriber sends anew. It calls back on the transport's queue, and fails with a `RequestError` that names the
-/// operation. For GraphQL there are ``GraphQLSession`` and what a document adds.
+/// Each of the verbs returns a cold stream of one element: nothing is sent before a subscription, and each subscriber
+/// sends the request again. It calls back on a thread of the transport, or, awaited over `SocketTransport`, on the
+/// awaiting task, and fails with a `RequestError` that names the operation. For GraphQL, see ``GraphQLSession``.
 public protocol APISession: Sendable {
-  /// What the answer is read as.
+  /// The type that the response is decoded as.
   associatedtype ResponseType: Sendable
 
   /// What the request carries: the query of a `GET`, `HEAD` or `DELETE`, the body of the others.
   associatedtype Parameters: Encodable & Sendable = NoParameters
 
-  /// The name for errors and logs; the type's name unless given.
+  /// The name for errors and logs; the type's name by default.
   var operationName: String { get }
 
-  /// Where it goes, below the client's base URL: percent-encoded, without a query; empty, as it is unless given,
-  /// for the base URL itself.
+  /// The path below the client's base URL, percent-encoded and without a query; empty, the default, for the base URL
+  /// itself.
   var path: String { get }
 
   /// Header fields of this request; they take precedence over the client's. Check a value that comes from outside; if
@@ -37,10 +37,10 @@ public protocol APISession: Sendable {
   ///     }
   var headers: HTTPHeaders { get throws }
 
-  /// What the request carries; nothing unless given.
+  /// What the request carries; nothing by default.
   var parameters: Parameters { get }
 
-  /// The form in which a body carries the parameters; JSON unless given.
+  /// How a body encodes the parameters; JSON by default.
   var bodyFormat: BodyFormat { get }
 
   /// Whether a request with this method may be sent again although the first may have been carried out. By default,
@@ -51,7 +51,8 @@ public protocol APISession: Sendable {
   /// request that it has already carried out, so the request may be sent again, each time with the key. `nil`, the
   /// default, makes no such promise.
   ///
-  /// The key belongs to the intent, so it is a constant of the session: `let idempotencyKey: String? = UUID().uuidString`.
+  /// The key belongs to the intent, so make it a constant of the session:
+  /// `let idempotencyKey: String? = UUID().uuidString`.
   var idempotencyKey: String? { get }
 
   /// Texts, besides header values, that errors and logs must not show if the server sends them back: a password among
@@ -61,10 +62,10 @@ public protocol APISession: Sendable {
   /// Whether the response itself is secret, as one with a token is; errors then do not quote it. `false` by default.
   var isResponseSecret: Bool { get }
 
-  /// How an answer becomes a `ResponseType`; JSON by the client's decoder unless given.
+  /// Turns a response into a `ResponseType`; JSON with the client's decoder by default.
   var responseParser: ResponseParser<ResponseType> { get }
 
-  /// Makes the request; for sessions whose parameters travel in a form of their own.
+  /// Makes the request. Implement this if the parameters need a form of their own.
   func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest
 }
 
@@ -77,34 +78,34 @@ extension APISession {
   public var headers: HTTPHeaders { HTTPHeaders() }
   /// JSON.
   public var bodyFormat: BodyFormat { .json }
-  /// `GET` and `HEAD` are.
+  /// `true` for `GET` and `HEAD` only.
   public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
 
   /// No secrets.
   public var secrets: [String] { [] }
-  /// Errors may quote the answer.
+  /// The response is not secret: errors may quote it.
   public var isResponseSecret: Bool { false }
   /// No key.
   public var idempotencyKey: String? { nil }
 
-  /// Sends the request with `GET`, the parameters in the URL's query.
+  /// Sends the request with `GET`, with the parameters in the URL's query.
   public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .get) }
-  /// Sends the request with `POST`, the parameters in the body.
+  /// Sends the request with `POST`, with the parameters in the body.
   public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .post) }
-  /// Sends the request with `PUT`, the parameters in the body.
+  /// Sends the request with `PUT`, with the parameters in the body.
   public func put(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .put) }
-  /// Sends the request with `PATCH`, the parameters in the body.
+  /// Sends the request with `PATCH`, with the parameters in the body.
   public func patch(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .patch) }
-  /// Sends the request with `DELETE`, the parameters in the URL's query.
+  /// Sends the request with `DELETE`, with the parameters in the URL's query.
   public func delete(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .delete) }
 }
 
 extension APISession where Parameters == NoParameters {
-  /// Nothing.
+  /// No parameters.
   public var parameters: NoParameters { NoParameters() }
 }
 
 extension APISession where ResponseType: Decodable {
-  /// JSON by the client's decoder.
+  /// JSON, with the client's decoder.
   public var responseParser: ResponseParser<ResponseType> { .json }
 }

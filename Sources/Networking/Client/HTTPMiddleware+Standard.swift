@@ -2,34 +2,36 @@ public import HTTP
 public import Streams
 
 extension [any HTTPMiddleware] {
-  /// What a server process needs around its calls:
+  /// The middlewares that a server process needs around its calls:
   ///
   ///     try APIClient(baseURL: url, middlewares: .standard(tokens: provider))
   ///
-  /// The order, from the outside in, and why:
+  /// The order, from the outside in, and the reasons for it:
   ///
-  /// 1. **Deadline**: its clock runs for all that follows; each of the others hands on what is left of the time.
-  /// 2. **Retry**: starts every attempt anew through the rest; its pauses take no place in line. What the inner ones
-  ///    refuse, an open circuit or a full line, it does not try again.
-  /// 3. **Hedging**, where a delay is given: above the limit, as each hedge takes a place.
-  /// 4. **Limit**: what waits here holds no token yet that could expire meanwhile.
-  /// 5. **Redirects**, where some are to be followed: where the request that a redirect leads to needs a new token, that
-  ///    one goes again, and not the first.
-  /// 6. **Tokens**, where there is a provider: an attempt and its replay are one attempt to those above.
-  /// 7. **Circuit breaker**: sees each exchange, and each outcome, as the server has it.
+  /// 1. **Deadline**: limits the time of everything inside it; each of the others passes on the time that is left.
+  /// 2. **Retry**: each attempt passes through all the others again, and a pause between attempts occupies no slot of
+  ///    the limit. It does not retry what the inner ones refuse: an open circuit or a full queue.
+  /// 3. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
+  /// 4. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
+  /// 5. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
+  ///    sent again, not the first one.
+  /// 6. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
+  ///    attempt.
+  /// 7. **Circuit breaker**: sees each exchange with the server, and its outcome.
   ///
-  /// Log with `APIClient.observer`, which sees all of it. A middleware that adds headers, or signs, stands last.
+  /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
   ///
   /// - Parameters:
   ///   - tokens: Where tokens come from.
-  ///   - challenge: Which answers reject a token.
-  ///   - retries: How often to try again at most. With none, no answer is held back for it.
-  ///   - budget: What retries and hedges may cost together.
-  ///   - hedging: When a request is slow enough to be sent a second time; never unless given.
-  ///   - concurrency: How many requests to an origin may be under way. To raise it, raise the transport's own limit,
-  ///     too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is set.
-  ///   - redirects: How many redirects to follow one after the other; none unless given.
-  ///   - scheduler: Times all of it.
+  ///   - challenge: Which responses reject a token.
+  ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
+  ///   - budget: The budget that retries and hedges share.
+  ///   - hedging: The delay after which a request is sent a second time; never by default.
+  ///   - concurrency: How many requests to one origin may be under way. If you raise it, raise the transport's own
+  ///     limit, too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is
+  ///     set.
+  ///   - redirects: How many redirects to follow in a row; none by default.
+  ///   - scheduler: The scheduler of all timers.
   public static func standard(
     tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL, retries: Int = 2,
     budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,

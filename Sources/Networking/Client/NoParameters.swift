@@ -1,6 +1,6 @@
 public import JSON
 
-/// The parameters of a session that carries none: no query, no body.
+/// The parameters of a session without any: no query, no body.
 public struct NoParameters: Encodable, Sendable {
   /// Makes the only value.
   public init() {}

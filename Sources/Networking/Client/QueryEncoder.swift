@@ -2,9 +2,9 @@ import Foundation
 import HTTP
 import JSON
 
-/// Turns flat parameters into the `name=value` pairs of a query or a form, by way of their JSON form.
+/// Turns flat parameters into the `name=value` pairs of a query or a form, via JSON.
 enum QueryEncoder {
-  /// The pairs, sorted by name. Absent and null values give none; a list gives one pair for each of its elements.
+  /// The pairs, sorted by name. Absent and null values have none; a list has one for each of its elements.
   static func pairs(
     of parameters: some Encodable & Sendable, by encoder: any BodyEncoder
   ) throws -> [(name: String, value: String)] {
@@ -16,12 +16,12 @@ enum QueryEncoder {
     } catch {
       throw RequestError(
         .invalidRequest,
-        "A query or a form carries an object of strings, numbers, booleans and lists of these. "
+        "The parameters of a query or a form must be an object of strings, numbers, booleans and lists of these. "
           + "\(DecodingFailure(error))")
     }
   }
 
-  /// Pairs as a query and a form have them: percent-encoded but for the unreserved characters (RFC 3986, 2.3).
+  /// The pairs as a query or form: percent-encoded except for the unreserved characters (RFC 3986, section 2.3).
   static func text(of pairs: [(name: String, value: String)]) -> String {
     pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
   }
@@ -40,7 +40,7 @@ enum QueryEncoder {
     }
   }
 
-  /// The text of a scalar, a number's as it is written; none for `null`.
+  /// The text of a scalar; a number's is as JSON has it, and `null` has none.
   private struct Scalar: JSONDecodable {
     var texts: [String] = []
 

@@ -1,10 +1,10 @@
 import HTTP
 
-/// A response that holds errors of the server beside what it answers.
+/// A response that may contain errors beside its data.
 protocol ResponseWithErrors {
   /// Whether there are no errors.
   var isWhole: Bool { get }
-  /// The same with its errors as an operation's, and nothing in them of what the request kept secret.
+  /// The same with its errors under an operation's name, and without the request's secrets.
   func described(as operationName: String, by redactor: Redactor) -> Self
 }
 

@@ -1,21 +1,21 @@
 import HTTP
 import Streams
 
-/// Stands before and behind the middlewares, and remembers the header fields of what is sent: middlewares add tokens,
-/// too, and an error must show none of them.
+/// Records the header fields of requests before and after the middlewares, which may add tokens: no error may show any
+/// of these.
 struct SentFields: HTTPMiddleware {
-  /// What else is secret.
+  /// The session's other secrets.
   let secrets: [HTTPField]
   private let operationName: String
   private let heads = Locked<[HTTPHeaders]>([])
 
-  /// Takes what a session calls itself, and secret.
+  /// Takes a session's name and secrets.
   init(of session: some APISession) {
     operationName = session.operationName
     secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
   }
 
-  /// Remembers the fields of a request.
+  /// Records a request's fields.
   func note(_ request: HTTPRequest) {
     heads.withLock { $0.append(request.headers) }
   }
@@ -27,18 +27,18 @@ struct SentFields: HTTPMiddleware {
     return next(request)
   }
 
-  /// The error as the session's, without what any of the requests so far kept secret.
+  /// The error under the session's name, without the secrets of any request so far.
   func described(_ error: any Error) -> RequestError {
     RequestError(wrapping: error).named(operationName).redacted(by: redactor)
   }
 
-  /// The response with its errors, where it has some, as the session's, and without what was kept secret.
+  /// The response; any errors in it are put under the session's name, and stripped of secrets.
   func described<Response>(_ response: Response) -> Response {
     guard let partial = response as? any ResponseWithErrors, !partial.isWhole else { return response }
     return partial.described(as: operationName, by: redactor) as? Response ?? response
   }
 
-  /// Takes out of a text what any of the requests so far kept secret.
+  /// Removes the secrets of all requests so far from a text.
   var redactor: Redactor {
     Redactor(secretsOf: secrets + heads.withLock { $0 }.flatMap { Array($0) })
   }

@@ -1,9 +1,9 @@
 public import Streams
 
-/// Stands between a session and the client: sees the decoded answer, typed.
+/// Wraps the sending of sessions: sees their decoded, typed responses.
 ///
-/// Write an interceptor to act on what responses mean: to replace, delay or fail one, or to ask again. To act on the
-/// messages themselves, write an `HTTPMiddleware` of the module HTTP.
+/// Write an interceptor to act on what responses mean: to replace, delay or fail one, or to send the request again. To
+/// act on the messages themselves, write an `HTTPMiddleware` of the module HTTP.
 ///
 ///     struct SignInAgain: SessionInterceptor {
 ///       func intercept<Session: APISession>(
@@ -15,7 +15,7 @@ public import Streams
 ///       }
 ///     }
 public protocol SessionInterceptor: Sendable {
-  /// Gives the answer to a session: by calling `next` once, several times or not at all. Must not block.
+  /// Returns the response to a session; calls `next` once, several times or not at all. Must not block.
   func intercept<Session: APISession>(
     _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
   ) -> Observable<Session.ResponseType>

@@ -1,7 +1,7 @@
 public import JSON
 
 /// A value of a schema enum. The server may send a value that this client does not know: that is not an error, and the
-/// value is written back as it came.
+/// value is encoded as it was received.
 ///
 ///     enum Genre: String {
 ///       case novel = "NOVEL"
@@ -15,18 +15,18 @@ public import JSON
 ///     case .unknown(let name): …
 ///     }
 public enum GraphQLEnum<Value: RawRepresentable<String> & Sendable>: Hashable, Sendable {
-  /// A value that is known.
+  /// A known value.
   case known(Value)
 
-  /// Another one, in the server's spelling.
+  /// Any other value, as the server spells it.
   case unknown(String)
 
-  /// The value, where it is known.
+  /// The value, if it is known.
   public var value: Value? { if case .known(let value) = self { value } else { nil } }
 }
 
 extension GraphQLEnum: RawRepresentable {
-  /// Takes the server's spelling; every string is a value.
+  /// Makes a value from the server's spelling, which may be any string.
   public init(rawValue: String) {
     self = Value(rawValue: rawValue).map(Self.known) ?? .unknown(rawValue)
   }
@@ -40,5 +40,5 @@ extension GraphQLEnum: RawRepresentable {
   }
 }
 
-// By the spelling.
+// As the raw value.
 extension GraphQLEnum: Codable, JSONDecodable, JSONEncodable {}

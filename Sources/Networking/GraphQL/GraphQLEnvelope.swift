@@ -1,15 +1,16 @@
 import HTTP
 import JSON
 
-/// The members of an answer as they came: data that does not fit is an error only where the errors leave it to count.
+/// The members of a response as received: data that cannot be decoded is an error only if the server sent no errors
+/// itself.
 struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
   let data: ResponseData?
-  /// Why there are no data, where there were some.
+  /// Why data that was sent could not be decoded.
   let failure: (any Error)?
   let errors: [GraphQLError]
   let extensions: JSONValue?
 
-  /// The answer; throws what made its data unreadable, unless the server's own errors tell more.
+  /// The response. If its data could not be decoded, throws the server's errors, or if there are none, the reason.
   consuming func response() throws -> GraphQLResponse<ResponseData> {
     if let failure { throw errors.isEmpty ? failure : RequestError(graphQL: errors) }
     return GraphQLResponse(data: data, errors: errors, extensions: extensions)
@@ -34,7 +35,7 @@ extension GraphQLEnvelope: Decodable {
 }
 
 extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
-  /// Reads the members in one pass, in whatever order they come.
+  /// Reads the members in one pass, in any order.
   init(from json: inout JSONReader) throws(JSONError) {
     var data: ResponseData?
     var failure: JSONError?

@@ -6,7 +6,7 @@ extension GraphQLError: Decodable {
     case message, locations, path, extensions
   }
 
-  /// Reads an error; what is not as the specification has it is left out, so that no error is lost for its form.
+  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
   public init(from decoder: any Decoder) throws {
     guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
       self = .unknown
@@ -28,11 +28,11 @@ extension GraphQLError: Decodable {
       extensions: (extensions ?? [:]).bounded(to: 2048))
   }
 
-  private static let unknown = GraphQLError(message: "The server sent an error in a form that is not known.")
+  private static let unknown = GraphQLError(message: "The server sent an error in an unknown form.")
 }
 
 extension GraphQLError: JSONDecodable {
-  /// Reads an error; what is not as the specification has it is left out, so that no error is lost for its form.
+  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
   public init(from json: inout JSONReader) throws(JSONError) {
     guard try json.nextKind() == .object else {
       try json.skipValue()
@@ -62,7 +62,7 @@ extension GraphQLError: JSONDecodable {
 }
 
 extension JSONReader {
-  /// Reads a value, or passes it over where it does not fit.
+  /// Reads a value, or skips it if it does not fit.
   fileprivate mutating func readOrSkip<Value: JSONDecodable>() throws(JSONError) -> Value? {
     let result = try readResult(Value.self)
     return try? result.get()
@@ -70,7 +70,7 @@ extension JSONReader {
 }
 
 extension GraphQLError.Location: JSONDecodable {
-  /// Reads a place; both numbers must be there.
+  /// Reads a location; both numbers are required.
   public init(from json: inout JSONReader) throws(JSONError) {
     var line: Int?
     var column: Int?
@@ -89,7 +89,7 @@ extension GraphQLError.Location: JSONDecodable {
 }
 
 extension GraphQLError.PathElement: Decodable {
-  /// Reads a name or a number.
+  /// Reads a member name or a list index.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     if let index = try? container.decode(Int.self) {
@@ -101,7 +101,7 @@ extension GraphQLError.PathElement: Decodable {
 }
 
 extension GraphQLError.PathElement: JSONDecodable {
-  /// Reads a name or a number.
+  /// Reads a member name or a list index.
   public init(from json: inout JSONReader) throws(JSONError) {
     if try json.nextKind() == .number {
       self = .index(try json.readInteger())
@@ -112,7 +112,7 @@ extension GraphQLError.PathElement: JSONDecodable {
 }
 
 extension [GraphQLError.PathElement] {
-  /// The first steps within a number of bytes, and 32 at most.
+  /// The first steps that fit into a number of bytes, at most 32.
   fileprivate func bounded(to limit: Int) -> Self {
     var left = limit
     return Array(
@@ -124,7 +124,7 @@ extension [GraphQLError.PathElement] {
 }
 
 extension [String: JSONValue] {
-  /// The members within a number of bytes: `code` first, then the others by name.
+  /// The members that fit into a number of bytes: `code` first, then the others by name.
   fileprivate func bounded(to limit: Int) -> Self {
     var left = limit
     return sorted { ($0.key != "code", $0.key) < ($1.key != "code", $1.key) }.reduce(into: [:]) { kept, member in
@@ -137,7 +137,7 @@ extension [String: JSONValue] {
 }
 
 extension JSONValue {
-  /// About the bytes that the value takes as JSON.
+  /// Roughly how many bytes the value takes as JSON.
   fileprivate var approximateSize: Int {
     switch self {
     case .null, .bool, .integer, .number: 8

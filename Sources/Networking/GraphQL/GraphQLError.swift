@@ -1,9 +1,9 @@
 import HTTP
 public import JSON
 
-/// An error of a GraphQL answer (GraphQL specification, section 7.1.2), bounded in size.
+/// An error in a GraphQL response (GraphQL specification, section 7.1.2), bounded in size.
 public struct GraphQLError: Hashable, Sendable {
-  /// A place in the document.
+  /// A position in the document.
   public struct Location: Hashable, Sendable, Codable {
     /// Counts from 1.
     public let line: Int
@@ -11,7 +11,7 @@ public struct GraphQLError: Hashable, Sendable {
     public let column: Int
   }
 
-  /// A step to a place in `data`.
+  /// A step of a path into `data`.
   public enum PathElement: Hashable, Sendable {
     /// A member of an object.
     case key(String)
@@ -19,16 +19,16 @@ public struct GraphQLError: Hashable, Sendable {
     case index(Int)
   }
 
-  /// What happened, in the server's words, at most 1 KiB of them.
+  /// The server's message, at most 1 KiB of it.
   public let message: String
 
-  /// Where in the document; at most 8 places.
+  /// The positions in the document; at most 8.
   public let locations: [Location]
 
-  /// Where in `data`; empty where the error is about the whole; at most 32 steps and 512 bytes.
+  /// The path into `data`; empty if the error is about the whole response. At most 32 steps and 512 bytes.
   public let path: [PathElement]
 
-  /// What else the server tells, where that is at most 2 KiB.
+  /// What else the server says, as far as it fits into 2 KiB.
   public let extensions: [String: JSONValue]
 
   /// Makes an error.
@@ -41,17 +41,17 @@ public struct GraphQLError: Hashable, Sendable {
     self.extensions = extensions
   }
 
-  /// The member `code` of the extensions, by which servers tell errors apart: `UNAUTHENTICATED`, say.
+  /// The `code` in the extensions, by which servers classify errors, such as `UNAUTHENTICATED`.
   public var code: String? { extensions["code"]?.stringValue }
 
-  /// Whether the server asks for a token, or for a valid one, by the code `UNAUTHENTICATED`, as Apollo Server does.
+  /// Whether the server requires a token, or a valid one: the code is `UNAUTHENTICATED`, as in Apollo Server.
   public var isUnauthenticated: Bool { code == Self.unauthenticatedCode }
 
   static let unauthenticatedCode = "UNAUTHENTICATED"
 }
 
 extension GraphQLError: CustomStringConvertible {
-  /// Message, path and code in one line.
+  /// Message, path and code on one line.
   public var description: String {
     let place = path.isEmpty ? "" : " (at \(pathText))"
     return message.harmless(upTo: 1024) + place + (code.map { " [\($0.harmless(upTo: 64))]" } ?? "")

@@ -1,9 +1,9 @@
-/// What errors beside data mean to a session; without data they always fail.
+/// How a session treats errors beside data. A response without data always fails.
 public enum GraphQLErrorPolicy: Sendable {
-  /// Any error fails the whole.
+  /// Any error fails the request.
   case none
-  /// Data is taken, and the errors beside it are dropped.
+  /// The data is returned, and the errors are dropped.
   case ignore
-  /// Data and errors are both given.
+  /// Both data and errors are returned.
   case all
 }

@@ -1,7 +1,7 @@
 public import HTTP
 import JSON
 
-/// The errors of a GraphQL answer, as the cause of a `RequestError`.
+/// The errors of a GraphQL response, as the cause of a `RequestError`.
 public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {
   /// The errors, at most 100.
   public let errors: [GraphQLError]
@@ -58,7 +58,7 @@ extension RequestError.Kind {
 }
 
 extension RequestError {
-  /// The server's GraphQL errors, where there are some.
+  /// The server's GraphQL errors; empty if the error has another cause.
   public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
 
   init(graphQL errors: [GraphQLError]) {

@@ -1,6 +1,6 @@
 import HTTP
 
-/// The fields of all requests, which are checked once.
+/// The header fields of all requests, validated once.
 enum GraphQLHeaders {
   private static let acceptedTypes: StaticString = "application/graphql-response+json, application/json;q=0.9"
   static let accept = "\(acceptedTypes)"

@@ -4,10 +4,10 @@ extension GraphQLNullable {
   public static func ?? (value: Value?, other: Self) -> Self { value.map(Self.some) ?? other }
 }
 
-// There is no `nil` literal, as it would not say which of the two it is.
+// No `ExpressibleByNilLiteral`: `nil` would not say whether the variable is absent or null.
 
 extension GraphQLNullable: ExpressibleByUnicodeScalarLiteral where Value: ExpressibleByUnicodeScalarLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(unicodeScalarLiteral value: Value.UnicodeScalarLiteralType) {
     self = .some(Value(unicodeScalarLiteral: value))
   }
@@ -15,28 +15,28 @@ extension GraphQLNullable: ExpressibleByUnicodeScalarLiteral where Value: Expres
 
 extension GraphQLNullable: ExpressibleByExtendedGraphemeClusterLiteral
 where Value: ExpressibleByExtendedGraphemeClusterLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(extendedGraphemeClusterLiteral value: Value.ExtendedGraphemeClusterLiteralType) {
     self = .some(Value(extendedGraphemeClusterLiteral: value))
   }
 }
 
 extension GraphQLNullable: ExpressibleByStringLiteral where Value: ExpressibleByStringLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(stringLiteral value: Value.StringLiteralType) { self = .some(Value(stringLiteral: value)) }
 }
 
 extension GraphQLNullable: ExpressibleByIntegerLiteral where Value: ExpressibleByIntegerLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(integerLiteral value: Value.IntegerLiteralType) { self = .some(Value(integerLiteral: value)) }
 }
 
 extension GraphQLNullable: ExpressibleByFloatLiteral where Value: ExpressibleByFloatLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(floatLiteral value: Value.FloatLiteralType) { self = .some(Value(floatLiteral: value)) }
 }
 
 extension GraphQLNullable: ExpressibleByBooleanLiteral where Value: ExpressibleByBooleanLiteral {
-  /// Takes a value.
+  /// Makes a variable with a value.
   public init(booleanLiteral value: Value.BooleanLiteralType) { self = .some(Value(booleanLiteral: value)) }
 }

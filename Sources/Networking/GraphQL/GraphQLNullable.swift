@@ -1,4 +1,5 @@
-/// A variable that may be absent, null, or a value, which GraphQL tells apart (GraphQL specification, section 2.9.5).
+/// A variable that may be absent, null, or a value, which are three different things (GraphQL specification, section
+/// 2.9.5).
 ///
 ///     struct Variables: Encodable, Sendable {
 ///       var title: GraphQLNullable<String> = .absent
@@ -6,11 +7,11 @@
 ///     Variables(title: "Tea")              // or .null, or .some(title)
 ///     Variables(title: title ?? .absent)   // of an optional
 public enum GraphQLNullable<Value: Encodable & Sendable>: Sendable {
-  /// Not sent: the server's default holds.
+  /// Not sent: the server's default applies.
   case absent
   /// Sent as `null`.
   case null
-  /// Sent.
+  /// Sent as this value.
   case some(Value)
 }
 
@@ -18,7 +19,7 @@ extension GraphQLNullable: Equatable where Value: Equatable {}
 extension GraphQLNullable: Hashable where Value: Hashable {}
 
 extension GraphQLNullable: Encodable {
-  /// Writes the value, or `null`; as a member of an object, an absent one is left out.
+  /// Encodes the value, or `null`. As a member of an object, an absent variable is left out.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
     if case .some(let value) = self {
@@ -30,7 +31,7 @@ extension GraphQLNullable: Encodable {
 }
 
 extension KeyedEncodingContainer {
-  /// Leaves an absent variable out; a synthesised `encode(to:)` calls this for each ``GraphQLNullable``.
+  /// Leaves out an absent variable; a synthesised `encode(to:)` calls this for each ``GraphQLNullable``.
   public mutating func encode<Value>(_ variable: GraphQLNullable<Value>, forKey key: Key) throws {
     switch variable {
     case .absent: break

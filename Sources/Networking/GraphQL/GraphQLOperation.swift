@@ -10,15 +10,15 @@ public struct GraphQLOperation: Hashable, Sendable {
     case subscription
   }
 
-  /// What it does.
+  /// The kind of operation.
   public let kind: Kind
 
-  /// Its name, where it has one.
+  /// Its name, if it has one.
   public let name: String?
 }
 
 extension GraphQLOperation {
-  /// The operations of a document: the definitions outside of all braces that are no fragments.
+  /// The operations of a document: its top-level definitions that are not fragments.
   static func all(in document: String) -> [GraphQLOperation] {
     var operations: [GraphQLOperation] = []
     var tokens = GraphQLTokens(document)
@@ -46,8 +46,8 @@ extension GraphQLOperation {
   }
 }
 
-/// The names and brackets of a document, one after the other; comments and strings are left out (GraphQL specification,
-/// section 2.1). It goes by bytes: a combining character after a quote does not make it another sign.
+/// The names and punctuators of a document, in order, without comments and strings (GraphQL specification, section
+/// 2.1). Works on bytes, since a combining character after a quote would make it another `Character`.
 private struct GraphQLTokens {
   private static let quote = "\"".utf8
   private static let blockQuote = "\"\"\"".utf8

@@ -8,14 +8,14 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
   public let operationName: String?
   /// The variables.
   public let variables: Variables
-  /// What servers agree on beyond the specification.
+  /// Additions to the protocol that the server supports.
   public let extensions: JSONValue?
 
   let document: GraphQLDocument
 
-  /// Writes what there is.
+  /// Writes all members that have a value.
   public func encode(to encoder: any Encoder) throws {
-    // A dictionary, as its keys are of no key strategy: these are the specification's.
+    // A dictionary, since a key strategy does not convert its keys: they are the specification's.
     var members = ["query": Member(value: document.prepared)]
     members["operationName"] = operationName.map { Member(value: $0) }
     if hasVariables { members["variables"] = Member(value: variables) }
@@ -35,7 +35,7 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
 
   private var hasVariables: Bool { Variables.self != NoParameters.self }
 
-  /// The members as a query of a URL carries them: variables and extensions as JSON (section 5.3).
+  /// The members as pairs for a URL's query, with variables and extensions as JSON (section 5.3).
   func pairs(by encoder: any BodyEncoder) throws -> [(name: String, value: String)] {
     var pairs = [(name: "query", value: query)]
     if let operationName { pairs.append(("operationName", operationName)) }
@@ -50,7 +50,7 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
 }
 
 extension GraphQLRequest: JSONEncodable where Variables: JSONEncodable {
-  /// Writes what there is.
+  /// Writes all members that have a value.
   public func encode(to json: inout JSONWriter) {
     json.beginObject()
     json.write("query", document.prepared)

@@ -1,26 +1,26 @@
 public import HTTP
 public import JSON
 
-/// The answer to a GraphQL operation (GraphQL specification, section 7.1): data, errors, or both.
+/// The response to a GraphQL operation (GraphQL specification, section 7.1): data, errors, or both.
 public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
-  /// What was asked for; `nil` where nothing could be given.
+  /// The requested data; `nil` if there is none.
   public let data: ResponseData?
 
-  /// What went wrong, at most 100 errors; their paths lead into `data`.
+  /// The errors, at most 100; their paths lead into `data`.
   public let errors: [GraphQLError]
 
-  /// What the server tells beyond the specification.
+  /// What the server adds beyond the specification.
   public let extensions: JSONValue?
 
-  /// What the operation is called that was answered, for the errors.
+  /// The name of the operation, for errors.
   private let operationName: String?
 
-  /// Makes an answer; for fixtures and other transports.
+  /// Makes a response, for fixtures and other transports.
   public init(data: ResponseData?, errors: [GraphQLError] = [], extensions: JSONValue? = nil) {
     self.init(data: data, errors: errors, extensions: extensions, operationName: nil)
   }
 
-  /// Makes the answer to an operation.
+  /// Makes the response to an operation.
   init(data: ResponseData?, errors: [GraphQLError], extensions: JSONValue?, operationName: String?) {
     self.data = data
     self.errors = errors
@@ -46,7 +46,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     }
   }
 
-  /// The data; throws `graphQL` where there are only errors, and `undecodable` where there is nothing.
+  /// The data; throws `graphQL` if there are only errors, and `undecodable` if there is nothing.
   public func requireData() throws(RequestError) -> ResponseData {
     guard let data else { throw noData }
     return data

@@ -14,25 +14,25 @@ public import Streams
 ///     GetUser(variables: .init(id: "7")).data(on: client)      // Observable<GetUser.ResponseData>
 ///     GetUser(variables: .init(id: "7")).post(on: client)      // Observable<GraphQLResponse<GetUser.ResponseData>>
 ///
-/// It is sent as GraphQL over HTTP says (draft of 2025, section 5): with `POST`, or with `GET` where it is a query.
+/// It is sent by GraphQL over HTTP (draft of 2025, section 5): with `POST`, or, if it is a query, also with `GET`.
 public protocol GraphQLSession: APISession
 where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLRequest<Variables> {
-  /// What `data` is read as.
+  /// The type that `data` is decoded as.
   associatedtype ResponseData: Decodable & Sendable
 
-  /// What travels as `variables`; ``GraphQLNullable`` tells absent and null apart.
+  /// The type of `variables`; use ``GraphQLNullable`` to distinguish absent from null.
   associatedtype Variables: Encodable & Sendable = NoParameters
 
-  /// The document, whether its operation is a query or a mutation; it is sent as `query`.
+  /// The document; it is sent as `query` even if its operation is a mutation.
   static var query: GraphQLDocument { get }
 
-  /// The variables; none unless given.
+  /// The variables; none by default.
   var variables: Variables { get }
 
-  /// What is sent as `extensions`; nothing unless given.
+  /// Sent as `extensions`; nothing by default.
   var extensions: JSONValue? { get }
 
-  /// What errors beside data mean; `none` unless given.
+  /// How to treat errors beside data; `none` by default.
   var errorPolicy: GraphQLErrorPolicy { get }
 }
 
@@ -41,24 +41,25 @@ extension GraphQLSession {
   public var operationName: String { Self.query.operations.first?.name ?? String(describing: Self.self) }
   /// No extensions.
   public var extensions: JSONValue? { nil }
-  /// Errors fail.
+  /// Any error fails the request.
   public var errorPolicy: GraphQLErrorPolicy { .none }
-  /// The answer's envelope, by the error policy.
+  /// A GraphQL response, by the error policy.
   public var responseParser: ResponseParser<ResponseType> { .graphQL(errorPolicy) }
-  /// What is sent: document, operation, variables and extensions.
+  /// The body: document, operation name, variables and extensions.
   public var parameters: GraphQLRequest<Variables> {
     GraphQLRequest(
       operationName: operation?.name, variables: variables, extensions: extensions, document: Self.query)
   }
-  /// Queries are.
+  /// `true` for queries only.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
-  /// Sends the operation with `POST`: a cold stream of the answer's `data`, as ``data(of:)`` gives them.
+  /// Sends the operation with `POST`: a cold stream of the response's `data`, as from ``data(of:)``.
   public func data(on client: APIClient) -> Observable<ResponseData> {
     post(on: client).map { try data(of: $0) }
   }
 
-  /// The `data` of an answer by the session's error policy; throws `graphQL`, or `undecodable` where there is none.
+  /// The `data` of a response, by the session's error policy; throws `graphQL` for errors, or `undecodable` if there is
+  /// neither data nor an error.
   public func data(of response: ResponseType) throws(RequestError) -> ResponseData {
     do {
       return try response.applying(errorPolicy).requireData()
@@ -73,22 +74,22 @@ extension GraphQLSession {
 }
 
 extension GraphQLSession where Variables == NoParameters {
-  /// Nothing.
+  /// No variables.
   public var variables: NoParameters { NoParameters() }
 }
 
 extension GraphQLSession {
   /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
   ///
-  /// Throws `invalidRequest` for a mutation by `GET`, which caches and links would repeat, for other methods, and for a
-  /// subscription, whose answers never end.
+  /// Throws `invalidRequest` for a mutation by `GET`, which caches and link prefetching could repeat; for other
+  /// methods; and for a subscription, which has more than one response.
   public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     guard let operation else {
       throw RequestError(.invalidRequest, "The document has no operation named '\(operationName)'.")
     }
     guard operation.kind != .subscription else {
       throw RequestError(
-        .invalidRequest, "The subscription '\(operationName)' cannot be sent, as it has no one answer: use a query.")
+        .invalidRequest, "Subscriptions are not supported, so '\(operationName)' cannot be sent: use a query.")
     }
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")

@@ -1,8 +1,8 @@
 import HTTP
 
 extension ResponseParser {
-  /// A GraphQL answer by GraphQL over HTTP, section 6: `application/graphql-response+json` counts whatever the status,
-  /// other JSON only with a status of success. What errors mean is the policy's to say.
+  /// A GraphQL response, by GraphQL over HTTP, section 6: `application/graphql-response+json` is read whatever the
+  /// status, other JSON only if the status is a success. The policy decides how errors are treated.
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
@@ -16,7 +16,7 @@ extension ResponseParser {
       } catch let error as RequestError where error.kind == .graphQL {
         throw error
       } catch {
-        // A proxy may say what it likes in the Content-Type of its own error page: then the status tells more.
+        // A proxy may put any Content-Type on its own error page: then the status says more.
         try response.requireSuccess()
         throw error
       }

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Reads a body as a value. Set a client's `decoder` to use another JSON reader.
+/// Decodes bodies. Set a client's `decoder` to use another JSON decoder.
 public protocol BodyDecoder: Sendable {
-  /// Reads a value; throws a `DecodingError` with the path where it does not fit.
+  /// Decodes a value; throws a `DecodingError` with the path if it does not fit.
   func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value
 }

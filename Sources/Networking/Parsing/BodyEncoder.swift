@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Writes a value as a body. Set a client's `encoder` to use another JSON writer.
+/// Encodes bodies. Set a client's `encoder` to use another JSON encoder.
 public protocol BodyEncoder: Sendable {
-  /// Writes a value; throws an `EncodingError` where it cannot be written.
+  /// Encodes a value; throws an `EncodingError` if that is not possible.
   func encode(_ value: some Encodable) throws -> Data
 }

@@ -1,22 +1,23 @@
 import HTTP
 import JSON
 
-/// Why an answer cannot be read: where in it, and what was expected there, both harmless and of at most 512 bytes.
+/// Why a response cannot be decoded: the place, and what was expected there. Both are escaped for terminals and logs,
+/// and at most 512 bytes long.
 public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
-  /// The place, such as `data.moments[3].id`; empty for the whole.
+  /// The path, such as `data.moments[3].id`; empty for the whole body.
   public let path: String
 
   /// What was expected.
   public let reason: String
 
-  /// Takes a place and a reason.
+  /// Makes a failure from a path and a reason.
   public init(path: String, reason: String) {
-    // Both may hold text from the answer: keys that are a path's steps, or a value that does not fit.
+    // Both may contain text from the response: keys in the path, or a value that does not fit.
     self.path = path.harmless(upTo: 512)
     self.reason = reason.harmless(upTo: 512)
   }
 
-  /// Takes the place and the reason of a decoder's or an encoder's error.
+  /// Takes the path and the reason from a decoder's or an encoder's error.
   init(_ error: any Error) {
     switch (error as? DecodingError)?.context.underlyingError as? JSONError ?? error {
     case let error as JSONError:
@@ -28,7 +29,7 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
     case DecodingError.typeMismatch(let type, let context):
       self.init(context.codingPath, "expected \(type), found another type")
     case DecodingError.dataCorrupted(let context):
-      // Its description may show the value, as that of an enum does.
+      // Its description may contain the value, as that of an enum does.
       self.init(context.codingPath, "the value is refused")
     case EncodingError.invalidValue(_, let context):
       self.init(context.codingPath, context.debugDescription)
@@ -48,7 +49,7 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
     self.init(path: text, reason: reason)
   }
 
-  /// The place and the reason.
+  /// The path and the reason.
   public var description: String { path.isEmpty ? reason : "At \(path): \(reason)" }
 }
 

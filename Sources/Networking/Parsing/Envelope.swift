@@ -1,21 +1,21 @@
 import HTTP
 public import JSON
 
-/// An answer that wraps its content beside a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
+/// A response that wraps its content together with a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
-  /// The code, a number as its digits.
+  /// The code; a number as its digits.
   public let code: String
 
-  /// The message; empty where there is none.
+  /// The message; empty if there is none.
   public let message: String
 
-  /// The content; `nil` under a code of failure.
+  /// The content; `nil` if the code means failure.
   public let content: Content?
 
   /// Reads an envelope. If the code means success, the content must be there, unless its type has a value for `null`.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.container(keyedBy: JSONKey.self)
-    // A decoder that converts keys has them in camelCase.
+    // A decoder that converts keys presents them in camelCase.
     func key(_ name: String) -> JSONKey {
       container.contains(.name(name)) ? .name(name) : .name(name.fromSnakeCase)
     }
@@ -36,7 +36,7 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
 }
 
 extension Envelope: JSONDecodable where Content: JSONDecodable {
-  /// Reads an envelope in one pass, in whatever order its members come.
+  /// Reads an envelope in one pass, with its members in any order.
   public init(from json: inout JSONReader) throws(JSONError) {
     var code: String?
     var message: String?
@@ -61,7 +61,7 @@ extension Envelope: JSONDecodable where Content: JSONDecodable {
     if let content {
       self.content = try content.get()
     } else {
-      // As if null were there.
+      // As if the member were null.
       guard let content = try? Content(json: "null") else { throw json.missing(Keys.content) }
       self.content = content
     }
@@ -69,7 +69,7 @@ extension Envelope: JSONDecodable where Content: JSONDecodable {
 }
 
 extension ResponseParser where Output: Decodable {
-  /// The content of an envelope; a code of failure fails with `rejected`, the envelope's message, and an
+  /// The content of an envelope. If its code means failure, fails with `rejected`, the envelope's message, and an
   /// ``EnvelopeFailure`` as the cause, whatever the status.
   public static func envelope<Keys: EnvelopeKeys>(_ keys: Keys.Type) -> Self {
     ResponseParser(accept: "application/json") { response, decoder in

@@ -1,11 +1,11 @@
 public import HTTP
 import JSON
 
-/// The code and the message of an envelope that tells of a failure.
+/// The code and the message of an envelope that reports a failure.
 public struct EnvelopeFailure: Error, Hashable {
-  /// The code, a number as its digits; at most 256 bytes of it.
+  /// The code, at most 256 bytes of it; a number as its digits.
   public let code: String
-  /// The message, in the server's words, at most 1 KiB of them; empty where there is none.
+  /// The server's message, at most 1 KiB of it; empty if there is none.
   public let message: String
 
   /// Takes a code and a message.
@@ -22,6 +22,6 @@ extension EnvelopeFailure: RedactableCause {
 }
 
 extension RequestError.Kind {
-  /// The server understood and said no, by an envelope's code; `cause` is an ``EnvelopeFailure``.
+  /// The server refused the request, by an envelope's code; `cause` is an ``EnvelopeFailure``.
   public static let rejected = RequestError.Kind("rejected")
 }

@@ -1,4 +1,4 @@
-/// What the members of an envelope are called, and which code means success.
+/// The names of an envelope's members, and which codes mean success.
 ///
 ///     enum CodeMsgData: EnvelopeKeys {
 ///       static let code = "code"
@@ -12,11 +12,11 @@ public protocol EnvelopeKeys: Sendable {
   static var message: String { get }
   /// The name of the content.
   static var content: String { get }
-  /// Whether a code means success, a number given as its digits; `"0"` alone does unless said otherwise.
+  /// Whether a code means success. A number is given as its digits. By default, only `"0"` does.
   static func isSuccess(_ code: String) -> Bool
 }
 
 extension EnvelopeKeys {
-  /// Zero alone is success.
+  /// Only `"0"` is success.
   public static func isSuccess(_ code: String) -> Bool { code == "0" }
 }

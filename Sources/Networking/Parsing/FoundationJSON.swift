@@ -6,19 +6,19 @@ public import JSON
 ///
 ///     client.decoder = FoundationJSON()
 ///
-/// Dates are read as ISO 8601 strings with an offset and up to 6 digits of a fraction, and written in UTC. A JSON text
-/// that nests deeper than 128 is refused.
+/// Dates are decoded from ISO 8601 strings with an offset and up to 6 fractional digits, and encoded in UTC. JSON that
+/// is nested more than 128 levels deep is refused.
 public struct FoundationJSON: BodyDecoder, BodyEncoder {
   private let keys: JSONCoder.KeyStrategy
 
-  /// Takes how keys differ; not at all unless given.
+  /// Makes a coder; `keys` says how keys in JSON differ from those in Swift, which they do not by default.
   public init(keys: JSONCoder.KeyStrategy = .asWritten) {
     self.keys = keys
   }
 
-  /// Reads a value.
+  /// Decodes a value.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
-    // Foundation reads UTF-16 and UTF-32 as well, in which brackets and quotes are not where one would count them.
+    // Foundation also reads UTF-16 and UTF-32, in which counting brackets and quotes by bytes would go wrong.
     guard !body.contains(0) else {
       throw DecodingError(.malformed, expected: "JSON in UTF-8")
     }
@@ -37,7 +37,7 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
     return try decoder.decode(type, from: body)
   }
 
-  /// Writes a value, the keys of each object sorted.
+  /// Encodes a value, with the keys of each object sorted.
   public func encode(_ value: some Encodable) throws -> Data {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
@@ -55,7 +55,7 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
 }
 
 extension DecodingError {
-  /// An error with a reason that holds nothing of the text.
+  /// An error whose reason contains nothing of the JSON.
   fileprivate init(_ kind: JSONError.Kind, at path: [any CodingKey] = [], expected: String) {
     let steps = path.map { $0.intValue.map(JSONError.PathElement.index) ?? .key($0.stringValue) }
     let error = JSONError(kind, path: steps, offset: 0, expected: expected)
@@ -64,7 +64,7 @@ extension DecodingError {
 }
 
 extension Data {
-  /// Whether brackets outside of strings nest deeper than a number of levels; what else is wrong is the parser's to say.
+  /// Whether brackets outside strings are nested deeper than a limit. All other errors are left to the parser.
   fileprivate func nestsJSON(deeperThan limit: Int) -> Bool {
     var depth = 0
     var isInString = false

@@ -1,24 +1,24 @@
 public import HTTP
 
 extension HTTPResponse {
-  /// Throws `httpStatus`, or `redirectRefused`, unless the status is one of success.
+  /// Throws `httpStatus` or `redirectRefused`, unless the status is a success.
   public func requireSuccess() throws(RequestError) {
     try head.requireSuccess()
   }
 
-  /// Throws `undecodable` where the answer says that it is no JSON, or has no body.
+  /// Throws `undecodable` if the response has another `Content-Type` than JSON, or no body.
   public func requireJSON() throws(RequestError) {
     try requireJSON(mediaType: head.mediaType)
   }
 
-  /// The same for a media type that was looked up before.
+  /// The same for a media type that was read before.
   func requireJSON(mediaType: String?) throws(RequestError) {
     if let type = mediaType, type != "application/json", type != "text/json", !type.hasSuffix("+json") {
       throw RequestError(
-        .undecodable, "Expected JSON, and the server sent \(type): is the address right?", status: head.status)
+        .undecodable, "Expected JSON, but the server sent \(type): is the URL right?", status: head.status)
     }
     guard !body.isEmpty else {
-      throw RequestError(.undecodable, "Expected JSON, and the answer's body is empty.", status: head.status)
+      throw RequestError(.undecodable, "Expected JSON, but the response body is empty.", status: head.status)
     }
   }
 }

@@ -1,14 +1,13 @@
 import HTTP
 
-/// A cause of a `RequestError` that may hold text from an answer, and with it what the request kept secret.
+/// A cause of a `RequestError` that may contain text from a response, and in it the request's secrets.
 protocol RedactableCause: Error {
   /// The same without the secrets.
   func redacted(by redactor: Redactor) -> Self
 }
 
 extension RequestError {
-  /// The error with nothing in it of what the request kept secret. Causes of types that are not this module's stay as
-  /// they are.
+  /// The error without the request's secrets. Causes of other modules' types are left as they are.
   func redacted(by redactor: Redactor) -> RequestError {
     var error = self
     error.message = redactor.redact(message)

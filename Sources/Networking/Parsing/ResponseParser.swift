@@ -5,26 +5,28 @@ public import HTTP
 ///
 ///     var responseParser: ResponseParser<User> { .envelope(CodeMsgData.self) }
 ///
-/// Another format is another value of this type; `accept` is what the request then asks for:
+/// To add a format, add a value of this type; `accept` becomes the request's `Accept`:
 ///
 ///     extension ResponseParser where Output == [[String]] {
 ///       static var csv: Self { ResponseParser(accept: "text/csv") { response, _ in … } }
 ///     }
 public struct ResponseParser<Output: Sendable>: Sendable {
-  /// What the request's `Accept` says, unless the session's headers say otherwise.
+  /// The request's `Accept`, unless the session's headers have one.
   public let accept: String
 
   private let read: @Sendable (HTTPResponse, any BodyDecoder) throws -> Output
 
-  /// Takes what to accept, and the closure that reads an answer of any status, given the client's decoder.
+  /// Makes a parser from its `Accept`, and a closure that parses a response of any status; it may use the client's
+  /// decoder.
   ///
-  /// The closure throws a `RequestError`, or a `DecodingError`, which becomes one of the kind `undecodable`.
+  /// The closure throws a `RequestError`, or any other error, such as a `DecodingError`, which becomes a `RequestError`
+  /// of the kind `undecodable`.
   public init(accept: String, read: @escaping @Sendable (HTTPResponse, any BodyDecoder) throws -> Output) {
     self.accept = accept
     self.read = read
   }
 
-  /// Reads an answer; throws a `RequestError`.
+  /// Parses a response; throws a `RequestError`.
   public func parse(_ response: HTTPResponse, by decoder: any BodyDecoder) throws(RequestError) -> Output {
     do {
       return try read(response, decoder)
@@ -38,7 +40,7 @@ public struct ResponseParser<Output: Sendable>: Sendable {
 }
 
 extension ResponseParser where Output: Decodable {
-  /// JSON of an answer with a status of success; a missing `Content-Type` is taken for JSON.
+  /// JSON of a successful response; a missing `Content-Type` counts as JSON.
   public static var json: Self {
     ResponseParser(accept: "application/json") { response, decoder in
       try response.requireSuccess()
@@ -49,12 +51,12 @@ extension ResponseParser where Output: Decodable {
 }
 
 extension ResponseParser where Output == String {
-  /// The body of a successful answer as text, which must be UTF-8.
+  /// The body of a successful response as text, which must be UTF-8.
   public static var text: Self {
     ResponseParser(accept: "text/plain, */*;q=0.5") { response, _ in
       try response.requireSuccess()
       guard let text = String(validating: response.body, as: UTF8.self) else {
-        throw RequestError(.undecodable, "The answer is not text in UTF-8.", status: response.head.status)
+        throw RequestError(.undecodable, "The response is not UTF-8 text.", status: response.head.status)
       }
       return text
     }
@@ -62,7 +64,7 @@ extension ResponseParser where Output == String {
 }
 
 extension ResponseParser where Output == Data {
-  /// The body of a successful answer as it is.
+  /// The body of a successful response, as it is.
   public static var data: Self {
     ResponseParser(accept: "*/*") { response, _ in
       try response.requireSuccess()
@@ -72,14 +74,14 @@ extension ResponseParser where Output == Data {
 }
 
 extension ResponseParser where Output == HTTPResponse {
-  /// The answer as it is, whatever its status.
+  /// The response as it is, whatever its status.
   public static var response: Self {
     ResponseParser(accept: "*/*") { response, _ in response }
   }
 }
 
 extension ResponseParser where Output == NoContent {
-  /// A successful answer whose body does not matter; what sessions of ``NoContent`` take unless they say otherwise.
+  /// A successful response whose body is ignored; the default for sessions whose response type is ``NoContent``.
   public static var noContent: Self {
     ResponseParser(accept: "*/*") { response, _ in
       try response.requireSuccess()

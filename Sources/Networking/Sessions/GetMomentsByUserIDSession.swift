@@ -2,20 +2,20 @@ public import JSON
 public import Models
 public import Streams
 
-/// Gives the timeline of a user from a GraphQL server, by the operation `getMomentsDetailsByUserID`.
+/// Fetches a user's timeline from a GraphQL server, with the operation `getMomentsDetailsByUserID`.
 public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
-  /// What the server answers.
+  /// The response of the server.
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
   private let withLikes: @Sendable () -> Bool
 
-  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
   public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
-  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
   public init(
     sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -24,7 +24,7 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
     self.withLikes = withLikes
   }
 
-  /// A cold stream of one whole timeline; any GraphQL error fails it.
+  /// A cold stream of one complete timeline; any GraphQL error fails it.
   public func getMoments(userID: String) -> Observable<MomentsDetails> {
     Observable.deferred {
       let session = Session(userID: userID, withLikes: withLikes())
@@ -32,7 +32,7 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
     }
   }
 
-  /// A cold stream of one answer: a timeline, and the GraphQL errors beside it.
+  /// A cold stream of one response: a timeline, and the GraphQL errors beside it.
   public func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
     Observable.deferred {
       let session = Session(userID: userID, withLikes: withLikes(), errorPolicy: .all)
@@ -49,18 +49,18 @@ extension GetMomentsByUserIDSession {
   public struct Session: GraphQLSession {
     /// The variables of the query.
     public struct Variables: Encodable, Hashable, Sendable {
-      /// Whose timeline.
+      /// The id of the timeline's user.
       public let userID: String
-      /// Whether to ask for likes.
+      /// Whether to request likes.
       public let withLikes: Bool
     }
 
-    /// The `data` of the answer.
+    /// The `data` of the response.
     public struct ResponseData: Decodable, Hashable, Sendable {
       /// The timeline.
       public let getMomentsDetailsByUserID: MomentsDetails
 
-      /// Makes the data; for fixtures.
+      /// Makes the data, for fixtures.
       public init(getMomentsDetailsByUserID: MomentsDetails) {
         self.getMomentsDetailsByUserID = getMomentsDetailsByUserID
       }
@@ -79,10 +79,10 @@ extension GetMomentsByUserIDSession {
     /// The variables of this request.
     public let variables: Variables
 
-    /// What errors beside a timeline mean.
+    /// How to treat errors beside a timeline.
     public let errorPolicy: GraphQLErrorPolicy
 
-    /// Asks for a user's timeline.
+    /// Makes a request for a user's timeline.
     public init(userID: String, withLikes: Bool = true, errorPolicy: GraphQLErrorPolicy = .none) {
       variables = Variables(userID: userID, withLikes: withLikes)
       self.errorPolicy = errorPolicy
@@ -101,7 +101,7 @@ extension GetMomentsByUserIDSession.Session.Variables: JSONEncodable {
 }
 
 extension GetMomentsByUserIDSession.Session.ResponseData: JSONDecodable {
-  /// Reads the data; the error names the path of what is missing or of another type.
+  /// Reads the data; the error names the path of a member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     self.init(getMomentsDetailsByUserID: try json.readMember("getMomentsDetailsByUserID"))
   }

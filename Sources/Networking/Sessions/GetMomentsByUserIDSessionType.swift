@@ -1,17 +1,17 @@
 public import Models
 public import Streams
 
-/// Gives the timeline of a user, wherever it comes from.
+/// Fetches a user's timeline, from any source.
 public protocol GetMomentsByUserIDSessionType: Sendable {
-  /// A cold stream of one whole timeline; asks anew for each subscriber.
+  /// A cold stream of one complete timeline; each subscriber makes a new request.
   func getMoments(userID: String) -> Observable<MomentsDetails>
 
-  /// The same of one answer, which may be a part of the timeline with errors that tell what is missing.
+  /// A cold stream of one response, which may be a part of the timeline, with errors that say what is missing.
   func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>>
 }
 
 extension GetMomentsByUserIDSessionType {
-  /// The whole timeline: most ways to get one know of no parts.
+  /// The complete timeline: most sources have no partial responses.
   public func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
     getMoments(userID: userID).map { GraphQLResponse(data: $0) }
   }

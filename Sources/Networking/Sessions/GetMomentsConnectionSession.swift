@@ -2,20 +2,20 @@ public import JSON
 public import Models
 public import Streams
 
-/// Gives a user's timeline by cursors from a GraphQL server, by the operation `momentsConnection`.
+/// Fetches a user's timeline by cursor from a GraphQL server, with the operation `momentsConnection`.
 public struct GetMomentsConnectionSession: GetMomentsConnectionSessionType {
-  /// What the server answers.
+  /// The response of the server.
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
   private let withLikes: @Sendable () -> Bool
 
-  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
   public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
-  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
   public init(
     sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -24,7 +24,7 @@ public struct GetMomentsConnectionSession: GetMomentsConnectionSessionType {
     self.withLikes = withLikes
   }
 
-  /// A cold stream of one whole part of the timeline; any GraphQL error fails it.
+  /// A cold stream of one complete part of the timeline; any GraphQL error fails it.
   public func getMoments(userID: String, first: Int?, after: String?) -> Observable<MomentsConnection> {
     .deferred {
       let session = Session(userID: userID, first: first, after: after, withLikes: withLikes())
@@ -36,24 +36,24 @@ public struct GetMomentsConnectionSession: GetMomentsConnectionSessionType {
 extension GetMomentsConnectionSession {
   /// The request.
   public struct Session: GraphQLSession {
-    /// The variables of the query; what is `nil` is left out.
+    /// The variables of the query; those that are `nil` are left out.
     public struct Variables: Encodable, Hashable, Sendable {
-      /// Whose timeline.
+      /// The id of the timeline's user.
       public let userID: String
       /// The greatest number of moments.
       public let first: Int?
-      /// Where the part begins.
+      /// The cursor that the part comes after.
       public let after: String?
-      /// Whether to ask for likes.
+      /// Whether to request likes.
       public let withLikes: Bool
     }
 
-    /// The `data` of the answer.
+    /// The `data` of the response.
     public struct ResponseData: Decodable, Hashable, Sendable {
       /// The part of the timeline.
       public let momentsConnection: MomentsConnection
 
-      /// Makes the data; for fixtures.
+      /// Makes the data, for fixtures.
       public init(momentsConnection: MomentsConnection) {
         self.momentsConnection = momentsConnection
       }
@@ -74,7 +74,7 @@ extension GetMomentsConnectionSession {
     /// The variables of this request.
     public let variables: Variables
 
-    /// Asks for a part of a user's timeline.
+    /// Makes a request for a part of a user's timeline.
     public init(userID: String, first: Int? = nil, after: String? = nil, withLikes: Bool = true) {
       variables = Variables(userID: userID, first: first, after: after, withLikes: withLikes)
     }
@@ -94,7 +94,7 @@ extension GetMomentsConnectionSession.Session.Variables: JSONEncodable {
 }
 
 extension GetMomentsConnectionSession.Session.ResponseData: JSONDecodable {
-  /// Reads the data; the error names the path of what is missing or of another type.
+  /// Reads the data; the error names the path of a member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     self.init(momentsConnection: try json.readMember("momentsConnection"))
   }

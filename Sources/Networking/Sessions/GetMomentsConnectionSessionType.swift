@@ -1,12 +1,12 @@
 public import Models
 public import Streams
 
-/// Gives a user's timeline by cursors, wherever it comes from.
+/// Fetches a user's timeline by cursor, from any source.
 public protocol GetMomentsConnectionSessionType: Sendable {
-  /// A cold stream of one part of the timeline; asks anew for each subscriber.
+  /// A cold stream of one part of the timeline; each subscriber makes a new request.
   /// - Parameters:
-  ///   - userID: Whose timeline.
-  ///   - first: The greatest number of moments; as many as the server likes where it is `nil`.
-  ///   - after: Where the part begins: a cursor of a part before, or `nil` for the newest moment.
+  ///   - userID: The user's id.
+  ///   - first: The greatest number of moments; `nil` for the server's default.
+  ///   - after: A cursor from an earlier part, which this part comes after; `nil` to begin with the newest moment.
   func getMoments(userID: String, first: Int?, after: String?) -> Observable<MomentsConnection>
 }

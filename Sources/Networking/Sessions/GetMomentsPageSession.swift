@@ -2,20 +2,20 @@ public import JSON
 public import Models
 public import Streams
 
-/// Gives a user's timeline by page numbers from a GraphQL server, by the operation `momentsPage`.
+/// Fetches a user's timeline by page number from a GraphQL server, with the operation `momentsPage`.
 public struct GetMomentsPageSession: GetMomentsPageSessionType {
-  /// What the server answers.
+  /// The response of the server.
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
   private let withLikes: @Sendable () -> Bool
 
-  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
   public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
-  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
   public init(
     sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -24,7 +24,7 @@ public struct GetMomentsPageSession: GetMomentsPageSessionType {
     self.withLikes = withLikes
   }
 
-  /// A cold stream of one whole page, of which the first is 1; any GraphQL error fails it.
+  /// A cold stream of one complete page, counting from 1; any GraphQL error fails it.
   public func getMomentsPage(userID: String, page: Int) -> Observable<MomentsPage> {
     .deferred {
       let session = Session(userID: userID, page: page, withLikes: withLikes())
@@ -38,20 +38,20 @@ extension GetMomentsPageSession {
   public struct Session: GraphQLSession {
     /// The variables of the query.
     public struct Variables: Encodable, Hashable, Sendable {
-      /// Whose timeline.
+      /// The id of the timeline's user.
       public let userID: String
-      /// Which page.
+      /// The number of the page, counting from 1.
       public let page: Int
-      /// Whether to ask for likes.
+      /// Whether to request likes.
       public let withLikes: Bool
     }
 
-    /// The `data` of the answer.
+    /// The `data` of the response.
     public struct ResponseData: Decodable, Hashable, Sendable {
-      /// The page. The schema lets it be null; without an error beside it that is no answer.
+      /// The page. It is nullable in the schema, but `null` without an error is refused.
       public let momentsPage: MomentsPage
 
-      /// Makes the data; for fixtures.
+      /// Makes the data, for fixtures.
       public init(momentsPage: MomentsPage) {
         self.momentsPage = momentsPage
       }
@@ -71,7 +71,7 @@ extension GetMomentsPageSession {
     /// The variables of this request.
     public let variables: Variables
 
-    /// Asks for a page of a user's timeline.
+    /// Makes a request for a page of a user's timeline.
     public init(userID: String, page: Int, withLikes: Bool = true) {
       variables = Variables(userID: userID, page: page, withLikes: withLikes)
     }
@@ -90,7 +90,7 @@ extension GetMomentsPageSession.Session.Variables: JSONEncodable {
 }
 
 extension GetMomentsPageSession.Session.ResponseData: JSONDecodable {
-  /// Reads the data; the error names the path of what is missing or of another type.
+  /// Reads the data; the error names the path of a member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     self.init(momentsPage: try json.readMember("momentsPage"))
   }

@@ -1,8 +1,8 @@
 public import Models
 public import Streams
 
-/// Gives a user's timeline by page numbers, wherever it comes from.
+/// Fetches a user's timeline by page number, from any source.
 public protocol GetMomentsPageSessionType: Sendable {
-  /// A cold stream of one page, of which the first is 1; asks anew for each subscriber.
+  /// A cold stream of one page, counting from 1; each subscriber makes a new request.
   func getMomentsPage(userID: String, page: Int) -> Observable<MomentsPage>
 }

@@ -1,5 +1,5 @@
 extension GraphQLDocument {
-  /// The fields of `MomentsDetails`; the likes are left out where the variable `withLikes` is false.
+  /// The fields of `MomentsDetails`, without likes if the variable `withLikes` is false.
   static let momentsDetailsFields: GraphQLDocument =
     """
     fragment momentsDetailsFields on MomentsDetails {
@@ -8,7 +8,7 @@ extension GraphQLDocument {
     }
     """ + .momentFields
 
-  /// The fields of `Moment`, likewise.
+  /// The fields of `Moment`, without likes if the variable `withLikes` is false.
   static let momentFields: GraphQLDocument = """
     fragment momentFields on Moment {
       id

@@ -2,20 +2,20 @@ public import JSON
 public import Models
 public import Streams
 
-/// Sets whether a user likes a moment on a GraphQL server, by the operation `updateMomentLike`.
+/// Sets whether a user likes a moment, on a GraphQL server, with the operation `updateMomentLike`.
 public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
-  /// What the server answers.
+  /// The response of the server.
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
   private let withLikes: @Sendable () -> Bool
 
-  /// Posts through a client. The toggle says, for each request, whether to ask for likes.
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
   public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
-  /// Answers by a closure, which gets the request as a value: the place where tests put theirs.
+  /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
   public init(
     sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -24,12 +24,12 @@ public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
     self.withLikes = withLikes
   }
 
-  /// A cold stream of one whole timeline, the one that holds the moment; any GraphQL error fails it.
+  /// A cold stream of one complete timeline, the one with the moment; any GraphQL error fails it.
   public func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     updateLike(isLiked, momentID, fromUserID, idempotencyKey: nil)
   }
 
-  /// The same under an idempotency key: such a request may be sent again where the first may have arrived.
+  /// The same with an idempotency key: such a request may be sent again even if the first may have arrived.
   public func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {
@@ -52,22 +52,22 @@ extension UpdateMomentLikeSession {
   public struct Session: GraphQLSession {
     /// The variables of the mutation.
     public struct Variables: Encodable, Hashable, Sendable {
-      /// Which moment.
+      /// The moment's id.
       public let momentID: String
-      /// Who likes it, or no longer does.
+      /// The id of the user who likes it, or no longer does.
       public let userID: String
       /// Whether it is liked.
       public let isLiked: Bool
-      /// Whether to ask for likes.
+      /// Whether to request likes.
       public let withLikes: Bool
     }
 
-    /// The `data` of the answer.
+    /// The `data` of the response.
     public struct ResponseData: Decodable, Hashable, Sendable {
-      /// The timeline that holds the moment.
+      /// The timeline with the moment.
       public let updateMomentLike: MomentsDetails
 
-      /// Makes the data; for fixtures.
+      /// Makes the data, for fixtures.
       public init(updateMomentLike: MomentsDetails) {
         self.updateMomentLike = updateMomentLike
       }
@@ -86,10 +86,10 @@ extension UpdateMomentLikeSession {
     /// The variables of this request.
     public let variables: Variables
 
-    /// The key of a request that may be sent more than once; `nil` for one that may not.
+    /// The idempotency key, with which the request may be sent more than once; `nil` if it may not.
     public let idempotencyKey: String?
 
-    /// Sets whether a user likes a moment.
+    /// Makes a request that sets whether a user likes a moment.
     public init(
       isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true, idempotencyKey: String? = nil
     ) {
@@ -112,7 +112,7 @@ extension UpdateMomentLikeSession.Session.Variables: JSONEncodable {
 }
 
 extension UpdateMomentLikeSession.Session.ResponseData: JSONDecodable {
-  /// Reads the data; the error names the path of what is missing or of another type.
+  /// Reads the data; the error names the path of a member that is missing or has the wrong type.
   public init(from json: inout JSONReader) throws(JSONError) {
     self.init(updateMomentLike: try json.readMember("updateMomentLike"))
   }

@@ -1,20 +1,20 @@
 public import Models
 public import Streams
 
-/// Sets whether a user likes a moment, wherever that is kept.
+/// Sets whether a user likes a moment, with any backend.
 public protocol UpdateMomentLikeSessionType: Sendable {
-  /// A cold stream of one timeline, the one that holds the moment; sends anew for each subscriber.
+  /// A cold stream of one timeline, the one with the moment; each subscriber makes a new request.
   func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
 
-  /// The same under an idempotency key, by which a server knows that it has carried the request out already; for requests
-  /// that are sent more than once.
+  /// The same with an idempotency key, by which a server recognises a request that it has already carried out; for
+  /// requests that may be sent more than once.
   func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails>
 }
 
 extension UpdateMomentLikeSessionType {
-  /// Sends without the key: setting a like twice is the same as setting it once.
+  /// Sends the request without the key: setting a like twice does no harm.
   public func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {

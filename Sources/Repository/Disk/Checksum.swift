@@ -1,12 +1,12 @@
-/// A 64-bit checksum that notices every change within one 8-byte word, so every flipped bit. It is no protection
-/// against somebody who means to deceive.
+/// A 64-bit checksum that detects every change within one 8-byte word, so every flipped bit. It does not protect
+/// against deliberate changes.
 ///
-/// Each step maps the state one to one, and so does each word: two inputs of one length that differ in a single word
-/// have different states from there to the end.
+/// Each step is a bijection of the state for a given word, and of the word for a given state: two inputs of the same
+/// length that differ in a single word have different states from there to the end.
 struct Checksum {
   private(set) var value: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-  /// Adds bytes, in little-endian words of 8 of which the last is filled up with zeros, and then their number.
+  /// Adds bytes, as little-endian words of 8 bytes, the last padded with zeros, and then their number.
   mutating func add(_ bytes: UnsafeRawBufferPointer) {
     let whole = bytes.count & ~7
     var position = 0

@@ -1,28 +1,29 @@
 public import Foundation
 
-/// A folder of records: a ``SourceOfTruth`` of files, by Foundation alone.
+/// A ``SourceOfTruth`` that keeps records in files, and needs nothing but Foundation.
 ///
-/// Each value is one file, which is replaced whole or not at all; a file that is damaged in any way is a miss. Several
-/// processes may use one folder: a process sees the records of another when it opens the folder, and when it writes. A
-/// miss costs no system call. Keys are found by the bytes that the coder makes of them, so equal keys must have equal
-/// bytes: ``RecordCoder/json`` says where they have not.
+/// Each value is one file, which is replaced atomically; a damaged file is a miss. Several processes may use one
+/// folder: a process sees the records of others when it opens the folder, and when it writes. A miss for a key without
+/// a record makes no system call. Keys are compared by their encoded bytes, so equal keys must have equal bytes:
+/// ``RecordCoder/json`` says which do not.
 ///
-/// The records of a partition, such as an account at an endpoint, lie in a folder of their own: `clear` and sign-out
-/// touch no other. Files are the owner's alone (mode 0600, folders 0700). Values are stored unencrypted; the SDK itself
-/// stores no credentials there.
+/// The records of a partition, such as an account at an endpoint, are in a folder of their own: `clear` and sign-out
+/// touch no other. Only the owner may access the files (mode 0600, folders 0700). Values are stored unencrypted; the
+/// SDK itself stores no credentials there.
 public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceOfTruth {
   private let coder: RecordCoder<Key, Value>
   private let prefix: [UInt8]
   private let folder: RecordFolder
 
-  /// Opens a folder, and makes it where it is missing.
+  /// Opens a folder, and creates it if it does not exist.
   /// - Parameters:
-  ///   - folder: Where the partitions are; nothing else should be.
-  ///   - partition: What tells accounts apart.
-  ///   - limit: The greatest sum of the sizes of a partition's files, in bytes; while one is written there may be one
-  ///     more. The oldest go first.
-  ///   - coder: Turns keys and values into bytes; JSON unless given.
-  /// - Throws: ``FileError`` where the folder cannot be made or read, or another process has its lock for ten seconds.
+  ///   - folder: The folder of the partitions; it should contain nothing else.
+  ///   - partition: Identifies the account.
+  ///   - limit: The greatest total size of a partition's files, in bytes; while one is written, there may be one more.
+  ///     The oldest are removed first.
+  ///   - coder: Turns keys and values into bytes.
+  /// - Throws: ``FileError`` if the folder cannot be created or read, or another process holds its lock for ten
+  ///   seconds.
   public convenience init(
     folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>
   ) throws {
@@ -40,10 +41,10 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
   }
 
-  /// What the partition holds, as far as this process knows.
+  /// The number and size of the partition's records, as far as this process knows.
   public var statistics: DiskStatistics { folder.statistics }
 
-  /// The value of a key; `nil` also for a record that is damaged, or that the coder cannot read.
+  /// The value of a key; `nil` if there is none, the record is damaged, or the coder cannot decode it.
   public func read(_ key: Key) throws -> StoredValue<Value>? {
     let key = try bytes(of: key)
     guard let record = try folder.read(RecordName(hashing: key)), record.key.elementsEqual(key),
@@ -66,13 +67,13 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.remove(RecordName(hashing: try bytes(of: key)))
   }
 
-  /// Removes all records of the partition; their files are unlinked when it returns. Throws ``FileError``.
+  /// Removes all records of the partition; their files are unlinked when this returns. Throws ``FileError``.
   public func removeAll() throws {
     try folder.removeAll()
   }
 
-  /// The keys of the records, as far as they can be read; the values are not looked at. Each record is opened for that once.
-  /// Throws ``FileError`` where not one can be read.
+  /// The keys of the records that can be read. Reads the beginning of each file, once, and not its value. Throws
+  /// ``FileError`` if none can be read.
   public func keys() throws -> [Key] {
     try folder.keys().compactMap { key in
       key.starts(with: prefix) ? try? coder.decodeKey(Data(key.dropFirst(prefix.count))) : nil

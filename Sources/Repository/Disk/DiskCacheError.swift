@@ -1,6 +1,6 @@
-/// What a disk cache refuses.
+/// Why a disk cache refuses a value.
 public enum DiskCacheError: Error, Hashable, Sendable {
-  /// A record is larger than all records together may be, both in bytes; nothing of it was stored.
+  /// A record is larger than the limit for all records together, both in bytes; it was not stored.
   case tooLarge(size: Int, limit: Int)
 }
 
@@ -9,7 +9,7 @@ extension DiskCacheError: CustomStringConvertible {
   public var description: String {
     switch self {
     case .tooLarge(let size, let limit):
-      "A record of \(size) bytes is larger than all records together may be, which is \(limit) bytes."
+      "A record of \(size) bytes is larger than the limit of \(limit) bytes for all records."
     }
   }
 }

@@ -1,4 +1,4 @@
-/// What a disk cache holds.
+/// The contents of a disk cache in numbers.
 public struct DiskStatistics: Hashable, Sendable {
   /// The number of records.
   public var count: Int

@@ -1,12 +1,12 @@
 /// A system call that failed.
 public struct FileError: Error, Hashable, CustomStringConvertible {
-  /// The system's error number; `ETIMEDOUT` for a lock that another process has not given back in ten seconds.
+  /// The system's error number; `ETIMEDOUT` for a lock that another process has held for ten seconds.
   public let code: Int32
 
-  /// The call.
+  /// The system call's name.
   public let call: String
 
-  /// The name of the file, without its folders, where the call takes one.
+  /// The name of the file, without its folders; `nil` if the call takes no path.
   public let file: String?
 
   /// Makes an error.

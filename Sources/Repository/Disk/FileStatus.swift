@@ -1,4 +1,4 @@
-/// What the system knows of a file.
+/// A file's size and time of last change.
 package struct FileStatus: Hashable, Sendable {
   package var size: Int
   /// The time of the last change, in nanoseconds since 1970.

@@ -1,7 +1,7 @@
 internal import Foundation
 
 extension FileSystem {
-  /// All bytes of a file; `nil` where there is no such file, or it is larger than the limit.
+  /// All bytes of a file; `nil` if it does not exist, or is larger than the limit.
   package func contents(of path: String, limit: Int) throws -> [UInt8]? {
     try reading(path) { file in
       let size = try status(of: file).size
@@ -9,7 +9,7 @@ extension FileSystem {
     }
   }
 
-  /// The first bytes of a file, as many as these where it has them; `nil` where there is no such file.
+  /// The first `count` bytes of a file, or all if it is shorter; `nil` if it does not exist.
   package func contents(of path: String, first count: Int) throws -> [UInt8]? {
     try reading(path) { try bytes(of: $0, upTo: count) }
   }
@@ -36,16 +36,16 @@ extension FileSystem {
     }
   }
 
-  /// Removes a file, where there is one.
+  /// Removes a file, if it exists.
   package func removeIfThere(_ path: String) throws {
     do {
       try remove(path)
     } catch let error as FileError where error.isNotFound {}
   }
 
-  /// Runs a closure with an open folder while no other thread and no other process does so: all ask for the lock of the
-  /// file `lock` in the folder, which the end of a process gives back. One that was stopped does not, so that the wait has
-  /// an end: it throws `ETIMEDOUT`.
+  /// Runs a closure with the open folder while holding the lock of its file `lock`, which excludes other threads and
+  /// processes. The system releases the lock when a process ends, but not while one is stopped, so the wait is limited:
+  /// it throws `ETIMEDOUT`.
   package func withExclusiveAccess<Result>(to path: String, _ body: (_ folder: Int32) throws -> Result) throws -> Result
   {
     let lockFile = try open("\(path)/lock", .lock)
@@ -59,7 +59,7 @@ extension FileSystem {
   private func waitForLock(_ file: Int32) throws {
     let deadline = ContinuousClock.now + lockTimeout
     var pause: UInt32 = 50
-    // The system's own wait has no end that one could set.
+    // A blocking `flock` has no timeout.
     while try !tryLock(file) {
       if .now >= deadline { throw FileError(code: ETIMEDOUT, call: "flock", file: "lock") }
       usleep(pause)
@@ -67,10 +67,10 @@ extension FileSystem {
     }
   }
 
-  /// Puts a file with these bytes in the place of another, whole or not at all (D1): written under another name in the
-  /// same folder, brought to the device, renamed, and the name brought to the device.
+  /// Replaces a file atomically (D1): writes a temporary file in the same folder, syncs it to the device, renames it,
+  /// and syncs the folder.
   ///
-  /// The file's time of change is after `time`.
+  /// The file's modification time is set later than `time`.
   package func replace(
     _ path: String, temporary: String, in folder: Int32, with bytes: [UInt8], after time: Int64 = 0
   ) throws {
@@ -93,7 +93,7 @@ extension FileSystem {
     try sync(folder)
   }
 
-  /// Writes all bytes; a call that takes only a part of them is followed by another.
+  /// Writes all bytes, in several calls if necessary.
   package func writeAll(_ bytes: [UInt8], to file: Int32) throws {
     try bytes.withUnsafeBytes { bytes in
       var rest = bytes
@@ -105,7 +105,7 @@ extension FileSystem {
     }
   }
 
-  /// Makes a folder and those above it that are missing.
+  /// Creates a folder, and its parents if they do not exist.
   package func makeFolders(_ path: String) throws {
     do {
       try makeFolder(path)

@@ -1,43 +1,43 @@
-/// The calls that files take, one by one: the seam where tests let each of them fail.
+/// The system calls for files, one by one: the seam where tests make each of them fail.
 ///
 /// Each throws a ``FileError`` with the system's error number.
 package protocol FileSystem: Sendable {
-  /// Opens a file that is not a link; it closes when another program is executed.
+  /// Opens a file, unless it is a symbolic link; it is closed on `exec`.
   func open(_ path: String, _ mode: FileMode) throws -> Int32
 
-  /// Reads at most as many bytes as fit, and gives their number; 0 at the end.
+  /// Reads at most as many bytes as fit into the buffer; returns their number, 0 at the end of the file.
   func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int
 
-  /// Writes at most these bytes, and gives how many it were.
+  /// Writes some or all of these bytes; returns how many.
   func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int
 
-  /// Returns when what was written is on the device.
+  /// Returns when everything written is on the device.
   func sync(_ file: Int32) throws
 
-  /// How long a lock is waited for.
+  /// How long to wait for a lock.
   var lockTimeout: Duration { get }
 
-  /// Takes the file's lock unless somebody has it, in this process or another; says whether it did. Closing gives it back.
+  /// Takes the file's lock, unless it is held elsewhere in this process or in another; returns whether it did. Closing
+  /// the file releases it.
   func tryLock(_ file: Int32) throws -> Bool
 
   func close(_ file: Int32) throws
 
-  /// Size, and time of the last change, of a file that is open.
+  /// The size and modification time of an open file.
   func status(of file: Int32) throws -> FileStatus
 
-  /// Sets the time of last change to now, or to a nanosecond after another time where now is not after it; gives what
-  /// the file system made of it. So changes can be told apart, and put in order, that are nearer than the clock's
-  /// ticks.
+  /// Sets the modification time to now, or to a nanosecond after `time` if that is later; returns the time as the file
+  /// system stored it. So changes that are closer than the clock's ticks still have distinct, ordered times.
   func touch(_ file: Int32, after time: Int64) throws -> Int64
 
-  /// Size, and time of the last change, by a path.
+  /// The size and modification time of the file at a path.
   func status(at path: String) throws -> FileStatus
 
   func rename(_ path: String, to target: String) throws
 
   func remove(_ path: String) throws
 
-  /// Makes a folder that only its owner may use, unless there is a folder already.
+  /// Creates a folder that only its owner may use, unless it exists.
   func makeFolder(_ path: String) throws
 
   /// The names in a folder.

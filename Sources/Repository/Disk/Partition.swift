@@ -1,8 +1,8 @@
 package import Foundation
 
-/// What belongs to one account, say: a folder of its own in those of caches and outboxes.
+/// The data of one account, for example: a folder of its own within those of caches and outboxes.
 package enum Partition {
-  /// The folder of a partition; any text is a name.
+  /// The folder of a partition; any text will do as a name.
   package static func folder(of name: String, in folder: URL) -> URL {
     folder.appendingPathComponent(RecordName(hashing: name.utf8).hexadecimal)
   }

@@ -1,4 +1,4 @@
-/// One value in a file, as the article <doc:DiskFormat> has it.
+/// One value in a file; the article <doc:DiskFormat> describes the format.
 struct Record {
   static let version: UInt16 = 1
   static let headerLength = 40
@@ -9,10 +9,10 @@ struct Record {
   var writtenAt: StoreTime
   var isInvalidated: Bool
 
-  /// What bytes are that are not a record.
+  /// Why bytes are not a record.
   enum Failure: Error {
     case damaged
-    /// A record of a version that is not known here.
+    /// A record of an unknown version.
     case otherVersion
   }
 
@@ -56,7 +56,7 @@ struct Record {
     isInvalidated = Self.number(bytes, 8, UInt32.self) & 1 == 1
   }
 
-  /// The key in the first bytes of a file, of which nothing else was looked at: that takes the checksum, and so all bytes.
+  /// The key in the first bytes of a file. The checksum is not verified: that would take all bytes.
   static func key(atStartOf bytes: [UInt8]) throws(Failure) -> ArraySlice<UInt8> {
     guard bytes.count >= headerLength, number(bytes, 0, UInt32.self) == magic else { throw .damaged }
     let version = number(bytes, 4, UInt16.self)

@@ -1,9 +1,9 @@
 public import Foundation
 import JSON
 
-/// Turns keys and values into bytes and back: any pair of closures, or JSON for what is `Codable`.
+/// Turns keys and values into bytes and back: with closures, or as JSON if both are `Codable`.
 ///
-/// The bytes of equal keys are equal. The closures are called on any thread, and several at once.
+/// Equal keys must have equal bytes. The closures are called on any thread, and several at once.
 public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
   let encodeKey: @Sendable (Key) throws -> Data
   let decodeKey: @Sendable (Data) throws -> Key
@@ -23,12 +23,12 @@ public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
 }
 
 extension RecordCoder where Key: Codable, Value: Codable {
-  /// JSON: values by `JSONCoder`, keys by Foundation, which sorts what they are made of.
+  /// JSON: values by `JSONCoder`, keys by Foundation, with sorted properties.
   ///
-  /// A key's `==` must tell apart what its JSON tells apart. That of `String` does not: it takes "é" for the same in
-  /// one code point and in two, and a record that was written under the one is not found, or removed, under the other.
-  /// Nor does that of `Double`, for 0 and -0. Where both may come, take a key that compares bytes: `Data(text.utf8)`,
-  /// say, or a type with an `==` of its own, as ``MomentsKey`` has.
+  /// Keys whose JSON differs must not be equal. Those of `String` may be: its `==` takes "é" as one code point and as
+  /// two for the same, so a record that is written under one is not found, or removed, under the other. So may those of
+  /// `Double`: 0 and -0. If both may occur, use a key that compares bytes: `Data(text.utf8)`, or a type with its own
+  /// `==`, such as ``MomentsKey``.
   public static var json: RecordCoder {
     RecordCoder(
       encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },

@@ -3,25 +3,25 @@ import Streams
 
 /// The files of one partition, and what this process knows of them.
 ///
-/// Files change under the folder's file lock, which all processes ask for; the index has a lock of its own, under which
-/// no system call is made: reads wait for nobody.
+/// Files are changed under the folder's file lock, which all processes respect. The index has a lock of its own, under
+/// which no system call is made, so reads do not wait for writes.
 final class RecordFolder: Sendable {
   private static let temporaryPrefix = "temporary-"
 
-  /// As many bytes as hold the header and any but the longest keys.
+  /// Enough bytes for the header and all but the longest keys.
   private static let headLength = 512
 
   private struct Known {
     let name: RecordName
     let size: Int
-    /// The record's key, once somebody has asked for all of them.
+    /// The record's key, once `keys()` has read it.
     var key: [UInt8]?
   }
 
   private struct State {
-    /// In the order of writing; costs are sizes.
+    /// Ordered by time of writing; costs are file sizes.
     var index = LRUCache<RecordName, Known>(countLimit: .max, costLimit: .max)
-    /// The folder's time of change that the index is of.
+    /// The folder's modification time when the index was built or last updated.
     var changedAt: Int64?
   }
 
@@ -36,7 +36,7 @@ final class RecordFolder: Sendable {
     self.fileSystem = fileSystem
     try changing { _, _ in
       for name in try fileSystem.names(in: path) where name.hasPrefix(Self.temporaryPrefix) {
-        // Whoever wrote it had the lock, and is gone.
+        // Its writer held the lock that is held here, so it has ended.
         try fileSystem.removeIfThere(file(name))
       }
     }
@@ -47,8 +47,8 @@ final class RecordFolder: Sendable {
     return DiskStatistics(count: statistics.count, bytes: statistics.cost)
   }
 
-  /// The keys of all records that can be read; an error where none can. Each is read once, and without its value: whether
-  /// that is damaged is not known.
+  /// The keys of all records that can be read; throws if none can. Each file is read once, without the value, so a
+  /// damaged value goes unnoticed.
   func keys() throws -> [[UInt8]] {
     let names = state.withLock { Array($0.index.keys) }
     var failure: FileError?
@@ -72,7 +72,7 @@ final class RecordFolder: Sendable {
     guard let head = try fileSystem.contents(of: file("\(name)"), first: Self.headLength) else { return nil }
     let key = try parsed { () throws(Record.Failure) in try Record.key(atStartOf: head) }
     if let key, RecordName(hashing: key) == name { return Array(key) }
-    // Damaged, or longer than most.
+    // The file is damaged, or its key is longer than most.
     return try read(name).map { Array($0.key) }
   }
 
@@ -83,8 +83,8 @@ final class RecordFolder: Sendable {
     return try parsed { () throws(Record.Failure) in try Record(bytes) }
   }
 
-  /// What was read; `nil` where it is damaged. What another version wrote may not be what this one takes it for: it goes,
-  /// with all the rest.
+  /// The parsed record; `nil` if it is damaged. A record of another version empties the folder: its meaning, and that
+  /// of the other records, is unknown.
   private func parsed<Result>(_ parse: () throws(Record.Failure) -> Result) throws -> Result? {
     do {
       return try parse()
@@ -96,7 +96,7 @@ final class RecordFolder: Sendable {
 
   func write(_ bytes: [UInt8], as name: RecordName) throws {
     guard bytes.count <= limit else {
-      // The value before it is out of date.
+      // The old value is out of date.
       try remove(name)
       throw DiskCacheError.tooLarge(size: bytes.count, limit: limit)
     }
@@ -106,7 +106,7 @@ final class RecordFolder: Sendable {
         try fileSystem.removeIfThere(file(temporary))
         try fileSystem.replace(file("\(name)"), temporary: file(temporary), in: folder, with: bytes, after: before)
       } catch {
-        // The new record may be in its place, and only the last step have failed.
+        // The new record may be in place if only the last step failed.
         if let size = try? fileSystem.status(at: file("\(name)")).size { note(name, size: size) }
         throw error
       }
@@ -127,7 +127,7 @@ final class RecordFolder: Sendable {
   }
 
   func removeAll() throws {
-    // What goes need not be looked at: a file for which that fails would keep all the others.
+    // The index is not needed here, and one file that fails while it is built would keep all others from being removed.
     try changing(needsIndex: false) { folder, _ in
       let removal = Result { try empty() }
       try fileSystem.sync(folder)
@@ -135,8 +135,8 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Runs a closure while nobody else changes the folder, with an index that is up to date unless it needs none, and
-  /// with the time the folder was changed before. A folder that somebody has removed is made anew.
+  /// Runs a closure under the folder's lock, with an index that is up to date, if it needs one, and the folder's
+  /// modification time before. Creates the folder again if it was removed.
   private func changing(needsIndex: Bool = true, _ body: (_ folder: Int32, _ before: Int64) throws -> Void) throws {
     func change() throws {
       try fileSystem.withExclusiveAccess(to: path) { folder in
@@ -157,7 +157,7 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Builds the index from the folder, oldest first; records of another version empty it.
+  /// Builds the index from the folder, oldest first; a record of another version empties the folder.
   private func scan() throws {
     let names = try fileSystem.names(in: path)
     if names.contains(where: RecordName.isOtherVersion) { return try empty() }

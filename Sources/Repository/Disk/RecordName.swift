@@ -1,18 +1,18 @@
-/// The name of a record's file: 128 bits of its key, as 32 hexadecimal digits, and the format's version. Whatever
-/// stands in a key, its file is in the folder; the key itself is in the record.
+/// The name of a record's file: a 128-bit hash of its key as 32 hexadecimal digits, and the format's version. Hashing
+/// keeps the file in the folder, whatever the key contains; the key itself is in the record.
 struct RecordName: Hashable, CustomStringConvertible {
   private static let suffix = ".r\(Record.version)"
 
   private let hash: UInt128
 
-  /// The name for a key, by FNV-1a of 128 bits.
+  /// The name for a key: FNV-1a, 128 bits.
   init(hashing bytes: some Sequence<UInt8>) {
     var hash: UInt128 = 0x6c62_272e_07bb_0142_62b8_2175_6295_c58d
     for byte in bytes { hash = (hash ^ UInt128(byte)) &* 0x0000_0000_0100_0000_0000_0000_0000_013b }
     self.hash = hash
   }
 
-  /// Takes a file's name; `nil` where it is none of this format.
+  /// Parses a file's name; `nil` if it is not of this format.
   init?(_ name: String) {
     guard name.hasSuffix(Self.suffix), let hash = UInt128(name.dropLast(Self.suffix.count), radix: 16) else {
       return nil

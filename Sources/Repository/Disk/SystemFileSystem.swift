@@ -17,7 +17,7 @@ package struct SystemFileSystem: FileSystem {
     let file = try check("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     guard mode == .create || mode == .lock else { return file }
     do {
-      // The mask of the process may have taken bits from the mode.
+      // The process's umask may have cleared bits of the mode.
       _ = try check("fchmod") { fchmod(file, 0o600) }
     } catch {
       try? close(file)
@@ -46,7 +46,7 @@ package struct SystemFileSystem: FileSystem {
   }
 
   package func close(_ file: Int32) throws {
-    // After an interrupt the number is free already, and may be another file's.
+    // On Linux the descriptor is closed even after EINTR, and its number may be another file's by now: do not retry.
     if Foundation.close(file) != 0, errno != EINTR { throw FileError(code: errno, call: "close") }
   }
 
@@ -113,7 +113,7 @@ package struct SystemFileSystem: FileSystem {
     }
   }
 
-  /// What has gone wrong just now.
+  /// The error in `errno`.
   private func error(_ call: String, _ path: String?) -> FileError {
     FileError(code: errno, call: call, file: path.map { ($0 as NSString).lastPathComponent })
   }
@@ -137,6 +137,6 @@ extension FileError {
   /// Whether there is no such file.
   package var isNotFound: Bool { code == ENOENT }
 
-  /// Whether one file is the reason, so that others may well be read.
+  /// Whether the error concerns a single file, so that others may still be readable.
   package var isOfOneFile: Bool { [EACCES, EPERM, EIO, EISDIR, ELOOP].contains(code) }
 }

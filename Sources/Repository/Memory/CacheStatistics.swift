@@ -1,4 +1,4 @@
-/// What a cache in memory has done so far, and what it holds.
+/// What a cache in memory has done so far, and what it contains.
 public struct CacheStatistics: Hashable, Sendable {
   /// Reads that found a value.
   public var hits = 0
@@ -6,15 +6,15 @@ public struct CacheStatistics: Hashable, Sendable {
   /// Reads that found none.
   public var misses = 0
 
-  /// Values that went to make room.
+  /// Values that were evicted to make room.
   public var evictions = 0
 
-  /// How many values there are now.
+  /// The number of values now.
   public var count = 0
 
   /// The sum of their costs.
   public var cost = 0
 
-  /// Nothing yet.
+  /// Makes statistics of an empty cache.
   public init() {}
 }

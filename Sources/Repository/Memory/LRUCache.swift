@@ -1,13 +1,13 @@
-/// A dictionary with bounds: what was not used for longest goes first. Reading, writing and evicting take constant
-/// time.
+/// A dictionary with limits: the least recently used value is evicted first. Reading, writing and evicting take
+/// constant time.
 ///
-/// What goes is given back to the caller, who may have to let go of it outside of a lock.
+/// Evicted values are returned to the caller, who may have to release them outside a lock.
 @usableFromInline
 struct LRUCache<Key: Hashable, Value> {
   @usableFromInline
   struct Node {
     let key: Key
-    /// `nil` where the place is free, and the key means nothing.
+    /// `nil` if the node is free; its key then means nothing.
     @usableFromInline var value: Value?
     let cost: Int
     @usableFromInline var older: Int
@@ -19,7 +19,7 @@ struct LRUCache<Key: Hashable, Value> {
   private let countLimit: Int
   private let costLimit: Int
   @usableFromInline var places: [Key: Int] = [:]
-  /// The nodes of a list from the least to the most recently used; the others are in `free`.
+  /// Linked from the least to the most recently used; the indices of unused nodes are in `free`.
   @usableFromInline var nodes: ContiguousArray<Node> = []
   private var free: [Int] = []
   @usableFromInline var oldest = Self.none
@@ -40,7 +40,7 @@ struct LRUCache<Key: Hashable, Value> {
     return nil
   }
 
-  /// Counts a read of a value, where there is one, and makes it the most recently used; says whether it did.
+  /// Counts a hit, if there is a value, and makes it the most recently used; returns whether there is one.
   @inlinable
   mutating func use(_ key: Key) -> Bool {
     guard let place = places[key] else { return false }
@@ -61,8 +61,8 @@ struct LRUCache<Key: Hashable, Value> {
     places[key].flatMap { nodes[$0].value }
   }
 
-  /// Puts a value in, as the most recently used, and gives back what went: the one before, and what had to make room.
-  /// A value that costs more than the limit is not kept.
+  /// Stores a value as the most recently used, and returns the removed ones: the old value of the key, and what was
+  /// evicted. A value that costs more than the limit is not kept, and returned, too.
   mutating func write(_ value: Value, for key: Key, cost: Int) -> [Value] {
     var gone = remove(key).map { [$0] } ?? []
     let cost = max(0, cost)
@@ -85,7 +85,7 @@ struct LRUCache<Key: Hashable, Value> {
     return gone
   }
 
-  /// Changes a value where it is, without counting it as used.
+  /// Changes a value in place, without counting it as used.
   @inlinable
   mutating func modify(_ key: Key, _ change: (inout Value) -> Void) {
     guard let place = places[key], var value = nodes[place].value else { return }
@@ -93,7 +93,7 @@ struct LRUCache<Key: Hashable, Value> {
     nodes[place].value = value
   }
 
-  /// Takes a value out.
+  /// Removes a value.
   mutating func remove(_ key: Key) -> Value? {
     guard let place = places.removeValue(forKey: key) else { return nil }
     unlink(place)
@@ -103,7 +103,7 @@ struct LRUCache<Key: Hashable, Value> {
     return nodes[place].value.take()
   }
 
-  /// Takes everything out.
+  /// Removes everything.
   mutating func removeAll() -> [Value] {
     let gone = nodes.compactMap(\.value)
     places = [:]

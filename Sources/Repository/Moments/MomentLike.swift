@@ -2,15 +2,15 @@ public import Foundation
 public import Models
 public import Networking
 
-/// A like that was set or taken back, as an ``Outbox`` keeps it.
+/// A like that was set or removed, as an ``Outbox`` keeps it.
 public struct MomentLike: Codable, Hashable, Sendable {
   /// Whether the moment is liked.
   public let isLiked: Bool
 
-  /// Which moment.
+  /// The moment's id.
   public let momentID: String
 
-  /// Who likes it, or no longer does.
+  /// The id of the user who likes it, or no longer does.
   public let userID: String
 
   /// Makes a like.
@@ -22,13 +22,13 @@ public struct MomentLike: Codable, Hashable, Sendable {
 }
 
 extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
-  /// Opens an account's outbox of likes. A like is idempotent: one that is set twice is set.
+  /// Opens an account's outbox of likes. Likes are idempotent: setting one twice does no harm.
   /// - Parameters:
-  ///   - folder: Where the partitions are; nothing else should be.
-  ///   - partition: What tells accounts apart, such as a user's id together with an endpoint.
-  ///   - lockTimeout: How long to wait for another process that is sending; a minute unless given.
+  ///   - folder: The folder of the partitions; it should contain nothing else.
+  ///   - partition: Identifies the account: a user's id together with an endpoint, for example.
+  ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
   ///   - session: Sends the likes.
-  /// - Throws: ``FileError`` where the folder cannot be made or read.
+  /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60), session: some UpdateMomentLikeSessionType
   ) throws {

@@ -1,8 +1,8 @@
 import Models
 
 extension MomentsDetails {
-  /// The timeline as the server will have it when a user likes one of its moments, or no longer does; `nil` where that
-  /// changes nothing: the moment is not on it, its likes were not asked for, or they are so already.
+  /// The timeline as the server will have it once a user likes one of its moments, or no longer does; `nil` if that
+  /// changes nothing: the moment is not in it, its likes were not requested, or it is so already.
   func applying(_ like: MomentLike) -> MomentsDetails? {
     guard let index = moments.firstIndex(where: { $0.id == like.momentID }) else { return nil }
     let moment = moments[index]
@@ -17,7 +17,7 @@ extension MomentsDetails {
     return MomentsDetails(userDetails: userDetails, moments: moments)
   }
 
-  /// The picture of a user as far as this timeline shows it; empty where it does not.
+  /// A user's avatar, if this timeline contains it; empty otherwise.
   private func avatar(of userID: String) -> String {
     if userID == userDetails.id { return userDetails.avatar }
     return moments.lazy.compactMap { $0.likes?.first { $0.id == userID }?.avatar }.first ?? ""

@@ -1,9 +1,9 @@
-/// What one answer of the server depends on: timelines with likes and without are kept apart.
+/// What a timeline response depends on: timelines with and without likes are cached separately.
 public struct MomentsKey: Hashable, Codable, Sendable {
-  /// Whose timeline.
+  /// The id of the timeline's user.
   public let userID: String
 
-  /// Whether the likes were asked for.
+  /// Whether likes are requested.
   public let withLikes: Bool
 
   /// Makes a key.
@@ -12,7 +12,7 @@ public struct MomentsKey: Hashable, Codable, Sendable {
     self.withLikes = withLikes
   }
 
-  /// Whether both are of the same bytes: to a server, users are not the same whose ids only look it.
+  /// Compares the ids by bytes: a server tells users apart whose ids are canonically equivalent in Unicode.
   public static func == (left: MomentsKey, right: MomentsKey) -> Bool {
     left.withLikes == right.withLikes && left.userID.utf8.elementsEqual(right.userID.utf8)
   }

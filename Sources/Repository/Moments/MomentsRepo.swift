@@ -2,7 +2,7 @@ public import Models
 public import Networking
 public import Streams
 
-/// Users' timelines, fetched by any types that conform to the session protocols, and kept in a ``Store``.
+/// Users' timelines, fetched by any types that conform to the session protocols, and cached in a ``Store``.
 public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
@@ -12,13 +12,13 @@ public struct MomentsRepo: MomentsRepoType {
 
   /// Makes a repository for one account at one endpoint.
   /// - Parameters:
-  ///   - configuration: How timelines are kept.
-  ///   - sourceOfTruth: What keeps them beyond the life of the process, such as a ``DiskCache``; nothing unless given.
-  ///   - getMomentsByUserIDSession: Gives timelines.
+  ///   - configuration: How timelines are cached.
+  ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
+  ///   - getMomentsByUserIDSession: Fetches timelines.
   ///   - updateMomentLikeSession: Sets likes.
-  ///   - outbox: Keeps likes that could not be sent, and sends them later; without it, they fail.
-  ///   - withLikes: Whether to ask for likes: must be the toggle that the sessions have. Timelines with and without
-  ///     likes are kept apart.
+  ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
+  ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
+  ///     likes are cached separately.
   public init(
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
@@ -43,31 +43,32 @@ public struct MomentsRepo: MomentsRepoType {
       keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
-  /// What the cache in memory has done so far.
+  /// Hits, misses and size of the cache in memory.
   public var statistics: CacheStatistics { store.statistics }
 
-  /// The live stream of a user's timeline.
+  /// A live stream of a user's timeline.
   public func momentsDetails(userID: String) -> Observable<MomentsDetails> {
     .deferred { store.values(key(userID)) }
   }
 
-  /// The live stream of what is known of a user's timeline.
+  /// A live stream of snapshots of a user's timeline.
   public func snapshots(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>> {
     .deferred { store.stream(key(userID), policy) }
   }
 
-  /// One answer for a user's timeline, by a policy.
+  /// A cold stream of one snapshot of a user's timeline, by a policy.
   public func getMoments(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>> {
     .deferred { store.get(key(userID), policy) }
   }
 
-  /// Fetches a user's timeline, keeps it, notifies its watchers, and gives it.
+  /// Fetches a user's timeline, caches it, notifies its watchers, and returns it.
   public func getMoments(userID: String) -> Observable<MomentsDetails> {
     .deferred { store.fresh(key(userID)) }
   }
 
-  /// Sets a like: shown at once in every timeline that holds the moment, then as the server has it. With an outbox it
-  /// fails with ``OutboxError/queued(because:)`` where the like is to be sent later; it is shown all the same.
+  /// Sets or removes a like. The change is shown at once in every timeline with the moment, and then as the server has
+  /// it. With an outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown
+  /// all the same.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
     if let outbox { return outbox.submit(like) }
@@ -77,13 +78,13 @@ public struct MomentsRepo: MomentsRepoType {
       keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
-  /// Returns when what was kept before is in the source of truth, or has failed to get there.
+  /// Returns when all earlier writes are in the source of truth, or have failed.
   public func flush() async {
     await store.flush()
   }
 
-  /// Ends the repository because its account ends: what it has kept, and what waits in its outbox, is removed, and late
-  /// answers are dropped.
+  /// Ends the repository because its account ends: what it has cached and what waits in its outbox is removed, and late
+  /// responses are dropped.
   public func signOut() {
     do { try outbox?.signOut() } catch { onStorageError(error) }
     store.signOut()
@@ -95,8 +96,8 @@ public struct MomentsRepo: MomentsRepoType {
 }
 
 extension MomentsKey {
-  /// What an answer to a like depends on. Whether likes were asked for is seen in it: that may have changed by the time it
-  /// comes. It is as given where there is no moment to see it in.
+  /// The key of the response to a like. Whether it has likes is read from its first moment, since the toggle may have
+  /// changed after the request; if it has no moments, the toggle decides.
   fileprivate init(of details: MomentsDetails, withLikes: @autoclosure () -> Bool) {
     self.init(
       userID: details.userDetails.id, withLikes: details.moments.first.map { $0.likes != nil } ?? withLikes())

@@ -1,24 +1,24 @@
 import Streams
 
 extension Outbox {
-  /// The names of all entries that are not over, oldest first.
+  /// The names of all unfinished entries, oldest first.
   func names() throws -> [OutboxFileName] {
     let names = try folder.names()
     let over = state.withLock { $0.over }
     return over.isEmpty ? names : names.filter { !over.contains($0) }
   }
 
-  /// Looks at what is on disk, and tells of what other processes have put in, taken out, or let wait again; gives the names
-  /// of what waits, oldest first.
+  /// Reads what is on disk, and notifies observers of what other processes have added, removed, or queued again;
+  /// returns the names of the waiting entries, oldest first.
   func look() throws -> [OutboxFileName] {
     for name in state.withLock({ $0.over }) {
       if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
     }
-    // What was put in before the look, and is not seen, is gone.
+    // A known entry that is not on disk now has been removed.
     let known = state.withLock { $0.known }
     let names = try names()
     for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
-    // Whoever puts one in takes a turn then.
+    // Entries that are just being added are skipped: they get a turn of their own.
     let arriving = state.withLock { state in
       state.unreadable = []
       return state.arriving
@@ -29,7 +29,8 @@ extension Outbox {
     }
   }
 
-  /// Notes what is on disk now of an entry, which somebody may have changed, or taken out; gives it where it waits.
+  /// Reads an entry again, which another process may have changed or removed, and records its state; returns it if it
+  /// waits.
   func reread(_ name: OutboxFileName) throws -> Entry? {
     let content = try folder.listedContent(name)
     if case .entry(let entry)? = content {
@@ -41,7 +42,7 @@ extension Outbox {
     return nil
   }
 
-  /// Changes an entry on disk; `nil` where somebody has taken it out meanwhile.
+  /// Changes an entry on disk; returns `nil` if it has been removed meanwhile.
   func change(_ entry: Entry, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry? {
     var changed = entry
     change(&changed)
@@ -54,7 +55,7 @@ extension Outbox {
     return changed
   }
 
-  /// Notes an entry as it is on disk, and tells of it where it is new here, or waits no more.
+  /// Records an entry as it is on disk, and notifies observers if it is new here, or no longer waits.
   func note(_ entry: Entry) {
     let old = state.withLock { $0.known.replace(entry.name, with: entry) }
     let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
@@ -62,8 +63,8 @@ extension Outbox {
     if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 
-  /// Lets an entry be looked at that was put in, and told of. One that was taken out before that is withdrawn once more:
-  /// those who watch may have heard of that first.
+  /// Ends the arrival of an entry, after observers were told that it was added. If it has been removed meanwhile, it is
+  /// withdrawn once more: observers may have heard of the removal first.
   func endArrival(of entry: Entry) {
     let isGone = state.withLock { state in
       state.arriving.remove(entry.id)
@@ -72,8 +73,8 @@ extension Outbox {
     if isGone { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 
-  /// Removes an entry that is over, and tells what has become of it, also where it cannot be removed: it is not sent any
-  /// more in any case. Gives the reason why it cannot.
+  /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
+  /// again in any case.
   @discardableResult
   func end(
     _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void
@@ -84,7 +85,7 @@ extension Outbox {
     return if case .failure(let error) = removal { error } else { nil }
   }
 
-  /// Forgets an entry that is no longer on disk, and tells what has become of it.
+  /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
   func forget(
     _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void = {}
   ) {

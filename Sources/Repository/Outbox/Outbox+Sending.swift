@@ -3,17 +3,17 @@ internal import HTTP
 internal import Streams
 
 extension Outbox {
-  /// How many attempts may have reached the server before an entry is set aside.
+  /// How many attempts may reach the server before an entry is set aside.
   static var attemptLimit: Int { 8 }
 
-  /// Sends what waits, after all turns that were asked for before.
+  /// Sends what waits, after all turns that were requested earlier.
   func takeTurn(lockTimeout: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }
   }
 
-  /// The same, unless the server has failed shortly before: one turn for all who ask before it begins. One that has begun
-  /// will not do: whoever asks may have been told in it that his entry waits.
-  /// - Parameter submitted: Whose submitter is told at the turn's end what has become of it, at the latest.
+  /// The same, unless the server has failed shortly before. All callers before the turn begins share it; one that has
+  /// begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
+  /// - Parameter submitted: An entry whose submitter is told its outcome by the end of the turn.
   func joinTurn(for submitted: Entry? = nil) {
     state.withLock { state in
       if let submitted { state.submitted.append(submitted) }
@@ -48,7 +48,7 @@ extension Outbox {
       return (exchange(&state.submitted, with: []), state.pause.reason(now: now))
     }
     var report = OutboxReport<Mutation>()
-    // Whoever submits may have mended what has blocked the others, by signing in, say.
+    // Someone who submits may have fixed what blocked the others, for example by signing in.
     if let reason, submitted.isEmpty || OutboxVerdict(reason) != .blocked {
       report.error = reason
     } else {
@@ -74,7 +74,7 @@ extension Outbox {
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
-    // What comes later has a turn of its own, in the process where somebody may wait for it.
+    // Entries added later have a turn of their own, in the process where a submitter may wait for them.
     for name in try await onQueue({ try self.look() }) {
       if isSignedOut.value { throw OutboxError.signedOut }
       guard let entry = try await onQueue({ try self.reread(name) }) else { continue }
@@ -85,7 +85,7 @@ extension Outbox {
     }
   }
 
-  /// Waits until nobody else sends. It asks again and again: who waits for a lock itself cannot be told to stop.
+  /// Waits until nobody else is sending. It polls, since waiting for the lock itself could not be interrupted.
   private func waitToSend(_ lockTimeout: Duration) async throws -> @Sendable () -> Void {
     let deadline = ContinuousClock.now + lockTimeout
     while true {
@@ -93,29 +93,29 @@ extension Outbox {
       if isSignedOut.value { throw OutboxError.signedOut }
       guard ContinuousClock.now < deadline else {
         throw RequestError(
-          .timedOut, "Another process is sending what waits: try again, or end it where it hangs.",
+          .timedOut, "Another process is sending what waits: try again, or end that process if it hangs.",
           cause: OutboxError.busy)
       }
       try await Task.sleep(for: .milliseconds(20))
     }
   }
 
-  /// Sends an entry; gives the reason where it has to wait, and with it all others.
+  /// Sends an entry; returns an error if this entry, and with it all others, has to wait.
   private func attempt(_ entry: Entry, _ report: inout OutboxReport<Mutation>) async throws -> RequestError? {
     var entry = entry
     let isIdempotent = isIdempotent(entry.mutation)
     if !isIdempotent {
       guard entry.attempts == 0 else {
-        let error = RequestError(.cancelled, "An attempt was cut off: the server may have carried it out, or not.")
+        let error = RequestError(.cancelled, "An attempt was cut off: the server may or may not have carried it out.")
         try await reject(entry, error, &report)
         return nil
       }
       do {
-        // Should the process end before the attempt does, the next one finds that it was made.
+        // If the process ends during the attempt, the next one sees that it was made.
         guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
         entry = noted
       } catch {
-        // It may look as if it had been sent, and is not sent then: nobody may be told that it waits.
+        // On disk it may look as if it had been sent, and then it never is: so do not say that it waits.
         await dismiss(entry, error, &report)
         throw error
       }
@@ -153,17 +153,17 @@ extension Outbox {
         _ = try await change(entry) { $0.attempts = 0 }
         return failure
       } catch {
-        // What looks as if it had been sent would not be sent again: then nobody may be told that it waits.
+        // On disk it looks as if it had been sent, so it would not be sent again: do not say that it waits.
         try await reject(entry, failure, &report)
       }
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
       pause(attempts: entry.attempts + 1, failure)
-      // The number only bounds the attempts: one that is not noted, as on a full disk, is no reason not to wait.
+      // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
       _ = try? await change(entry) { $0.attempts += 1 }
       return failure
     case .mayHaveBeenSent where !isIdempotent:
       try await reject(entry, failure, &report)
-      // Else a server that is down would have all of them set aside, one after the other.
+      // Otherwise a server that is down would cause all entries to be set aside, one after the other.
       guard state.withLock({ $0.known.waitingCount > 0 }) else { break }
       pause(attempts: 1, failure)
       return failure
@@ -183,7 +183,7 @@ extension Outbox {
     }
   }
 
-  /// Does what may wait for a device, or another process, or those who watch, on a thread that may.
+  /// Runs work that may block, on a device, another process or observers, on the outbox's queue.
   func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result { try work() }) }

@@ -2,7 +2,8 @@ import HTTP
 import Streams
 
 extension Outbox {
-  /// Tells the one who waits for an entry why it is not sent, and the entry goes; false where nobody does.
+  /// If a submitter waits for an entry, tells it why the entry is not sent, and removes the entry. Returns whether one
+  /// does.
   @discardableResult
   func dismiss(_ entry: Entry, _ error: any Error, _ report: inout OutboxReport<Mutation>) async -> Bool {
     guard let waiter = takeWaiter(entry.id) else { return false }
@@ -11,17 +12,17 @@ extension Outbox {
     return true
   }
 
-  /// Tells the one who waits for an entry, which goes; where nobody does, it is set aside.
+  /// Tells the entry's submitter of the error and removes the entry; if no submitter waits, sets the entry aside.
   func reject(_ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>) async throws {
     if await dismiss(entry, error, &report) { return }
-    // A server may say more than a file should hold.
+    // A server's message may be longer than a file should hold.
     let reason = String("\(error)".unicodeScalars.prefix(8_000))
     guard let refused = try await change(entry, { $0.refusal = reason }) else { return }
     report.refused.append(refused)
     await onQueue { self.tellRefusal(of: refused, error) }
   }
 
-  /// Tells those who watch that an entry was set aside. It may have been asked for again by now, and they have heard of that
+  /// Notifies observers that an entry was set aside. It may have been retried by now, and they may have heard of that
   /// first.
   func tellRefusal(of refused: Entry, _ error: RequestError) {
     notices.onNext(.change(.refused(refused, error)) {})
@@ -30,8 +31,8 @@ extension Outbox {
     }
   }
 
-  /// Tells the one who has submitted an entry what has become of it, unless that is done: it was not its turn, or another
-  /// process was at it.
+  /// Tells the submitter of an entry what became of it, unless that is done: its turn did not come, or another process
+  /// handled it.
   func conclude(_ entry: Entry, _ error: (any Error)?) async {
     guard let waiter = takeWaiter(entry.id) else { return }
     await onQueue {
@@ -48,7 +49,7 @@ extension Outbox {
         case .success(nil):
           let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.discarded : .sentElsewhere
           self.forget(entry, .withdrawn(entry)) { waiter.onError(error) }
-        // It may still be there, and is sent then.
+        // It may still be there, and then it is sent later.
         case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
         }
       } catch {

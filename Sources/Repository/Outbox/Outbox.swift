@@ -1,7 +1,7 @@
 public import Foundation
 public import Streams
 
-/// Mutations that are sent as soon as there is a server: kept on disk in their order, and sent once.
+/// Mutations that are kept on disk in order, and sent once, as soon as the server can be reached.
 ///
 ///     let outbox = try Outbox<Rename, User>(
 ///       folder: folder, partition: account, isIdempotent: { _ in true }
@@ -11,50 +11,50 @@ public import Streams
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
 ///     await outbox.flush()                              // sends what waits
 ///
-/// A mutation is on disk before it is sent, and is removed when the server has answered, so none is lost however the
-/// process ends. What waits is sent oldest first, one at a time, also by several processes on one folder. Each entry
-/// has an idempotency key, which goes along with all its attempts.
+/// A mutation is on disk before it is sent, and is removed when the server has answered, so none is lost, however the
+/// process ends. Entries are sent oldest first, one at a time, even if several processes use one folder. Each entry has
+/// an idempotency key, which all its attempts carry.
 ///
 /// What becomes of an entry depends on how its attempt ends:
 ///
-/// - With an answer: it goes.
-/// - Without a connection, for certain, also at a deadline; with status 401 or `UNAUTHENTICATED`, a token that could not be
-///   refreshed, status 429, a redirect, a failure of TLS, or settings that let nothing be sent, as those of a proxy: it
-///   waits.
-/// - With a lost connection, another deadline, an answer that cannot be decoded, or a status of 408 or 5xx: it waits where
-///   the mutation is idempotent, for at most 8 such attempts. Else it is set aside, since a second attempt might carry it
-///   out twice, and what is behind it waits.
-/// - With anything else, such as GraphQL errors, or a request that is not valid: it is set aside.
+/// - With a response: it is removed.
+/// - If it certainly did not reach the server, also at a deadline; with status 401 or `UNAUTHENTICATED`, a token that
+///   could not be refreshed, status 429, a redirect, a TLS failure, or settings that prevent sending, such as a
+///   proxy's: it waits.
+/// - With a lost connection, another deadline, a response that cannot be decoded, or status 408 or 5xx: it waits if the
+///   mutation is idempotent, for at most 8 such attempts. Otherwise it is set aside, since a second attempt might carry
+///   it out twice, and the entries behind it wait.
+/// - With any other failure, such as GraphQL errors or an invalid request: it is set aside.
 ///
 /// While an entry waits, all later ones wait behind it. An entry that is set aside stays on disk, and is sent again
-/// only after ``retry(id:)``. Only entries that no submitter is subscribed to are set aside: a submitter that is still
-/// subscribed gets the error instead, and the entry is removed.
+/// only after ``retry(id:)``. If the submitter of an entry is still subscribed, the entry is not set aside but removed,
+/// and the submitter gets the error.
 ///
-/// After an attempt at what waits has failed, the outbox pauses: for 2 seconds after the first attempt, twice as long
-/// after each further one, and 128 at most; if the server was not reached at all, it does not. What is submitted
-/// meanwhile is queued behind the others; it is tried only where a token or such was missing, which may be there now.
-/// ``flush(lockTimeout:)`` does not wait.
+/// After an attempt that makes entries wait, the outbox pauses: for 2 seconds after the first, twice as long after each
+/// further one, and at most 128. It does not pause if the server was not reached at all. A mutation that is submitted
+/// during a pause is queued behind the others; the queue is then tried only if it was blocked by something that may
+/// have changed, such as a missing token. ``flush(lockTimeout:)`` ignores the pause.
 ///
-/// A partition is an account at an endpoint, say. Mutations are stored unencrypted, in files that only their owner may
-/// read. Any thread may call; answers and changes come on threads of the outbox's own, or of those who call.
+/// A partition is, for example, an account at an endpoint. Mutations are stored unencrypted, in files that only their
+/// owner may read. Thread-safe; responses and changes arrive on the outbox's own threads or the callers'.
 public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
   struct State {
-    /// What was on disk when it was last looked at, or written.
+    /// The entries on disk, when last read or written.
     var known = OutboxIndex<Mutation>()
     var waiters: [String: AnyObserver<Response>] = [:]
-    /// The ids of what is being put in: nobody looks at it before those who watch were told.
+    /// The ids of entries that are being added: they are skipped until observers have been notified.
     var arriving: Set<String> = []
-    /// What is over and could not be removed: it is not sent any more, and each look tries again.
+    /// Finished entries that could not be removed: they are not sent again, and each `look()` tries to remove them.
     var over: Set<OutboxFileName> = []
     var pause = OutboxPause()
     var turn: Task<OutboxReport<Mutation>, Never>?
-    /// Whether there is a turn that has not begun, which others may join, and whose submitters are told at its end.
+    /// Whether there is a turn that has not begun, which others may join; `submitted` are told at its end.
     var isTurnComing = false
     var submitted: [Entry] = []
     var lastNumber: UInt64 = 0
-    /// What the last look has found that cannot be read.
+    /// The unreadable entries found by the latest `look()`.
     var unreadable: [UnreadableOutboxEntry] = []
   }
 
@@ -68,14 +68,15 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let lockTimeout: Duration
   let clock: StoreClock
 
-  /// Opens the outbox of a partition, and makes its folder where it is missing.
+  /// Opens the outbox of a partition, and creates its folder if it does not exist.
   /// - Parameters:
-  ///   - folder: Where the partitions are; nothing else should be.
-  ///   - partition: What tells accounts apart.
-  ///   - lockTimeout: How long to wait for another process that is sending; a minute unless given.
-  ///   - isIdempotent: Whether it does no harm to carry a mutation out twice, or the server knows idempotency keys.
-  ///   - send: Sends a mutation under its key; the stream's first element is the answer.
-  /// - Throws: ``FileError`` where the folder cannot be made or read.
+  ///   - folder: The folder of the partitions; it should contain nothing else.
+  ///   - partition: Identifies the account.
+  ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
+  ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
+  ///     keys.
+  ///   - send: Sends a mutation with its key; the stream's first element is the response.
+  /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60),
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
@@ -103,7 +104,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   deinit { notices.onNext(.end) }
 
-  /// What waits, oldest first, and then each change. It completes at a sign-out, or when the outbox goes away.
+  /// The waiting entries, oldest first, then each change. It completes at a sign-out, or when the outbox is released.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
     .create { [state, notices] observer in
       let id = state.withLock { state in
@@ -115,23 +116,23 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     }
   }
 
-  /// All that is on disk and can be read, oldest first: what waits, and what was set aside, which has a refusal.
+  /// All readable entries on disk, oldest first: those that wait, and those that were set aside, which have a refusal.
   public func entries() throws -> [OutboxEntry<Mutation>] {
     try names().compactMap { try folder.read($0) }
   }
 
-  /// All that is on disk and cannot be read, oldest first.
+  /// All unreadable entries on disk, oldest first.
   public func unreadableEntries() throws -> [UnreadableOutboxEntry] {
     try names().compactMap { if case .unreadable(let entry) = try folder.listedContent($0) { entry } else { nil } }
   }
 
-  /// A cold stream of one answer: puts a mutation in, and sends it after all that waits already.
+  /// Queues a mutation and sends it, after all that already wait: a cold stream of the response.
   ///
-  /// It fails with ``OutboxError/queued(because:)`` where the mutation is to be sent later, because an attempt has failed,
-  /// for it or for one before it; and with the server's error where it is set aside otherwise, and goes. Nor is it sent
-  /// where it cannot be written, which is a ``FileError`` or ``OutboxError/tooLarge(size:limit:)``, or cannot be read back,
-  /// which is ``OutboxError/unreadable(_:)``. Disposing does not withdraw the mutation; it only says that nobody waits
-  /// for the response.
+  /// It fails with ``OutboxError/queued(because:)`` if the mutation will be sent later, because an attempt to send it,
+  /// or one before it, has failed. If the mutation would be set aside, it fails with the server's error, and the
+  /// mutation is removed. A mutation is not sent if it cannot be written (``FileError`` or
+  /// ``OutboxError/tooLarge(size:limit:)``) or read back (``OutboxError/unreadable(_:)``). Disposing does not withdraw
+  /// the mutation; it only means that nobody waits for the response.
   public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString
@@ -152,19 +153,19 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     }
   }
 
-  /// Sends what waits; cancelling the task that awaits this does not stop the sending.
+  /// Sends what waits. Cancelling the task that awaits this does not stop the sending.
   ///
-  /// Where nothing waits, the report says so at once. Where another process is sending, and goes on for longer than the
-  /// lock timeout, the report's error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
-  /// - Parameter lockTimeout: How long to wait for another process; as the outbox was opened with unless given.
+  /// Returns at once if nothing waits. If another process is sending for longer than the lock timeout, the report's
+  /// error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// - Parameter lockTimeout: How long to wait for another process; by default, the outbox's `lockTimeout`.
   /// - Returns: What was sent, what was set aside, and why the rest still waits.
   @discardableResult
   public func flush(lockTimeout: Duration? = nil) async -> OutboxReport<Mutation> {
     await takeTurn(lockTimeout: lockTimeout).value
   }
 
-  /// Lets an entry wait again that was set aside, as when the server takes such mutations now; false where there is none
-  /// with this id. It keeps its key and its place; the next flush sends it, here or where the folder is opened later.
+  /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
+  /// such an entry with this id. It keeps its key and its place; the next flush sends it, here or in a later process.
   @discardableResult
   public func retry(id: String) throws -> Bool {
     guard let name = try names().first(where: { $0.id == id }), var entry = try folder.read(name) else {
@@ -177,11 +178,11 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     return true
   }
 
-  /// Takes an entry out that waits or was set aside; who waits for it is told ``OutboxError/discarded``. One that is being
+  /// Removes an entry that waits or was set aside; its submitter gets ``OutboxError/discarded``. An entry that is being
   /// sent may be carried out nonetheless.
   public func discard(_ entry: OutboxEntry<Mutation>) throws { try discard(id: entry.id) }
 
-  /// Takes an entry out, also one that cannot be read; false where there is none with this id.
+  /// Removes an entry, even an unreadable one; returns whether there is one with this id.
   @discardableResult
   public func discard(id: String) throws -> Bool {
     guard let name = try folder.names().first(where: { $0.id == id }) else { return false }
@@ -195,10 +196,10 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     return true
   }
 
-  /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition removed. Throws
-  /// ``FileError`` where one could not be; the others are gone then, and another call tries again.
+  /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
+  /// Throws ``FileError`` if some cannot be; the others are removed then, and another call tries again.
   ///
-  /// An outbox that is to go on after the next start needs no call: what waits is in its folder.
+  /// To continue after a restart, do not call this: what waits is in the folder.
   public func signOut() throws {
     let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
     isSignedOut.onNext(true)

@@ -1,8 +1,9 @@
 import Streams
 
-/// Knows what waits, and who watches. It takes notices for ever, so that nothing that is to be done after one is lost.
+/// Keeps the waiting entries and the observers. It handles notices even after the end, so that their completions always
+/// run.
 ///
-/// `@unchecked Sendable`: its variables are touched by notices alone, which come one at a time.
+/// `@unchecked Sendable`: its variables are accessed only while handling notices, which come one at a time.
 final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: @unchecked Sendable {
   private var waiting: [OutboxFileName: OutboxEntry<Mutation>] = [:]
   private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Response>>)] = []

@@ -1,19 +1,20 @@
-/// What becomes of an entry of an ``Outbox``, as those who watch are told.
+/// A change of an entry of an ``Outbox``, as observers see it.
 public enum OutboxChange<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
-  /// It waits to be sent.
+  /// The entry waits to be sent.
   case added(OutboxEntry<Mutation>)
 
-  /// The server has answered.
+  /// It was sent, and this is the server's response.
   case sent(OutboxEntry<Mutation>, Response)
 
-  /// It was set aside, and is not sent any more unless it is retried: the server has said no, or it may not be sent again.
+  /// It was set aside, and is not sent again unless it is retried: the server has refused it, or it must not be sent
+  /// twice.
   case refused(OutboxEntry<Mutation>, any Error)
 
-  /// It does not wait any more: it was discarded, or the one who has submitted it was told why it was not sent, or another
-  /// process has sent it, or set it aside.
+  /// It no longer waits: it was discarded, its submitter was told why it was not sent, or another process has sent it
+  /// or set it aside.
   case withdrawn(OutboxEntry<Mutation>)
 
-  /// Which entry it is.
+  /// The entry.
   public var entry: OutboxEntry<Mutation> {
     switch self {
     case .added(let entry), .sent(let entry, _), .refused(let entry, _), .withdrawn(let entry): entry

@@ -1,4 +1,4 @@
-/// What is in the file of an entry of an ``Outbox``.
+/// The content of an entry's file.
 enum OutboxContent<Mutation: Codable & Sendable>: Sendable {
   case entry(OutboxEntry<Mutation>)
   case unreadable(UnreadableOutboxEntry)

@@ -3,10 +3,10 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// Identifies the entry, and is the idempotency key of all its attempts: a UUID.
   public let id: String
 
-  /// What is to be sent.
+  /// The mutation to send.
   public let mutation: Mutation
 
-  /// When it was put in. No two entries of one partition have the same time, and a later one has a later time.
+  /// When it was added. Within a partition the times are unique, and increase from entry to entry.
   public let addedAt: StoreTime
 
   /// How many attempts may have reached the server: those that ended with a lost connection, a deadline, a response
@@ -14,7 +14,7 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// or was cut off.
   public internal(set) var attempts = 0
 
-  /// Why it was set aside, in one line; `nil` while it waits.
+  /// Why it was set aside, on one line; `nil` while it waits.
   public internal(set) var refusal: String?
 
   init(id: String, mutation: Mutation, addedAt: StoreTime) {

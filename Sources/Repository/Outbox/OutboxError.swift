@@ -1,24 +1,24 @@
 public import HTTP
 
-/// What an outbox has to say to those who have submitted a mutation.
+/// Why an outbox did not send a submitted mutation, or does not know its outcome.
 public enum OutboxError: Error, Sendable {
-  /// The mutation is on disk, and will be sent later; the reason is why it was not now.
+  /// The mutation is on disk, and will be sent later; the error says why it was not sent now.
   case queued(because: RequestError)
 
-  /// Another process has sent the mutation: what the server made of it is not known here.
+  /// Another process has sent the mutation; its response is not known here.
   case sentElsewhere
 
-  /// Another process has sent the mutation, and the server has refused it; with the reason, in one line.
+  /// Another process has sent the mutation, and the server has refused it, for this reason.
   case refusedElsewhere(String)
 
   /// The mutation was discarded while it waited, here or in another process; see ``Outbox/discard(_:)``.
   case discarded
 
-  /// The mutation cannot be read back from disk, as where its decoder refuses what its encoder has written, and is not
-  /// sent; ``Outbox/discard(id:)`` takes it out.
+  /// The mutation cannot be read back from disk, because its decoder refuses what its encoder has written, for example,
+  /// and is not sent; ``Outbox/discard(id:)`` removes it.
   case unreadable(UnreadableOutboxEntry)
 
-  /// The mutation is larger on disk than an entry may be, both in bytes; it was not put in, and is not sent.
+  /// The mutation is larger on disk than an entry may be, both in bytes; it was not queued, and is not sent.
   case tooLarge(size: Int, limit: Int)
 
   /// Another process was sending for longer than the lock timeout; nothing was sent.
@@ -32,7 +32,7 @@ extension OutboxError: CustomStringConvertible {
   /// One line for people.
   public var description: String {
     switch self {
-    case .queued(let error): "The change is kept, and will be sent later: \(error)"
+    case .queued(let error): "The change is queued, and will be sent later: \(error)"
     case .sentElsewhere: "Another process has sent the change."
     case .refusedElsewhere(let reason): "Another process has sent the change, and it was refused: \(reason)"
     case .discarded: "The change was discarded."

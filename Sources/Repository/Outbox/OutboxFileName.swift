@@ -1,9 +1,9 @@
-/// The name of an entry's file: when it was put in, as 20 digits of microseconds, its id, and the format's version.
+/// The name of an entry's file: when it was added, as 20 digits of microseconds, then its id and the format's version.
 ///
 ///     00001605521360000000-6F9619FF-8B86-4D01-B42D-00CF4FC964FF.e1
 ///
-/// So names sort as entries do, and none is ever used again. Files of other versions are let be: they may hold what a
-/// newer program is to send.
+/// So names sort as entries do, and none is ever used again. Files of other versions are left alone: they may be a
+/// newer program's entries.
 struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
   private static let suffix = ".e1"
   private static let discardedSuffix = ".discarded"
@@ -17,7 +17,7 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
     description = String(repeating: "0", count: max(0, 20 - digits.count)) + digits + "-" + id + Self.suffix
   }
 
-  /// Takes a file's name; `nil` where it is none of this format.
+  /// Parses a file's name; `nil` if it is not of this format.
   init?(_ name: String) {
     guard name.hasSuffix(Self.suffix), name.dropFirst(20).first == "-", let time = Int64(name.prefix(20)) else {
       return nil
@@ -26,7 +26,7 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
     description = name
   }
 
-  /// Takes the name that ``discarded`` gives; `nil` where it is none.
+  /// Parses a name made by ``discarded``; `nil` if it is none.
   init?(discarded name: String) {
     guard name.hasSuffix(Self.discardedSuffix) else { return nil }
     self.init(name.dropLast(Self.discardedSuffix.count) + Self.suffix)
@@ -35,7 +35,7 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
   /// The entry's id.
   var id: String { String(description.dropFirst(21).dropLast(Self.suffix.count)) }
 
-  /// The name of the file that says that the entry was discarded.
+  /// The name of the file that records that the entry was discarded.
   var discarded: String { description.dropLast(Self.suffix.count) + Self.discardedSuffix }
 
   static func < (left: OutboxFileName, right: OutboxFileName) -> Bool { left.description < right.description }

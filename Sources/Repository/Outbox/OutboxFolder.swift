@@ -1,18 +1,19 @@
 import Foundation
 import Streams
 
-/// The files of one partition's outbox: a ``Record`` for each entry, with the partition as its key and the entry's JSON as
-/// its value.
+/// The files of one partition's outbox: a ``Record`` for each entry, whose key is the partition, and whose value is the
+/// entry as JSON.
 ///
-/// Files change under the lock of the file `lock`; who sends has that of the file `sending` meanwhile. Both locks are the
-/// system's: the end of a process, however it comes, gives them back.
+/// Files are changed under the lock of the file `lock`; a process that sends holds that of the file `sending`
+/// meanwhile. The system releases both when a process ends, however it does.
 final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   typealias Entry = OutboxEntry<Mutation>
 
-  /// What an entry's file may grow by when it is changed later.
+  /// How much an entry's file may grow when it is changed later, in bytes.
   private static var growthLimit: Int { 64 << 10 }
 
-  /// How long after its time a discarded entry is remembered: who waits for one has put it in shortly before.
+  /// How long after its `addedAt` a discarded entry is remembered: those that wait for one have added it shortly
+  /// before.
   private static var memory: Duration { .seconds(3_600) }
 
   private let path: String
@@ -21,7 +22,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let entryLimit: Int
   private let isSignedOut = Guarded(false)
 
-  /// - Parameter entryLimit: The greatest file, in bytes, that is put in.
+  /// - Parameter entryLimit: The greatest size of a new entry's file, in bytes.
   init(_ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
     self.partition = Array(partition.utf8)
     path = Partition.folder(of: partition, in: folder).path
@@ -29,13 +30,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
     try changing { _ in
-      // Whoever wrote these had the lock, and is gone.
+      // Their writers held the lock that is held here, so they have ended.
       for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") { try remove(file: name) }
       try forgetDiscarded(.now())
     }
   }
 
-  /// Puts an entry in behind all others; it is on the device when this returns.
+  /// Adds an entry behind all others; it is on the device when this returns.
   /// - Throws: ``OutboxError/tooLarge(size:limit:)``, or ``FileError``.
   func append(_ mutation: Mutation, id: String, now: StoreTime) throws -> Entry {
     try changing { folder in
@@ -46,7 +47,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       do {
         try write(bytes, as: "\(entry.name)", in: folder)
       } catch {
-        // It may be in its place, and only the last step have failed: what is said not to be kept must not be sent.
+        // It may be in place if only the last step failed; but what is reported as not kept must not be sent.
         try? remove(file: "\(entry.name)")
         throw error
       }
@@ -54,7 +55,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Puts an entry in the place of what it was; one that is gone meanwhile stays away. Says whether it was there.
+  /// Replaces an entry, unless it has been removed meanwhile; returns whether it was there.
   @discardableResult
   func update(_ entry: Entry) throws -> Bool {
     try changing { folder in
@@ -64,7 +65,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Removes an entry; it is gone from the device when this returns.
+  /// Removes an entry, also from the device when this returns.
   func remove(_ name: OutboxFileName) throws {
     try changing { folder in
       try remove(file: "\(name)")
@@ -72,7 +73,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Removes an entry, and notes that, as far as there is room, for whoever waits for it, maybe in another process.
+  /// Removes an entry, and records the removal, if there is room, for a submitter that waits for it, maybe in another
+  /// process.
   func discard(_ name: OutboxFileName, now: StoreTime) throws {
     try changing { folder in
       try? forgetDiscarded(now)
@@ -82,13 +84,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Whether an entry that is gone was discarded.
+  /// Whether an entry that is no longer there was discarded.
   func wasDiscarded(_ name: OutboxFileName) throws -> Bool {
     try fileSystem.names(in: path).contains(name.discarded)
   }
 
-  /// Removes all entries, also those of other versions, and lets no other in any more. One that cannot be removed does
-  /// not keep the others: the first error is thrown when all were tried.
+  /// Removes all entries, also those of other versions, and accepts no more. All removals are tried before the first
+  /// error is thrown.
   func signOut() throws {
     isSignedOut.withLock { $0 = true }
     try fileSystem.withExclusiveAccess(to: path) { folder in
@@ -103,12 +105,12 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.names(in: path).compactMap { OutboxFileName($0) }.sorted()
   }
 
-  /// What a file holds; `nil` where it is gone, or another partition's.
+  /// The content of a file; `nil` if it is gone, or belongs to another partition.
   func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     let limit = entryLimit + Self.growthLimit
     let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(name))
     guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else {
-      // What is there is too large: nothing has put it in.
+      // The file is too large: no outbox has written it.
       return try isThere(name) ? unreadable : nil
     }
     guard let record = try? Record(bytes) else { return unreadable }
@@ -119,7 +121,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     return .entry(entry)
   }
 
-  /// The same for a list: a file that cannot be opened or read is unreadable, and keeps no other from being listed.
+  /// The same for a list: a file that cannot be opened or read counts as unreadable, so the others can still be listed.
   func listedContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     do {
       return try content(name)
@@ -128,12 +130,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// An entry; `nil` where it is gone, or cannot be read.
+  /// An entry; `nil` if it is gone, or cannot be read.
   func read(_ name: OutboxFileName) throws -> Entry? {
     if case .entry(let entry) = try listedContent(name) { entry } else { nil }
   }
 
-  /// Begins to send; `nil` where somebody else sends, in this process or another. Calling the result lets others send.
+  /// Takes the lock for sending; `nil` if another process, or another outbox in this one, has it. Call the result to
+  /// release it.
   func trySend() throws -> (@Sendable () -> Void)? {
     let lock = try fileSystem.open("\(path)/sending", .lock)
     let close: @Sendable () -> Void = { [fileSystem] in try? fileSystem.close(lock) }

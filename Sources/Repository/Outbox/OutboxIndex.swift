@@ -1,4 +1,4 @@
-/// The entries that an outbox knows of, and how many of them wait.
+/// The entries that an outbox knows of, and the number that wait.
 struct OutboxIndex<Mutation: Codable & Sendable> {
   private var entries: [OutboxFileName: OutboxEntry<Mutation>] = [:]
   private(set) var waitingCount = 0
@@ -7,7 +7,7 @@ struct OutboxIndex<Mutation: Codable & Sendable> {
 
   subscript(_ name: OutboxFileName) -> OutboxEntry<Mutation>? { entries[name] }
 
-  /// Puts an entry in the place of what it was, or takes it out; gives what it was.
+  /// Replaces or removes an entry; returns the old one.
   mutating func replace(_ name: OutboxFileName, with entry: OutboxEntry<Mutation>?) -> OutboxEntry<Mutation>? {
     let old = entries[name]
     entries[name] = entry

@@ -1,7 +1,7 @@
 public import Networking
 public import Streams
 
-/// Sends what waits in an outbox as soon as another request has succeeded: then there is a server again.
+/// Sends what waits in an outbox as soon as another request succeeds, since the server can then be reached.
 ///
 ///     client.interceptors.append(OutboxInterceptor(outbox))
 ///
@@ -10,12 +10,12 @@ public import Streams
 public struct OutboxInterceptor: SessionInterceptor {
   private let flush: @Sendable () -> Void
 
-  /// Flushes an outbox, which it does not keep alive.
+  /// Makes an interceptor that flushes an outbox, without retaining it.
   public init<Mutation, Response>(_ outbox: Outbox<Mutation, Response>) {
     flush = { [weak outbox] in outbox?.flushSoon() }
   }
 
-  /// Begins to flush with each answer, and passes it on.
+  /// Starts a flush with each response, and passes the response on.
   public func intercept<Session: APISession>(
     _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
   ) -> Observable<Session.ResponseType> {

@@ -1,6 +1,6 @@
 import Streams
 
-/// The layers of what waits in an outbox, by the entries' ids.
+/// The layers of the entries that wait in an outbox, by entry id.
 final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable {
   /// `nil` once this is disposed.
   private let waiting = Guarded<[String: Layer<Key, Value>]?>([:])
@@ -8,13 +8,13 @@ final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable 
 
   init(remove: @escaping @Sendable (Layer<Key, Value>) -> Void) { self.remove = remove }
 
-  /// Takes an entry's layer in the place of the one that it may have.
+  /// Sets the layer of an entry; removes the old one, if any.
   func add(_ id: String, _ layer: Layer<Key, Value>) {
     let unused = waiting.withLock { waiting in waiting == nil ? layer : waiting?.updateValue(layer, forKey: id) }
     if let unused { remove(unused) }
   }
 
-  /// The layer of an entry, which is to be settled or removed.
+  /// Takes out the layer of an entry, for the caller to settle or remove.
   func take(_ id: String) -> Layer<Key, Value>? { waiting.withLock { $0?.removeValue(forKey: id) } }
 
   func dispose() {

@@ -1,14 +1,14 @@
-/// What a flush of an ``Outbox`` came to.
+/// The result of a flush of an ``Outbox``.
 public struct OutboxReport<Mutation: Codable & Sendable>: Sendable {
-  /// What the server has taken, in the order of sending.
+  /// What was sent, in order.
   public internal(set) var sent: [OutboxEntry<Mutation>] = []
 
   /// What was set aside.
   public internal(set) var refused: [OutboxEntry<Mutation>] = []
 
-  /// All that cannot be read: it was not sent, and stays until it is discarded.
+  /// Unreadable entries: they are not sent, and stay until they are discarded.
   public internal(set) var unreadable: [UnreadableOutboxEntry] = []
 
-  /// Why the rest still waits; `nil` where nothing waits any more.
+  /// Why the rest still waits; `nil` if nothing waits any more.
   public internal(set) var error: (any Error)?
 }

@@ -1,18 +1,18 @@
 import HTTP
 import Networking
 
-/// What a failed attempt means for what was to be sent.
+/// What a failed attempt means for the entry.
 enum OutboxVerdict {
-  /// It did not reach the server, for certain, or was turned down unseen.
+  /// It certainly did not reach the server, or was rejected unprocessed.
   case notSent
 
   /// It may have reached the server, which may have carried it out.
   case mayHaveBeenSent
 
-  /// Something else is needed first, such as a new token or other settings, or the server is not who it should be.
+  /// Something must change first, such as the token or a setting, or the server could not be trusted.
   case blocked
 
-  /// The server has said no, or nobody knows what went wrong: another attempt would end the same.
+  /// The server has refused it, or the failure is unknown: another attempt would end the same way.
   case refused
 
   init(_ error: RequestError) {
@@ -20,14 +20,14 @@ enum OutboxVerdict {
       switch error.kind {
       case .cannotConnect, .circuitOpen, .overloaded: .notSent
       case .timedOut where error.cause is NothingWasSent: .notSent
-      // A refresh that fails comes before the request, or after the server has turned that down.
+      // A refresh happens before the request, or after the server has rejected it.
       case _ where error.status == 401 || error.isOfRefresh: .blocked
       case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
-      // A page of a proxy, say, with status 200: the server itself may have been asked, or not.
+      // For example a proxy's page with status 200: the server may have got the request, or not.
       case .undecodable: .mayHaveBeenSent
       case .insecure, .redirectRefused: .blocked
       case .invalidRequest where error.cause is WrongSettings: .blocked
-      // The server turns down what is too much for it, and carries none of it out (RFC 6585, section 4).
+      // The server has refused the request for its rate, and not carried it out (RFC 6585, section 4).
       case .httpStatus where error.status == 429: .notSent
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
       case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated): .blocked

@@ -1,18 +1,18 @@
 public import Streams
 
 extension Store {
-  /// Shows what waits in an outbox over what is kept, whatever is read: from now on, until each entry is sent, refused or
-  /// withdrawn, or the account signed out. What has been put in by an earlier process is shown, too.
+  /// Shows what waits in an outbox on top of cached values, in all reads: from now on, until each entry is sent,
+  /// refused or withdrawn, or the account is signed out. Includes entries added by earlier processes.
   ///
-  /// The server's answer takes the place of the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``,
-  /// and of what is kept, though that was asked for while the change was on its way: changes are sent one after the other.
-  /// The outbox does not keep the store alive: when the store goes away, nothing more is shown, and no response is
-  /// kept.
+  /// The response replaces the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``. It also
+  /// replaces a cached value that was requested while the change was being sent: changes are sent one after the other,
+  /// so it is the newer one. The outbox does not keep the store alive: when the store is released, nothing more is
+  /// shown, and no response is cached.
   /// - Parameters:
-  ///   - outbox: What waits.
-  ///   - change: What a mutation makes of the value of a key; `nil` where it does not concern it.
-  ///   - keyForResponse: The key of the value that the server answers with.
-  /// - Returns: Ends the showing when it is disposed. Dropping it does not.
+  ///   - outbox: The outbox.
+  ///   - change: The value of a key, changed by a mutation; `nil` if the mutation does not affect it.
+  ///   - keyForResponse: The key of the value in the response.
+  /// - Returns: Stops showing the changes when disposed. Releasing it does not.
   @discardableResult
   public func show<Mutation>(
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,

@@ -1,10 +1,10 @@
-/// What an ``Outbox`` has kept and cannot read any more, as after a change of the mutations' type, or damage to the disk.
-/// It stays where it is, is not sent, and holds up nothing.
+/// An entry of an ``Outbox`` that can no longer be read, because the mutations' type has changed or the disk is
+/// damaged. It stays where it is, is not sent, and delays no other.
 public struct UnreadableOutboxEntry: Hashable, Encodable, Sendable, Identifiable {
-  /// Identifies the entry; ``Outbox/discard(id:)`` takes it out.
+  /// Identifies the entry; ``Outbox/discard(id:)`` removes it.
   public let id: String
 
-  /// When it was put in.
+  /// When it was added.
   public let addedAt: StoreTime
 
   init(_ name: OutboxFileName) {

@@ -1,4 +1,4 @@
-/// A part of a list that a server gives piece by piece.
+/// One page of a list.
 public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
   /// The rows, in the server's order.
   public var items: [Item]
@@ -15,14 +15,15 @@ public struct Page<Item: Sendable, Cursor: Sendable>: Sendable {
 }
 
 extension Page where Cursor == Int {
-  /// A page that is found by its number.
+  /// Makes a numbered page.
   public init(_ items: [Item], number: Int, isLast: Bool) {
     self.init(items, next: isLast ? nil : number &+ 1)
   }
 }
 
 extension Page {
-  /// A page that is found by a cursor, as a Relay connection's `pageInfo` tells it (Relay Cursor Connections, section 5).
+  /// Makes a page of a cursor-based list, from the `pageInfo` of a Relay connection (Relay Cursor Connections, section
+  /// 5).
   public init(_ items: [Item], hasNextPage: Bool, endCursor: Cursor?) {
     self.init(items, next: hasNextPage ? endCursor : nil)
   }

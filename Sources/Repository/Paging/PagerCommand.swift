@@ -1,7 +1,7 @@
-/// What a pager is asked to do, and what its requests come to.
+/// What a pager is told to do, and the results of its requests.
 enum PagerCommand<Item: Sendable, Cursor: Sendable>: Sendable {
   case refresh
   case loadMore
-  /// The end of the request with a number.
+  /// The result of the request with this number.
   case loaded(UInt64, Result<Page<Item, Cursor>, any Error>)
 }

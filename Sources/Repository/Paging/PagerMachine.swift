@@ -1,9 +1,9 @@
 import Streams
 
-/// The part of a pager that changes.
+/// A pager's mutable state.
 ///
-/// `@unchecked Sendable`: its variables are set before the first command, and touched by commands alone, which come one at
-/// a time.
+/// `@unchecked Sendable`: its variables are set before the first command, and then accessed only by commands, which
+/// come one at a time.
 final class PagerMachine<Item: Identifiable & Sendable, Cursor: Equatable & Sendable>: @unchecked Sendable
 where Item.ID: Sendable {
   private let subject: BehaviorSubject<PagerState<Item>>
@@ -13,7 +13,7 @@ where Item.ID: Sendable {
   private var items: [Item] = []
   private var places: [Item.ID: Int] = [:]
   private var next: Cursor?
-  /// What the pages that are there were asked for with.
+  /// The cursors of the pages loaded so far.
   private var asked: [Cursor] = []
   private var hasFirstPage = false
   private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
@@ -72,7 +72,7 @@ where Item.ID: Sendable {
       if request.isRefresh { (items, places, asked, hasFirstPage) = ([], [:], [], true) }
       page.items.forEach(put)
       if let cursor = request.cursor { asked.append(cursor) }
-      // A server that gives a cursor it was asked by before has no more to give.
+      // A server that returns a cursor that was used before has no more pages.
       next = page.next.flatMap { asked.contains($0) ? nil : $0 }
       show(next == nil ? .noMore : .idle)
     case .failure(let error): show(.failed(error))

@@ -2,10 +2,10 @@ import Dispatch
 import Foundation
 import Streams
 
-/// The writes that wait for the source of truth, in the order of the store's own state.
+/// The writes that wait for the source of truth, in the order of the changes of the store's state.
 ///
-/// Work is put in under the store's lock, and done outside of it, by one thread at a time. Who put it in hears how it
-/// went on its own thread, so that one who takes long over that keeps nobody waiting.
+/// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. Completions run on the
+/// thread of whoever enqueued the work, so a slow one delays nobody else.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   enum Work: Sendable {
     case write(StoredValue<Value>, Key)
@@ -13,9 +13,10 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case removeAll
   }
 
-  /// Work that was put in, and how it went.
+  /// A piece of work, and its result.
   ///
-  /// `@unchecked Sendable`: the error is set by who has the turn, and read by others after a turn of their own.
+  /// `@unchecked Sendable`: the error is set by the thread that holds `turn`, and read by others after they have held
+  /// it.
   final class Job: @unchecked Sendable {
     fileprivate let id: UInt64
     fileprivate let work: Work
@@ -29,9 +30,9 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private struct State {
     var jobs: [Job] = []
-    /// The newest work for a key that is not done yet; a value of `nil` is a removal.
+    /// The newest unfinished work for each key; a value of `nil` is a removal.
     var newest: [Key: (id: UInt64, stored: StoredValue<Value>?)] = [:]
-    /// The newest removal of everything that is not done yet.
+    /// The newest unfinished removal of everything.
     var removingAll: UInt64?
     var lastID: UInt64 = 0
   }
@@ -41,7 +42,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let onError: @Sendable (any Error) -> Void
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Guarded(State())
-  /// Held while the source of truth is written to, and by nobody who calls anything else.
+  /// Held while the source of truth is written to, and while nothing else is called.
   private let turn = NSLock()
 
   init(
@@ -52,7 +53,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.onError = onError
   }
 
-  /// Puts work in, which the caller has to finish; gives back, too, what has to be released outside of the store's lock.
+  /// Enqueues work, which the caller has to finish; also returns what has to be released outside the store's lock.
   func enqueue(_ work: Work) -> (job: Job, garbage: Any) {
     state.withLock { state in
       state.lastID += 1
@@ -68,7 +69,8 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// What the source of truth will hold for a key when all is done; an error is reported, and counts as nothing.
+  /// What the source of truth will have for a key once all work is done; if reading fails, reports the error and
+  /// returns `nil`.
   func current(_ key: Key) -> StoredValue<Value>? {
     let pending: StoredValue<Value>?? = state.withLock { state in
       if let newest = state.newest[key] { return .some(newest.stored) }
@@ -83,7 +85,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// The keys that the source of truth will have when all is done.
+  /// The keys that the source of truth will have once all work is done.
   func keys() throws -> Set<Key> {
     let (newest, isEmptied) = state.withLock { ($0.newest, $0.removingAll != nil) }
     var keys = isEmptied ? [] : Set(try truth.keys())
@@ -95,19 +97,19 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   func report(_ error: any Error) { onError(error) }
 
-  /// Does what waits, and says how a job went, which was done by this thread or another.
+  /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it.
   func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
     performAll()
     if let error = job.error { onError(error) }
     completion(job.error)
   }
 
-  /// The same on a queue.
+  /// The same, later, on the queue.
   func finishLater(_ job: Job) {
     queue.async { self.finish(job) { _ in } }
   }
 
-  /// Does what waits, on a queue, after what was to be finished there; then runs the completion.
+  /// Carries out all queued work on the queue, after what was to be finished there; then runs the completion.
   func flush(then completion: @escaping @Sendable () -> Void) {
     queue.async {
       self.performAll()
@@ -115,7 +117,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  /// When it returns, all that was put in before is done, by this thread or another.
+  /// When this returns, all work enqueued before is done, by this thread or another.
   private func performAll() {
     turn.lock()
     defer { turn.unlock() }
@@ -127,7 +129,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func perform(_ job: Job) throws {
     switch job.work {
-    // Work that was overtaken need not be done.
+    // Superseded work is skipped.
     case .write(let stored, let key): if isNewest(job, for: key) { try truth.write(stored, for: key) }
     case .remove(let key): if isNewest(job, for: key) { try truth.remove(key) }
     case .removeAll: try truth.removeAll()

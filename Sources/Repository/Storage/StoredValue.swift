@@ -3,13 +3,13 @@ public struct StoredValue<Value: Sendable>: Sendable {
   /// The value.
   public var value: Value
 
-  /// When it was given by the server, or saved.
+  /// When the server returned it, or it was saved.
   public var writtenAt: StoreTime
 
-  /// Whether it was said to be out of date since.
+  /// Whether it has been invalidated since.
   public var isInvalidated: Bool
 
-  /// Makes a value to be kept.
+  /// Makes a value to be stored.
   public init(_ value: Value, writtenAt: StoreTime, isInvalidated: Bool = false) {
     self.value = value
     self.writtenAt = writtenAt

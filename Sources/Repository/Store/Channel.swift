@@ -1,8 +1,9 @@
 import Streams
 
-/// Brings the states of one key to those who watch it: in the order of the writes, one at a time, under no lock.
+/// Delivers the states of one key to its watchers: in the order of the writes, one at a time, without holding a lock.
 ///
-/// A state is put in under the store's lock; the first thread that drains delivers what others put in meanwhile.
+/// States are enqueued under the store's lock; the first thread that drains also delivers what others enqueue
+/// meanwhile.
 final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
   enum Delivery: Sendable {
     case state(KeyState<Key, Value>)
@@ -16,7 +17,7 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   }
 
   private let queue = Guarded(Queue())
-  // Touched only by the thread that drains, hence `@unchecked Sendable`.
+  // Accessed only by the thread that drains, hence `@unchecked Sendable`.
   private var watchers: [(id: UInt64, watcher: Watcher<Key, Value>)] = []
 
   func enqueue(_ delivery: Delivery) {
@@ -52,7 +53,7 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
       watchers.append((watcher.id, watcher))
       watcher.greet(state, state.rendered(), freshness: freshness, now: now)
     case .farewell(let id):
-      // Numbers grow, so the list is sorted.
+      // Ids only grow, so the list is sorted.
       let place = watchers.partitioningIndex { $0.id >= id }
       if place < watchers.count, watchers[place].id == id { watchers.remove(at: place) }
     }
@@ -60,7 +61,7 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
 }
 
 extension Array {
-  /// The first index whose element fulfils a condition that all later ones fulfil too.
+  /// The first index whose element meets a condition that all later elements meet, too.
   fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
     var (low, high) = (startIndex, endIndex)
     while low < high {

@@ -1,9 +1,9 @@
 import Streams
 
-/// A request under way, and who wants its answer.
+/// A request under way, and the readers that want its response.
 @usableFromInline
 struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
-  /// One who wants one answer.
+  /// A read that waits for one response.
   struct Waiter: Sendable {
     let policy: FetchPolicy
     let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void
@@ -11,11 +11,11 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   let id: UInt64
   let subscription = DisposeBag()
-  /// Those who keep it alive: the last one that leaves cancels it.
+  /// The ids of the readers and watchers that keep the request alive: it is cancelled when the last one leaves.
   var claims: Set<UInt64> = []
   var waiters: [UInt64: Waiter] = [:]
-  /// Whether at least one of them wants the answer kept.
+  /// Whether at least one of them wants the response kept.
   var keepsAnswer = false
-  /// Whether a change which the server has made since may not be in its answer.
+  /// Whether the response may lack a change that the server has made since the request began.
   var mayBeOutdated = false
 }

@@ -1,21 +1,21 @@
-/// What a read takes from the cache and what from the network; the names are Apollo's.
+/// When a read uses the cache and when the network; the cases are named as in Apollo.
 public enum FetchPolicy: String, CaseIterable, Sendable {
-  /// The kept value; the network if there is none, or if it is stale.
+  /// The cached value; the network if there is none, or if it is stale.
   case cacheFirst
 
-  /// The network; the kept value if that fails.
+  /// The network; the cached value if that fails.
   case networkFirst
 
-  /// The network alone; the answer is kept.
+  /// The network only; the response is cached.
   case networkOnly
 
-  /// The kept value alone; no request is made.
+  /// The cached value only; no request is made.
   case cacheOnly
 
-  /// The kept value at once, then the network's response.
+  /// The cached value at once, then the network's response.
   case cacheAndNetwork
 
-  /// The network alone; the answer is not kept.
+  /// The network only; the response is not cached.
   case noCache
 }
 
@@ -23,7 +23,7 @@ extension FetchPolicy {
   /// When the cache is read.
   @usableFromInline enum CacheRead: Sendable { case never, beforeNetworkFetch, onNetworkFailure }
 
-  /// When the network is asked.
+  /// When a request is made.
   @usableFromInline enum NetworkFetch: Sendable { case never, always, onCacheMiss }
 
   @inlinable var cacheRead: CacheRead {
@@ -42,6 +42,6 @@ extension FetchPolicy {
     }
   }
 
-  /// Whether an answer of the network is kept.
+  /// Whether a response is cached.
   var keepsAnswer: Bool { self != .noCache }
 }

@@ -1,8 +1,8 @@
 public import Networking
 
 extension Fetched {
-  /// The answer of a GraphQL server: partial where errors stand beside the data. Throws as
-  /// `GraphQLResponse.requireData()` does where there is no data.
+  /// A GraphQL response: partial if it has errors beside the data. Throws as `GraphQLResponse.requireData()` does if it
+  /// has no data.
   public init(_ response: GraphQLResponse<Value>) throws {
     self.init(try response.requireData())
     do {

@@ -1,12 +1,12 @@
-/// The answer of a server as a store takes it: a value, and what is missing from it.
+/// A server's response as a store takes it: a value, and what is missing from it.
 public struct Fetched<Value: Sendable>: Sendable {
   /// The value.
   public var value: Value
 
-  /// What went wrong beside it: with any, the answer is partial, and never takes a complete one's place.
+  /// What went wrong besides. A response with errors is partial, and never replaces a complete one.
   public var errors: [any Error]
 
-  /// Makes an answer, complete unless there are errors.
+  /// Makes a response, which is complete unless there are errors.
   public init(_ value: Value, errors: [any Error] = []) {
     self.value = value
     self.errors = errors

@@ -1,19 +1,19 @@
-/// How long values are good for. A limit that is `nil` does not exist.
+/// How long cached values may be used. A limit of `nil` means no limit.
 public struct Freshness: Hashable, Sendable {
-  /// The age from which a value is stale: it is still shown, and `cacheFirst` asks the network.
+  /// The age at which a value becomes stale: it is still shown, but `cacheFirst` makes a request.
   public var staleTime: Duration?
 
-  /// The age from which a value counts as not there.
+  /// The age at which a value expires, and counts as missing.
   public var expireAfterWrite: Duration?
 
-  /// The time without a read after which a value counts as not there. Reads of this process count; what comes from
-  /// disk counts as read when it was written.
+  /// How long after its last read a value expires. Only reads in this process count; a value loaded from disk counts as
+  /// read when it was written.
   public var expireAfterAccess: Duration?
 
-  /// The greatest age of a value that is given in place of a failed request.
+  /// The greatest age of a value that may be returned when a request fails.
   public var staleIfError: Duration?
 
-  /// Makes limits; none unless given.
+  /// Makes a set of limits; none by default.
   public init(
     staleTime: Duration? = nil, expireAfterWrite: Duration? = nil, expireAfterAccess: Duration? = nil,
     staleIfError: Duration? = nil
@@ -25,8 +25,8 @@ public struct Freshness: Hashable, Sendable {
   }
 }
 
-/// A date in the future tells nothing of the age, as after a change of the clock: such a value is stale, but not
-/// expired, and may stand in for a failed request.
+/// A date in the future, as after the clock was set back, says nothing about the age: such a value is stale, but not
+/// expired, and may be returned when a request fails.
 extension Freshness {
   @inlinable func isStale<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
     if kept.isInvalidated || kept.writtenAt > now { return true }

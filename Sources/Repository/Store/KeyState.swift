@@ -1,9 +1,9 @@
-/// All that can be shown of one key at one moment: never parts of two.
+/// Everything that can be shown for a key, taken at one moment.
 @usableFromInline
 struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let key: Key
   @usableFromInline var kept: CachedValue<Value>?
-  /// An answer that may not take the place of what is kept, for those who are shown nothing else.
+  /// A response that may not replace what is cached, for watchers that have nothing else to show.
   @usableFromInline var passing: CachedValue<Value>?
   @usableFromInline var layers: [Layer<Key, Value>]
   @usableFromInline var source: SnapshotSource
@@ -11,11 +11,11 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var isFetching: Bool
   /// The number of the latest write.
   @usableFromInline var version: UInt64
-  /// The number of the latest write that was no mere change of what was there.
+  /// The number of the latest write that replaced the value, rather than changing it.
   @usableFromInline var replacedAt: UInt64
   /// The number of the latest failure.
   @usableFromInline var failure: UInt64
-  /// Whether the latest request gave no answer at all.
+  /// Whether the latest request failed without a response.
   @usableFromInline var hasFailed: Bool
 
   @inlinable init(
@@ -35,7 +35,8 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     hasFailed = entry?.hasFailed ?? false
   }
 
-  /// What is kept, or another value, with the layers over it. Runs the user's closures: not to be called under a lock.
+  /// The cached value, or `base`, with the layers applied. Calls the user's closures, so it must not be called under a
+  /// lock.
   @inlinable
   func rendered(over base: Value? = nil) -> (value: Value?, layers: [UInt64]) {
     var value = base ?? kept?.value
@@ -66,6 +67,6 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return snapshot
   }
 
-  /// The same without any value.
+  /// A snapshot without a value.
   @inlinable var empty: Snapshot<Value> { Snapshot(value: nil, errors: errors, isFetching: isFetching) }
 }

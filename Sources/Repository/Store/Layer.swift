@@ -1,18 +1,18 @@
-/// A change that is shown over what is kept, until the server has said yes or no to it.
+/// An optimistic change that is shown on top of cached values until the server accepts or rejects it.
 @usableFromInline
 struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let id: UInt64
 
-  /// The one key it is for; `nil` for all keys.
+  /// The key it applies to; `nil` for all keys.
   @usableFromInline let key: Key?
 
-  /// Whether changes of its kind are sent one after the other, so that each answer is newer than the last.
+  /// Whether changes of this kind are sent one after the other, so that each response is newer than the one before.
   let isInOrder: Bool
 
-  /// What a value becomes; `nil` where the change does not touch it.
+  /// The changed value; `nil` if the change does not affect it.
   @usableFromInline let apply: @Sendable (Key, Value?) -> Value?
 
-  /// The keys in whose kept values the change is already.
+  /// The keys whose cached values already include the change.
   @usableFromInline var settled: Set<Key> = []
 
   @inlinable func concerns(_ key: Key) -> Bool {

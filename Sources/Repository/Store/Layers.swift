@@ -1,7 +1,7 @@
-/// The changes under way. Those of one key are found without a look at all the others.
+/// The layers of all changes under way, indexed by key.
 @usableFromInline
 struct Layers<Key: Hashable & Sendable, Value: Sendable> {
-  /// Each list in the order of its layers' ids; under `nil` those of all keys.
+  /// Sorted by id in each list; the list under `nil` applies to all keys.
   @usableFromInline var lists: [Key?: [Layer<Key, Value>]] = [:]
   private var keys: [UInt64: Key?] = [:]
 
@@ -9,7 +9,7 @@ struct Layers<Key: Hashable & Sendable, Value: Sendable> {
 
   func contains(_ id: UInt64) -> Bool { keys[id] != nil }
 
-  /// Those that concern a key, in the order in which they were added.
+  /// The layers that apply to a key, in the order in which they were added.
   @inlinable
   func concerning(_ key: Key) -> [Layer<Key, Value>] {
     if isEmpty { return [] }
@@ -18,7 +18,7 @@ struct Layers<Key: Hashable & Sendable, Value: Sendable> {
     return layers.filter { $0.concerns(key) }
   }
 
-  /// Adds a layer, whose id is the greatest so far.
+  /// Adds a layer; its id must be greater than all before.
   mutating func add(_ layer: Layer<Key, Value>) {
     lists[layer.key, default: []].append(layer)
     keys[layer.id] = .some(layer.key)
@@ -33,7 +33,7 @@ struct Layers<Key: Hashable & Sendable, Value: Sendable> {
     return layer
   }
 
-  /// Notes that the change of a layer is in what is kept for a key.
+  /// Records that the cached value of a key now includes a layer's change.
   mutating func markSettled(_ id: UInt64, for key: Key) {
     guard let listKey = keys[id], let place = lists[listKey]?.firstIndex(where: { $0.id == id }) else { return }
     lists[listKey]?[place].settled.insert(key)

@@ -1,38 +1,38 @@
 import Streams
 
-/// What was done to keys since the oldest of what is under way began. By that an answer is told from what is newer, also
-/// where the value itself is in memory no longer.
+/// Remembers what was done to each key since the oldest operation under way began. It tells whether a response has been
+/// overtaken, even if the value has been evicted from memory.
 ///
-/// Where nothing is under way nothing is remembered. What is forgotten is given back: its last release may run the user's
-/// code.
+/// Nothing is remembered while nothing is under way. Methods return what they forget, for the caller to release outside
+/// the lock: the last release may run the user's code.
 struct Recency<Key: Hashable & Sendable> {
-  /// What was done to one key, by number; 0 where nothing was.
+  /// The numbers of the latest operations on one key; 0 for none.
   struct Marks {
     fileprivate let key: Key
     fileprivate var notedAt: UInt64 = 0
-    /// The latest write of a whole value, or the request that it answers.
+    /// The latest write of a complete value; for a response, the number of its request.
     var writtenOrAskedAt: UInt64 = 0
-    /// The latest change of the value on this side.
+    /// The latest local change of the value.
     var changedAt: UInt64 = 0
     var invalidatedAt: UInt64 = 0
   }
 
   /// The numbers of the requests and changes under way, in their order.
   private var underWay: [UInt64] = []
-  /// How much of it is of one key only, and how much may be of any.
+  /// How many of these operations affect one key only, and how many may affect any key.
   private var countOfKey: [Key: Int] = [:]
   private var countOfAny = 0
-  /// In the order of the notes.
+  /// Ordered by `notedAt`.
   private var marks = LRUCache<Key, Marks>(countLimit: .max, costLimit: .max)
 
   var isEmpty: Bool { underWay.isEmpty && count == 0 }
 
-  /// The number of keys that something is known of.
+  /// The number of keys with marks.
   var count: Int { marks.statistics.count }
 
   subscript(key: Key) -> Marks { marks.peek(key) ?? Marks(key: key) }
 
-  /// Remembers what is done from a number on, to one key or to any, until as many calls of `end`.
+  /// Remembers what is done from a number on, to the key or, if `nil`, to any key, until the matching `end`.
   mutating func begin(_ number: UInt64, for key: Key? = nil) {
     let place = underWay.lastIndex { $0 <= number }.map { $0 + 1 } ?? 0
     underWay.insert(number, at: place)
@@ -56,7 +56,7 @@ struct Recency<Key: Hashable & Sendable> {
     return gone
   }
 
-  /// Notes what is done to a key now, which has the greatest number so far.
+  /// Records an operation on a key; its number must be greater than all before.
   mutating func note(_ key: Key, at number: UInt64, _ change: (inout Marks) -> Void) -> Any? {
     if countOfAny == 0, countOfKey[key] == nil { return nil }
     var mark = self[key]

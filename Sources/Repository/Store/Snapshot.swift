@@ -1,27 +1,27 @@
-/// What a store can say of a key at one moment: a value, where it is from and how old, and what went wrong.
+/// The state of a key at one moment: its value, where that came from, how old it is, and what went wrong.
 public struct Snapshot<Value: Sendable>: Sendable {
-  /// The value; `nil` where there is none, or none that the read's policy may show.
+  /// The value; `nil` if there is none, or none that the read's policy may show.
   public var value: Value?
 
-  /// Where the value comes from; `nil` where there is none.
+  /// Where the value comes from; `nil` if there is none.
   public var source: SnapshotSource?
 
-  /// The time since the server gave the value, or since it was saved; never negative.
+  /// The time since the server returned the value, or since it was saved; never negative.
   public var age: Duration
 
-  /// Whether the value is older than the store's stale time, was invalidated, or bears a date in the future.
+  /// Whether the value is older than the store's stale time, was invalidated, or has a date in the future.
   public var isStale: Bool
 
-  /// Whether the value is only a part of what was asked for; the errors tell what is missing.
+  /// Whether the value is only a part of what was requested; the errors say what is missing.
   public var isPartial: Bool
 
-  /// What went wrong with the latest request; or, beside a value of the network, what is missing from it.
+  /// What went wrong with the latest request; with a value from the network, what is missing from it.
   public var errors: [any Error]
 
   /// Whether a request for the key is under way.
   public var isFetching: Bool
 
-  /// Which value this is: another write, or another set of optimistic changes, has another stamp.
+  /// Identifies the value: another write, or another set of optimistic changes, has another stamp.
   @usableFromInline var stamp: SnapshotStamp
 
   /// Makes a snapshot; for fixtures and other stores.
@@ -40,7 +40,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
     stamp = SnapshotStamp()
   }
 
-  /// The same snapshot of another value.
+  /// The same snapshot with the value transformed.
   public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Snapshot<Other> {
     var other = Snapshot<Other>(
       value: try value.map(transform), source: source, age: age, isStale: isStale, errors: errors,
@@ -50,7 +50,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
     return other
   }
 
-  /// The value; throws the first error where there is none, or ``StoreError/notCached``.
+  /// The value. If there is none, throws the first error, or ``StoreError/notCached``.
   @inlinable
   public func requireValue() throws -> Value {
     if let value { return value }

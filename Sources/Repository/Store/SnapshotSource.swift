@@ -1,14 +1,14 @@
 /// Where the value of a ``Snapshot`` comes from.
 public enum SnapshotSource: String, Sendable {
-  /// This process had it.
+  /// The memory of this process.
   case memory
 
-  /// The source of truth behind the memory had it: files, or a database.
+  /// The source of truth behind the memory: files, or a database.
   case disk
 
-  /// The server has just given it.
+  /// A response that has just arrived.
   case network
 
-  /// At least one change is in it that the server has not confirmed.
+  /// It includes at least one change that the server has not confirmed.
   case optimistic
 }

@@ -1,7 +1,7 @@
 /// Identifies a value that was shown: its write, and the optimistic changes in it.
 @usableFromInline
 struct SnapshotStamp: Hashable, Sendable {
-  /// The number of the write; 0 where nothing that is kept is shown.
+  /// The number of the write; 0 if no cached value is shown.
   @usableFromInline var version: UInt64
   @usableFromInline var layers: [UInt64]
 

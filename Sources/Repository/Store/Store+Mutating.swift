@@ -3,16 +3,17 @@ public import Streams
 extension Store {
   /// A cold stream that changes a value on the server, and shows the change at once.
   ///
-  /// On subscribing, `optimistic` is laid over what is kept, and `send` is asked. The server's answer takes the place
-  /// of both in one step. If a value has been kept meanwhile that was written or requested after the change began, the
-  /// response may be older than that value; then the change is applied to that value instead. A failure takes the layer
-  /// away, and fails the stream. Layers of several changes under way are independent: each is laid over what is kept
-  /// and the layers before it, and may end in any order. Disposing takes the layer away; the server may have made the
-  /// change nonetheless. A `send` that ends late, such as one that waits for a network, keeps the layer until then.
+  /// On subscription, `optimistic` is added as a layer over the cached value, and `send` is subscribed to. The response
+  /// replaces both in one step. If a value has been cached meanwhile that was written or requested after the change
+  /// began, the response may be older than that value; then the change is applied to that value instead. A failure
+  /// removes the layer, and fails the stream. Layers of several changes under way are independent: each is applied to
+  /// the cached value and the layers before it, and they may end in any order. Disposing removes the layer; the server
+  /// may have made the change nonetheless. A `send` that ends late, such as one that waits for a network, keeps the
+  /// layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
-  ///   - optimistic: What the value becomes; `nil` leaves it as it is. Called for each new value below, on any thread.
-  ///   - send: Asks the server; the stream's first element is the new value.
+  ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread.
+  ///   - send: Makes the request; the stream's first element is the new value.
   public func mutate(
     _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>
@@ -20,14 +21,16 @@ extension Store {
     mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyForResponse: { _ in key })
   }
 
-  /// The same for a change that may concern any value that is kept.
+  /// The same for a change that may affect any cached value.
   ///
-  /// Once the server has agreed, all that is kept is gone through, on the thread of its answer: what memory does not have
-  /// is read from the source of truth, which takes as long as that has records.
+  /// Once the server has accepted the change, it is applied to every cached value, on the thread of the response.
+  /// Values that are not in memory are read from the source of truth, so this takes time in proportion to its number of
+  /// records.
   /// - Parameters:
-  ///   - optimistic: What the value of a key becomes; `nil` where the change does not concern it.
-  ///   - send: Asks the server; the stream's first element is the new value of one key.
-  ///   - keyForResponse: The key of that value. In all others the change itself is kept once the server has agreed.
+  ///   - optimistic: The changed value of a key; `nil` if the change does not affect it.
+  ///   - send: Makes the request; the stream's first element is the new value of one key.
+  ///   - keyForResponse: The key of that value. To all other values the change itself is applied once the server has
+  ///     accepted it.
   public func mutateAll(
     optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Value>,
     keyForResponse: @escaping @Sendable (Value) -> Key
@@ -42,7 +45,7 @@ extension Store {
     send: @escaping @Sendable () -> Observable<Value>, keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     .create { observer in
-      // Asked for again, since who is shown the change may sign out.
+      // Checked again, since a watcher that is shown the change may sign out.
       guard let layer = self.addLayer(key: layerKey, optimistic), !self.perform({ $0.isSignedOut }) else {
         observer.onError(StoreError.signedOut)
         return Disposables.create()
@@ -60,7 +63,7 @@ extension Store {
           observer.onError(error)
         },
         onCompleted: {
-          // After an answer the layer is gone, and this does nothing.
+          // After a response the layer is gone, and this does nothing.
           let isSignedOut = self.perform { $0.isSignedOut }
           guard self.removeLayer(layer.id) || isSignedOut else { return }
           observer.onError(isSignedOut ? StoreError.signedOut : .noResponse)
@@ -69,7 +72,7 @@ extension Store {
     }
   }
 
-  /// Shows a change over what is kept until the layer is removed; `nil` after a sign-out.
+  /// Shows a change over cached values until the layer is removed; returns `nil` after a sign-out.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
   ) -> Layer<Key, Value>? {
@@ -90,7 +93,7 @@ extension Store {
     }
   }
 
-  /// Keeps the answer, and the change itself in all other values it concerns; then takes the layer away.
+  /// Caches the response, applies the change to all other values that it affects, then removes the layer.
   func settle(
     _ layer: Layer<Key, Value>, _ answer: Value, for key: Key,
     then completion: @escaping @Sendable ((any Error)?) -> Void
@@ -119,7 +122,7 @@ extension Store {
     perform { $0.endSettling(layer) }
   }
 
-  /// Keeps a change in every value it concerns.
+  /// Applies a change to every cached value that it affects.
   private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key) {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {
@@ -130,14 +133,14 @@ extension Store {
     }
   }
 
-  /// Whether a change may concern what is kept for a key. What memory does not have is looked at, but gets no place there.
+  /// Whether a change may affect the cached value of a key. A value that is not in memory is read, but not put there.
   private func mayConcern(_ key: Key, _ apply: (Key, Value?) -> Value?) -> Bool {
     if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
     return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
   }
 
-  /// Keeps a change in a value, unless there is none, or none that it concerns; says whether it did. A partial value is
-  /// left to the server's answer, where that is for the key.
+  /// Applies a change to a cached value; returns whether there is one that it affects. A partial value whose key the
+  /// response is for is left for the response to replace.
   private func keepChange(
     _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
     then completion: @escaping @Sendable ((any Error)?) -> Void

@@ -1,11 +1,11 @@
 public import Streams
 
 extension Store {
-  /// The live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by
-  /// itself; what goes wrong stands in the snapshots.
+  /// A live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by itself;
+  /// failures are in the snapshots.
   ///
-  /// Until the network has answered, or a value was saved, `networkFirst`, `networkOnly` and `noCache` give a snapshot
-  /// without a value.
+  /// With `networkFirst`, `networkOnly` and `noCache`, snapshots have no value until a response arrives or a value is
+  /// saved. With `networkFirst`, they have the cached value once the request has failed.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       self.perform { $0.acquire(key, forReading: true) }
@@ -16,8 +16,8 @@ extension Store {
     }
   }
 
-  /// The live stream of a key's values alone: what is kept, changes under way over it, then each new one. It asks no
-  /// server, never fails, and does not end by itself.
+  /// A live stream of a key's values only: the cached one, with changes under way applied, then each new one. It makes
+  /// no request, never fails, and does not end by itself.
   public func values(_ key: Key) -> Observable<Value> {
     stream(key, .cacheOnly)
       .filter { $0.stamp != SnapshotStamp() }
@@ -25,13 +25,14 @@ extension Store {
       .compactMap(\.value)
   }
 
-  /// A cold stream of one snapshot. It fails if the request fails and no kept value may stand in. A kept value may,
-  /// under the policies that read the cache, up to the age ``Freshness/staleIfError``; the failure is then among the
-  /// snapshot's errors.
+  /// A cold stream of one snapshot. If the request fails, policies that read the cache return the cached value instead,
+  /// up to the age ``Freshness/staleIfError``, with the failure among the snapshot's errors. Without such a value, the
+  /// stream fails.
   ///
   /// With `cacheFirst`, a stale value counts as missing; with `cacheAndNetwork`, the snapshot is the network's; with
-  /// `cacheOnly`, it fails with ``StoreError/notCached`` if nothing is kept. A request for the key that is under way is
-  /// joined, not made anew: its answer may be older than a write, or an ``invalidate(_:)``, that came after it began.
+  /// `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached. A request for the key that is
+  /// under way is joined, not repeated: its response may be older than a write, or an ``invalidate(_:)``, that came
+  /// after it began.
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .deferred {
@@ -43,7 +44,7 @@ extension Store {
     }
   }
 
-  /// The answer to a read that takes more than a look into memory.
+  /// The result of a read that needs more than the memory.
   @usableFromInline
   func answer(to key: Key, _ policy: FetchPolicy) -> Observable<Snapshot<Value>> {
     .create { observer in
@@ -68,12 +69,13 @@ extension Store {
     }
   }
 
-  /// One value: what is kept and fresh, else the network's. Short for ``get(_:_:)`` by `cacheFirst`.
+  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:)`` with
+  /// `cacheFirst`.
   @inlinable
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
-  /// One complete value, the network's. Short for ``get(_:_:)`` by `networkOnly`, so it joins a request that is under
-  /// way; a partial answer fails with its errors.
+  /// A cold stream of one complete value from the network. Short for ``get(_:_:)`` with `networkOnly`, so it joins a
+  /// request that is under way; a partial response fails with its errors.
   public func fresh(_ key: Key) -> Observable<Value> {
     get(key, .networkOnly).map { snapshot in
       if let error = snapshot.errors.first { throw error }
@@ -81,7 +83,7 @@ extension Store {
     }
   }
 
-  /// What memory has for a key, without asking anybody, or counting as a read; `nil` where there is nothing.
+  /// What memory has for a key; `nil` if nothing. Makes no request, and does not count as a read.
   @inlinable
   public func peek(_ key: Key) -> Snapshot<Value>? {
     let now = clock.now

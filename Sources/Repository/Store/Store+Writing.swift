@@ -1,14 +1,15 @@
 extension Store {
-  /// Keeps a value, and tells who watches the key. Where the configuration writes through, the value is in the source
-  /// of truth when this returns, or could not be written: then ``StoreConfiguration/onStorageError`` was told why.
+  /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value is in
+  /// the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError`` is called
+  /// instead.
   public func save(_ value: Value, for key: Key) {
     let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
   }
 
-  /// Changes the value of a key, if there is one. The closure may be called more than once, so that no other write can
-  /// come between its reading and its writing. The response to a request under way may lack the change; watchers then
-  /// get the response to a new request.
+  /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
+  /// between, the change is made again to the new value. The response to a request under way may lack the change;
+  /// watchers then get the response to a new request.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
@@ -19,7 +20,7 @@ extension Store {
       guard let current else { return }
       var value = current.value
       try change(&value)
-      // The age is the server's: a change on this side makes nothing newer.
+      // The age stays the server's: a local change makes nothing newer.
       let kept = changed(current, to: value)
       let isDone = perform { state in
         state.save(changed: kept, for: key, version: version) { _ in }
@@ -35,8 +36,8 @@ extension Store {
     return changed
   }
 
-  /// Says that what is kept for a key is out of date: it is stale from now on, also after a restart, and those who
-  /// watch it by a policy that asks the network get a new answer.
+  /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart, and a new request
+  /// is made for watchers whose policy uses the network and caches the response.
   public func invalidate(_ key: Key) {
     perform { $0.acquire(key) }
     _ = load(key)
@@ -46,21 +47,20 @@ extension Store {
     }
   }
 
-  /// Removes what is kept for a key; those who watch it are shown that there is nothing.
+  /// Removes the cached value of a key; its watchers get a snapshot without a value.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
-  /// Removes everything, also from the source of truth, where nothing is left when this returns. Requests under way go
-  /// on.
+  /// Removes everything, from memory and, before this returns, from the source of truth. Requests under way go on.
   public func clear() { perform { $0.removeAll() } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
-  /// cancelled, a late answer is dropped, and whoever watches is shown nothing. Reads fail with ``StoreError/signedOut``
-  /// from then on. Mutations under way are not cancelled, and fail when they are answered.
+  /// cancelled, late responses are dropped, and watchers get a snapshot without a value. From then on, reads fail with
+  /// ``StoreError/signedOut``. Mutations under way are not cancelled, and fail when they are answered.
   ///
-  /// To let go of a store and leave what it has kept, call only ``flush()``.
+  /// To stop using a store but keep its data, just call ``flush()``.
   public func signOut() { perform { $0.signOut() } }
 
-  /// Returns when all that was written before is in the source of truth, or has failed to get there.
+  /// Returns when all earlier writes are in the source of truth, or have failed.
   public func flush() async {
     guard let storage else { return }
     await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }

@@ -1,41 +1,41 @@
 public import Streams
 
-/// Values by key: served from a cache at once, refreshed from their source, and live for every watcher.
+/// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
 ///
 ///     let users = Store<UserID, User> { id in session.getUser(id) }
-///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as somebody subscribes
-///     users.get("7", .cacheFirst)             // one answer
+///     users.stream("7", .cacheAndNetwork)     // snapshots, for as long as you subscribe
+///     users.get("7", .cacheFirst)             // one snapshot
 ///
 /// Put into the key everything that a response depends on: an app's version, for example, if responses differ by it.
 /// Leave out everything else, or at least leave it out of the key's `==` and of the form in which the source of truth
 /// stores the key: keys that are equal must be equal in both. With JSON, not all are; see ``RecordCoder/json``.
 ///
 /// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
-/// requests under way are one. What is written is seen by all who watch the key, in one order. One store serves one
+/// requests under way are joined into one. All watchers of a key see its writes in the same order. One store serves one
 /// account: see ``StoreGroup``.
 ///
-/// Any thread may call. Streams call back on the thread that writes: that of the request, of `save`, or their
-/// subscriber's. The source of truth is read on the subscriber's thread, and written to on the writer's, unless
-/// ``StoreConfiguration/writing`` says `behind`; `subscribe(on:)` moves that elsewhere.
+/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. The
+/// source of truth is read on the subscriber's thread, and written on the writer's, unless
+/// ``StoreConfiguration/writing`` is `behind`; use `subscribe(on:)` to move that elsewhere.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
-  // Beside the rest of the configuration, which reads from memory would copy otherwise.
+  // Copied from the configuration, so that reads from memory need not copy all of that.
   @usableFromInline let clock: StoreClock
   @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
   private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Guarded<StoreState<Key, Value>>
-  /// Ends with the store: what watches outboxes for it.
+  /// The subscriptions to outboxes, which end with the store.
   let showings = DisposeBag()
 
   /// Makes a store.
   /// - Parameters:
-  ///   - configuration: How values are kept.
-  ///   - sourceOfTruth: What keeps them beyond the life of the process; nothing unless given.
+  ///   - configuration: How values are cached.
+  ///   - sourceOfTruth: Keeps values across restarts; none by default.
   ///   - keyForResponse: The key to keep a response under, if that is not the requested key. The response goes to the
   ///     caller, and to everyone who watches the key that it is kept under.
-  ///   - fetch: Asks the server; the stream's first element is the answer. Called under no lock.
+  ///   - fetch: Makes the request; the stream's first element is the response. Called without a lock held.
   public convenience init(
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
@@ -47,7 +47,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       keyForResponse: keyForResponse)
   }
 
-  /// Makes a store whose server may give a part of what was asked, with errors that tell what is missing.
+  /// Makes a store whose server may return a part of what was requested, with errors that say what is missing.
   public init(
     partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
@@ -65,10 +65,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state = Guarded(StoreState(configuration, storage: storage))
   }
 
-  /// What the cache in memory has done so far.
+  /// Hits, misses and size of the cache in memory.
   public var statistics: CacheStatistics { state.withLock { $0.memory.statistics } }
 
-  /// Changes the state, then does what that asks for, under no lock.
+  /// Changes the state under the lock, then carries out the resulting effects without it.
   func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {
     var effects: [StoreState<Key, Value>.Effect] = []
     var garbage: [Any] = []
@@ -95,7 +95,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
-    // Who was told that it begins may have cancelled it.
+    // A watcher that was told of the request may have cancelled it.
     guard isUnderWay(fetch.id, for: key) else { return }
     let subscription = self.fetch(key).take(1).subscribe(
       onNext: { self.succeed(key, fetch.id, $0) },
@@ -119,7 +119,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
-    // After an answer this is the end of the stream that gave it.
+    // After a response, this is only the end of its stream.
     guard isUnderWay(fetchID, for: key) else { return }
     let source = load(key)
     perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: clock.now) }
@@ -129,7 +129,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state.withLock { $0.entries[key]?.fetch?.id == fetchID }
   }
 
-  /// Fetches what the source of truth has for a key that was acquired; says where the value is from now.
+  /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the
+  /// value comes from.
   func load(_ key: Key) -> SnapshotSource {
     guard let storage else { return .memory }
     let unloaded = perform { state -> UInt64? in

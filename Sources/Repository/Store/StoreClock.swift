@@ -4,7 +4,7 @@ public import Streams
 public struct StoreClock: Sendable {
   @usableFromInline let time: @Sendable () -> StoreTime
 
-  /// A clock by a closure, which any thread may call.
+  /// A clock that calls a closure, on any thread.
   public init(_ time: @escaping @Sendable () -> StoreTime) {
     self.time = time
   }
@@ -12,7 +12,7 @@ public struct StoreClock: Sendable {
   /// The system's wall clock.
   public static let system = StoreClock { StoreTime.now() }
 
-  /// The clock of a scheduler, which showed `start` when the scheduler's own time was zero.
+  /// A clock that follows a scheduler, and reads `start` at the scheduler's time zero.
   public static func scheduler(
     _ scheduler: some Scheduler, start: StoreTime = StoreTime(microseconds: 0)
   ) -> StoreClock {

@@ -1,37 +1,38 @@
-/// How a store keeps its values.
+/// How a store caches its values.
 public struct StoreConfiguration<Value: Sendable>: Sendable {
-  /// When a value gets to the source of truth.
+  /// When a value is written to the source of truth.
   public enum Writing: Sendable {
     /// Before the caller gets the response; a failure to write fails the request.
     case through
-    /// Later, on a queue of the store's own; ``Store/flush()`` tells when. A failure is reported, and nothing else.
+    /// Later, on the store's own queue; ``Store/flush()`` returns when all is written. A failure is only reported to
+    /// ``StoreConfiguration/onStorageError``.
     case behind
   }
 
-  /// How long values are good for; for ever unless set.
+  /// How long values may be used; without limit by default.
   public var freshness = Freshness()
 
-  /// The greatest number of values in memory; those of watched keys stay while they are watched.
+  /// The greatest number of values in memory; values of watched keys are held in addition while they are watched.
   public var memoryCount = 1_000
 
-  /// The greatest sum of costs in memory; no limit unless set.
+  /// The greatest sum of costs in memory; no limit by default.
   public var memoryCost = Int.max
 
   /// The cost of a value, in a unit of your choice, such as bytes; 1 by default. Called once for each write.
   public var cost: @Sendable (Value) -> Int = { _ in 1 }
 
-  /// Whether a response may be kept at all, in memory or beyond: an apology that a server sends with status 200 should
-  /// not. One that is not kept still goes to the caller, and to watchers that have nothing better.
+  /// Whether a response may be cached, in memory or elsewhere: an error page sent with status 200, for example, should
+  /// not be. One that is not cached still goes to the caller, and to watchers that have nothing better to show.
   public var isCacheable: @Sendable (Value) -> Bool = { _ in true }
 
-  /// When a value gets to the source of truth; `through` unless set.
+  /// When a value is written to the source of truth; `through` by default.
   public var writing = Writing.through
 
   /// The clock by which ages are measured; the system's by default.
   public var clock = StoreClock.system
 
-  /// Called with each error of the source of truth, on the thread that used it or on the queue that writes behind;
-  /// reads go on without it.
+  /// Called with each error of the source of truth, on the thread that used it, or on the queue that writes behind.
+  /// Reads go on without it.
   public var onStorageError: @Sendable (any Error) -> Void = { _ in }
 
   /// The defaults.

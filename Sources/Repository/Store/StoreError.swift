@@ -1,12 +1,12 @@
-/// What a store itself has to say of a read that cannot be answered.
+/// Why a store cannot answer a read, or make a mutation.
 public enum StoreError: Error, Hashable, Sendable {
-  /// Nothing is kept for the key, and the policy asks nobody else.
+  /// Nothing is cached for the key, and the policy makes no request.
   case notCached
 
-  /// The request ended without an answer.
+  /// The request ended without a response.
   case noResponse
 
-  /// The store's account was signed out; it keeps and gives nothing any more.
+  /// The store's account was signed out; it no longer keeps or returns anything.
   case signedOut
 }
 
@@ -14,8 +14,8 @@ extension StoreError: CustomStringConvertible {
   /// One line for people.
   public var description: String {
     switch self {
-    case .notCached: "Nothing is kept for this key."
-    case .noResponse: "The request ended without an answer."
+    case .notCached: "Nothing is cached for this key."
+    case .noResponse: "The request ended without a response."
     case .signedOut: "The store's account was signed out."
     }
   }

@@ -1,26 +1,27 @@
 import Streams
 
-/// A store for each account, so that one process can serve many accounts and never shows one of them another's data.
+/// One store for each account, so that a process can serve many accounts without ever showing one of them another's
+/// data.
 ///
 ///     let timelines = StoreGroup { account in
 ///       Store(sourceOfTruth: try DiskCache(folder: caches, partition: account)) { session.getTimeline($0) }
 ///     }
 ///     try timelines.store(for: "3@bff.example.com").stream("0")
 ///
-/// What tells accounts apart, such as a user's id together with an endpoint, is the partition's name. Requests, values
-/// and records of two partitions never meet: each has a store of its own.
+/// The partition's name identifies the account: a user's id together with an endpoint, for example. Each partition has
+/// a store of its own, so requests, values and records of two partitions never mix.
 public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let make: @Sendable (String) throws -> Store<Key, Value>
-  /// By the bytes of their names: strings are equal that look the same, and partitions are not.
+  /// By the UTF-8 of their names: `String` equality is canonical equivalence, but partitions are told apart by bytes.
   private let stores = Guarded<[[UInt8]: Store<Key, Value>]>([:])
 
-  /// Makes a group, with a closure that makes the store of a partition, over the partition's own source of truth.
+  /// Makes a group; the closure makes the store of a partition, over the partition's own source of truth.
   public init(_ make: @escaping @Sendable (_ partition: String) throws -> Store<Key, Value>) {
     self.make = make
   }
 
-  /// The store of a partition; the same one until it is signed out. Throws what the group's closure throws, which is called
-  /// again the next time.
+  /// The store of a partition; the same one until it is signed out. Throws what the group's closure throws; the next
+  /// call then tries again.
   public func store(for partition: String) throws -> Store<Key, Value> {
     let name = Array(partition.utf8)
     if let store = stores.withLock({ $0[name] }) { return store }
@@ -32,8 +33,8 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
-  /// Ends the store of a partition, and removes all that it has kept; see ``Store/signOut()``. Throws what the group's
-  /// closure throws where the store is not open: then what it has kept before is still there.
+  /// Ends the store of a partition, and removes everything it has kept; see ``Store/signOut()``. If the store is not
+  /// open, it is opened first; throws what the group's closure throws then, and its data stay.
   public func signOut(_ partition: String) throws {
     let store = try store(for: partition)
     store.signOut()

@@ -1,7 +1,7 @@
 import Streams
 
 extension StoreState {
-  /// What memory has for a key, and may show; `nil` where there is nothing.
+  /// What memory has for a key, unless it has expired; `nil` if nothing.
   @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
     let entry = entries[key]
@@ -9,7 +9,8 @@ extension StoreState {
     return KeyState(key: key, kept: kept, passing: nil, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
-  /// The same as the answer to a read, where that needs nothing else, nor has to be put back into memory.
+  /// The same as the result of a read; `nil` if the read needs more than that, or the value has to be put back into
+  /// memory.
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
     guard !isSignedOut, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
@@ -19,7 +20,7 @@ extension StoreState {
     return state
   }
 
-  /// Lets somebody watch a key that was acquired; gives the watcher's number.
+  /// Adds a watcher to a key that was acquired; returns the watcher's id.
   mutating func watch(
     _ key: Key, policy: FetchPolicy, source: SnapshotSource, observer: AnyObserver<Snapshot<Value>>, now: StoreTime
   ) -> UInt64 {
@@ -32,7 +33,7 @@ extension StoreState {
     if let entry = entries[key] {
       let watcher = Watcher<Key, Value>(id: id, policy: policy, observer: observer)
       entry.channel.enqueue(.greeting(watcher, keyState(key, source: source)))
-      // Before the request that was just begun: whoever watches sees that it is under way.
+      // Before the request that was just begun: the watcher sees that it is under way.
       effects.insert(.deliver(entry.channel), at: 0)
     }
     return id
@@ -47,7 +48,7 @@ extension StoreState {
     release(key)
   }
 
-  /// Answers a read of a key that was acquired: now, or when its request ends. Gives the read's number.
+  /// Answers a read of a key that was acquired, now or when its request ends. Returns the read's id.
   mutating func read(
     _ key: Key, source: SnapshotSource, waiter: Fetch<Key, Value>.Waiter, now: StoreTime
   ) -> UInt64 {
@@ -110,7 +111,7 @@ extension StoreState {
     publish(key)
   }
 
-  /// Takes the answer of a request; one that was cancelled, or whose store was signed out, is dropped.
+  /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
   mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     let (marks, targetMarks) = (recency[key], recency[target])
@@ -128,7 +129,7 @@ extension StoreState {
       for waiter in waiters { waiter.answer(error.map { .failure($0) } ?? .success(state)) }
     }
 
-    // Who watches is told before the answer is given.
+    // Watchers are notified before readers get the response.
     let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
     let isOvertaken = marks.writtenOrAskedAt > fetchID
     let isNews =
@@ -142,7 +143,7 @@ extension StoreState {
     if !isKept || target != key {
       setErrors(answer.errors, for: key)
       entries[key]?.hasFailed = false
-      // What was overtaken by a write is old news, also where that was removed since.
+      // A response that a write has overtaken is old news, even if that value was removed since.
       publish(key, passing: isOvertaken ? nil : answer)
     }
     if isKept {
@@ -155,7 +156,7 @@ extension StoreState {
     if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
   }
 
-  /// Takes the failure of a request. `source` says where what may stand in has come from.
+  /// Handles the failure of a request. `source` is where the value that may be returned instead comes from.
   mutating func fail(_ key: Key, fetchID: UInt64, error: any Error, source: SnapshotSource, now: StoreTime) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     end(fetch, of: key)
@@ -182,7 +183,8 @@ extension StoreState {
     entries[key]?.failure = number
   }
 
-  /// Asks anew for those who watch a key by a policy that asks the network; says whether there are any.
+  /// Makes a new request if a key has watchers whose policy uses the network and caches the response; returns whether
+  /// it has.
   @discardableResult
   mutating func refetch(_ key: Key) -> Bool {
     guard let entry = entries[key], entry.fetch == nil, !isSignedOut else { return false }

@@ -1,8 +1,8 @@
 import Streams
 
 extension StoreState {
-  /// Keeps a value, and tells who watches; an answer to a request that began before does not take its place. One that
-  /// lacks a mere change of what was there is asked for again.
+  /// Caches a value and notifies watchers. The response to a request that began earlier does not replace it; if the
+  /// value was only changed locally, the request is made again.
   mutating func save(
     _ kept: CachedValue<Value>, for key: Key, isChange: Bool = false,
     completion: @escaping @Sendable ((any Error)?) -> Void
@@ -13,7 +13,7 @@ extension StoreState {
     write(kept, for: key, completion: completion)
   }
 
-  /// Keeps what was made of the value that was kept, unless that was written meanwhile; says whether it did.
+  /// Caches a changed value, unless the key was written since `version`; returns whether it did.
   mutating func save(
     changed kept: CachedValue<Value>, for key: Key, version: UInt64,
     completion: @escaping @Sendable ((any Error)?) -> Void
@@ -26,7 +26,7 @@ extension StoreState {
     return true
   }
 
-  /// Marks a value as out of date, and asks anew for those who watch it.
+  /// Marks a value as out of date, and makes a new request for its watchers.
   mutating func invalidate(_ key: Key) {
     guard !isSignedOut else { return }
     let number = nextNumber()
@@ -40,7 +40,7 @@ extension StoreState {
     if !refetch(key) { publish(key) }
   }
 
-  /// Removes a value, also from the source of truth, and tells who watches.
+  /// Removes a value, also from the source of truth, and notifies watchers.
   mutating func remove(_ key: Key) {
     guard !isSignedOut else { return }
     garbage.append(memory.remove(key) as Any)
@@ -51,7 +51,7 @@ extension StoreState {
 
   /// Removes everything; requests under way go on.
   mutating func removeAll() {
-    // What is there now may be another store's, which was opened after this one was signed out.
+    // The records may belong to another store by now, opened after this one was signed out.
     guard !isSignedOut else { return }
     garbage += memory.removeAll() as [Any]
     store(.removeAll)
@@ -61,7 +61,7 @@ extension StoreState {
     }
   }
 
-  /// Ends everything: requests are cancelled, late answers find nobody, and nothing is kept or shown any more.
+  /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more.
   mutating func signOut() {
     guard !isSignedOut else { return }
     garbage.append((layers, recency))
@@ -84,7 +84,7 @@ extension StoreState {
     publishAll(of: layer)
   }
 
-  /// Takes a layer away: what it had changed is shown as it is kept.
+  /// Removes a layer; the keys it applied to are shown without it.
   mutating func removeLayer(_ id: UInt64) {
     guard let layer = layers.remove(id) else { return }
     garbage.append(layer)
@@ -92,8 +92,8 @@ extension StoreState {
     publishAll(of: layer)
   }
 
-  /// Whether the answer to a change is still wanted: its layer is there. What is done from the change's beginning on is
-  /// then remembered until the settling ends, whatever becomes of the layer.
+  /// Whether the response to a change is still wanted, that is, its layer has not been removed. If so, what was done
+  /// since the change began is remembered until `endSettling`, even if the layer is removed meanwhile.
   mutating func beginSettling(_ layer: Layer<Key, Value>) -> Bool {
     guard layers.contains(layer.id) else { return false }
     if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
@@ -105,14 +105,14 @@ extension StoreState {
     if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
   }
 
-  /// Whether what is kept for a key may be newer than the server's answer to the change of a layer.
+  /// Whether the cached value of a key may be newer than the response to a layer's change.
   func isOvertaken(_ layer: Layer<Key, Value>, for key: Key) -> Bool {
     let marks = recency[key]
     return !layer.isInOrder && max(marks.writtenOrAskedAt, marks.changedAt) > layer.id
   }
 
-  /// In one step: what the server made of a change is kept, and the change is no longer shown over it. It is out of date
-  /// where the key was invalidated since the change began; or at all, where that is not known.
+  /// In one step, caches the response to a change and stops showing the change over it. The value is out of date if the
+  /// key was invalidated since the change began; if that is not known, as it was before.
   mutating func settle(
     _ layer: Layer<Key, Value>, kept: CachedValue<Value>, for key: Key,
     completion: @escaping @Sendable ((any Error)?) -> Void
@@ -124,7 +124,8 @@ extension StoreState {
     save(kept, for: key, completion: completion)
   }
 
-  /// The same for another key whose kept value the change was made in, unless that was written meanwhile.
+  /// The same for another key, to whose cached value the change was applied, unless the key was written meanwhile.
+  /// Returns whether it did.
   mutating func settle(
     _ id: UInt64, changed: CachedValue<Value>, for key: Key, version: UInt64,
     completion: @escaping @Sendable ((any Error)?) -> Void
@@ -134,8 +135,8 @@ extension StoreState {
     return save(changed: changed, for: key, version: version, completion: completion)
   }
 
-  /// Notes that a change which the server has made is not in what is kept for a key, unless that was written meanwhile:
-  /// nor may it be in what is being asked for. Says whether it did.
+  /// Records that the cached value of a key lacks a change that the server has made, so that the response to a request
+  /// under way may lack it, too; does nothing if the key was written meanwhile. Returns whether it did.
   mutating func outdateFetch(_ key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
     entry.fetch?.mayBeOutdated = true

@@ -1,11 +1,11 @@
 import Streams
 
-/// What a store knows, apart from locks and files: methods change it, and note what is to be done about it.
+/// A store's state, without locks and files: methods change it, and collect the effects to carry out afterwards.
 ///
-/// Nothing of the user's runs in here but the `==` and `hash` of keys.
+/// The only user code that runs here is the `==` and `hash` of keys.
 @usableFromInline
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
-  /// What is to be done once the lock is given back.
+  /// What to do once the lock is released.
   enum Effect {
     case deliver(Channel<Key, Value>)
     case start(Key, Fetch<Key, Value>)
@@ -17,11 +17,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
   @usableFromInline var layers = Layers<Key, Value>()
-  /// What answers may have been overtaken by.
+  /// Tells which responses have been overtaken.
   var recency = Recency<Key>()
   @usableFromInline var isSignedOut = false
   var effects: [Effect] = []
-  /// What was replaced: its last release may run the user's code, and waits until the lock is given back.
+  /// Replaced values, to be released after the lock is: their last release may run the user's code.
   var garbage: [Any] = []
   private var lastNumber: UInt64 = 0
 
@@ -31,13 +31,13 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     self.storage = storage
   }
 
-  /// Numbers grow through the whole store, so that a greater one is always later.
+  /// Numbers grow across the whole store: a greater one is always later.
   mutating func nextNumber() -> UInt64 {
     lastNumber += 1
     return lastNumber
   }
 
-  /// Holds on to a key, and to what memory has for it, until it is released; a read counts as a use of the cache.
+  /// Retains a key, and what memory has for it, until `release`; reading counts as a use of the cache.
   mutating func acquire(_ key: Key, forReading: Bool = false) {
     let kept = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
@@ -46,7 +46,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.uses += 1
   }
 
-  /// What memory has for a key, counted as a use; what is watched, and had to make room, is put back.
+  /// What memory has for a key, counted as a use; a value that is still watched, but was evicted, is put back.
   private mutating func use(_ key: Key) -> CachedValue<Value>? {
     guard let kept = entries[key]?.kept, memory.peek(key) == nil else { return memory.read(key) }
     garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
@@ -60,7 +60,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if entry.uses == 0 { garbage.append(entries.removeValue(forKey: key) as Any) }
   }
 
-  /// What is kept for a key that was acquired, now counted as read; what has expired goes.
+  /// The cached value of a key that was acquired, now counted as read; an expired value is removed.
   mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
     guard let kept = entries[key]?.kept else { return nil }
     if freshness.isExpired(kept, now: now) {
@@ -78,8 +78,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     memory.modify(key) { $0.readAt = now }
   }
 
-  /// Puts a value in the place of the one before: a newer one, or that one changed. An answer comes with the number of
-  /// its request.
+  /// Replaces the cached value of a key by a new one, or by the old one changed. For a response, `request` is the
+  /// number of its request.
   mutating func keep(
     _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false
   ) {
@@ -87,7 +87,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if isChange {
       garbage.append(recency.note(key, at: number) { $0.changedAt = number } as Any)
     } else {
-      // A whole answer takes a partial one's place, though that be newer.
+      // A complete response replaces a partial one, even a newer one.
       if !kept.isPartial {
         garbage.append(recency.note(key, at: number) { $0.writtenOrAskedAt = request ?? number } as Any)
       }
@@ -101,7 +101,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     install(kept, for: key)
   }
 
-  /// Puts in what the source of truth has, unless something was written since it was asked.
+  /// Installs a value loaded from the source of truth, unless something was written since. Returns whether it installed
+  /// one.
   mutating func install(loaded kept: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isSignedOut else { return false }
     entries[key]?.isLoaded = true
@@ -115,7 +116,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.kept = kept
   }
 
-  /// Notes that a key has no value any more.
+  /// Records that a key no longer has a value.
   mutating func empty(_ key: Key) {
     guard let entry = entries[key] else { return }
     garbage.append(entry.kept as Any)
@@ -125,8 +126,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entry.isLoaded = true
   }
 
-  /// Puts work in for the source of truth; the completion runs under no lock, and waits for that where it is written
-  /// through. What removes everything is done at once in any case.
+  /// Enqueues work for the source of truth. The completion runs without a lock held: after the work if writing through
+  /// or removing everything, else at once.
   mutating func store(
     _ work: StorageQueue<Key, Value>.Work, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
@@ -140,7 +141,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     effects.append(.call { completion(nil) })
   }
 
-  /// Puts a value in for the source of truth, unless it is partial.
+  /// Enqueues a write to the source of truth, unless the value is partial.
   mutating func write(
     _ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
@@ -156,7 +157,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
       key: key, kept: entry?.kept, passing: passing, layers: layers.concerning(key), source: source, entry: entry)
   }
 
-  /// Tells all who watch a key.
+  /// Notifies all watchers of a key.
   mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: CachedValue<Value>? = nil) {
     guard let entry = entries[key], !entry.watchers.isEmpty else { return }
     entry.channel.enqueue(.state(keyState(key, source: source, passing: passing)))

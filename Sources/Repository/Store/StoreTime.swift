@@ -1,6 +1,7 @@
 internal import Foundation
 
-/// A point in time, in microseconds since 1970: what records are dated with, so that other processes can read it.
+/// A point in time, in microseconds since 1970. Records are dated with it, so that it means the same to other
+/// processes.
 public struct StoreTime: Hashable, Comparable, Sendable, Codable {
   /// Microseconds since 1970-01-01, 00:00 UTC.
   public let microseconds: Int64
@@ -20,13 +21,13 @@ public struct StoreTime: Hashable, Comparable, Sendable, Codable {
   /// Whether a time is earlier than another.
   @inlinable public static func < (left: StoreTime, right: StoreTime) -> Bool { left.microseconds < right.microseconds }
 
-  /// The time between two, as far as it can be told in microseconds.
+  /// The time between two, clamped to what `Int64` microseconds can hold.
   @inlinable public static func - (left: StoreTime, right: StoreTime) -> Duration {
     let (difference, overflow) = left.microseconds.subtractingReportingOverflow(right.microseconds)
     return .microseconds(overflow ? (left > right ? Int64.max : .min) : difference)
   }
 
-  /// The time some duration later.
+  /// The time that is later by a duration.
   public static func + (left: StoreTime, right: Duration) -> StoreTime {
     let (seconds, attoseconds) = right.components
     return StoreTime(microseconds: left.microseconds &+ seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)

@@ -1,15 +1,15 @@
 import Streams
 
-/// One who watches a key, and what may be shown to it.
+/// A subscriber to a key, and what may be shown to it.
 ///
-/// `@unchecked Sendable`: the variables are touched by the channel alone, which delivers one at a time.
+/// `@unchecked Sendable`: the variables are accessed by the channel only, which delivers one state at a time.
 final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
   let id: UInt64
   let policy: FetchPolicy
   private let observer: AnyObserver<Snapshot<Value>>
-  /// What was written up to this number is not shown, changed or not: the policy asks for the network's answer.
+  /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
   private var hiddenThrough: UInt64?
-  /// An answer that was not kept, shown until something is written.
+  /// A response that was not cached, shown until something is written.
   private var passing: (answer: CachedValue<Value>, version: UInt64)?
   private var last: Fingerprint?
 
@@ -19,7 +19,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     let isFetching: Bool
     let failure: UInt64
     let isStale: Bool
-    /// The layers over an answer that was not kept; `nil` where none is shown.
+    /// The layers over a response that was not cached; `nil` if none is shown.
     let passingLayers: [UInt64]?
   }
 

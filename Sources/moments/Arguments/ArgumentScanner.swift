@@ -1,6 +1,6 @@
 /// Splits a command line into options and positional arguments, from left to right.
 struct ArgumentScanner {
-  /// One piece of a command line.
+  /// One token of a command line.
   enum Token: Equatable {
     case option(Option, value: String)
     case positional(String)
@@ -14,7 +14,7 @@ struct ArgumentScanner {
     rest = arguments[...]
   }
 
-  /// The next piece, or `nil` at the end; a flag's value is empty.
+  /// The next token, or `nil` at the end; a flag's value is empty.
   mutating func next() throws(UsageError) -> Token? {
     guard let argument = rest.popFirst() else { return nil }
     if optionsHaveEnded || !argument.hasPrefix("-") || argument == "-" { return .positional(argument) }
@@ -23,7 +23,7 @@ struct ArgumentScanner {
       return try next()
     }
 
-    // Only an option's name is shown: what follows may be a secret, also in one letter's option as curl takes it.
+    // Errors show only an option's name: what follows may be a secret, even after a one-letter option as in curl.
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
     let name = String(argument.hasPrefix("--") ? parts[0] : argument.prefix(2))
     guard name.hasPrefix("--"), let option = Option(rawValue: String(name.dropFirst(2))) else {
@@ -41,7 +41,7 @@ struct ArgumentScanner {
       return ""
     }
     if let attached { return String(attached) }
-    // A value that looks like an option is more likely a forgotten value; "=" says that it is meant.
+    // A value that looks like an option is more likely a forgotten value; with "=" it is accepted.
     guard let value = rest.first, !value.hasPrefix("--") else {
       throw UsageError("\(name) has no value; write \(name)=VALUE")
     }

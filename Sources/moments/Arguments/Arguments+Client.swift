@@ -2,7 +2,7 @@ import HTTP
 import Networking
 
 extension Arguments {
-  /// Throws where a header of the command line is the transport's to set.
+  /// Throws if a header of the command line is one that the transport sets.
   func checkHeaders() throws(UsageError) {
     guard let endpoint else { return }
     do throws(RequestError) {
@@ -12,7 +12,7 @@ extension Arguments {
     }
   }
 
-  /// A client that sends to an endpoint as the arguments say.
+  /// A client for an endpoint, configured by the arguments.
   func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
     var client = try APIClient(
       baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .platform(name: "moments"),
@@ -25,7 +25,7 @@ extension Arguments {
       client.observer = AttemptLog(log: log)
     }
     if let timeout {
-      // The other deadlines must not come before the one that was asked for.
+      // Other timeouts must not fire before the requested one.
       client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
       outermost.append(RunDeadline(after: timeout))
     }

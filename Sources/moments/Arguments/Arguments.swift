@@ -2,9 +2,9 @@ import Foundation
 import HTTP
 import Repository
 
-/// What the command line and the environment ask for.
+/// The settings from the command line and the environment.
 struct Arguments: Equatable, Sendable {
-  /// What the command is to do.
+  /// What the command does.
   enum Action: Equatable, Sendable {
     case help
     case version
@@ -17,7 +17,7 @@ struct Arguments: Equatable, Sendable {
     case drop(id: String)
     case retry(id: String)
 
-    /// Whether the command is about what is kept on disk.
+    /// Whether the command acts on existing data on disk.
     var needsCache: Bool {
       switch self {
       case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop, .retry: true
@@ -28,41 +28,41 @@ struct Arguments: Equatable, Sendable {
 
   var action = Action.timeline
 
-  /// Whose timeline it is, or who likes.
+  /// The user whose timeline is shown, or who likes.
   var userID = "0"
 
-  /// Where the server is; `nil` for the embedded backend.
+  /// The server's endpoint; `nil` for the embedded backend.
   var endpoint: Endpoint?
 
   /// Whether an `http` endpoint may be on another machine.
   var allowsCleartext = false
 
-  /// How the server is reached.
+  /// The transport and its TLS settings.
   var transport = TransportOptions()
 
-  /// The longest time that all requests of the run, and its waits, may take together; `nil` for the client's own limit for
-  /// each request.
+  /// The greatest time for all requests and pauses of the run together; `nil` for the client's own limit on each
+  /// request.
   var timeout: Duration?
 
-  /// How often a timeline is asked for again where that failed in passing.
+  /// How often to retry after transient failures.
   var retries = 2
 
-  /// Fields for each request, in the order given.
+  /// Header fields for each request, in the order given.
   var headers: [HTTPField] = []
 
   /// The token for the server.
   var token: BearerToken?
 
-  /// The token to get another token with.
+  /// The refresh token.
   var refreshToken: BearerToken?
 
-  /// Where timelines and likes are kept between runs; `nil` for nowhere.
+  /// The folder of timelines and likes kept between runs; `nil` for none.
   var cacheFolder: URL?
 
-  /// What `--policy` says.
+  /// The policy given by `--policy`.
   var givenPolicy: FetchPolicy?
 
-  /// What is taken from the cache, and what from the server.
+  /// The policy in effect.
   var policy: FetchPolicy { givenPolicy ?? (cacheFolder == nil ? .networkOnly : .networkFirst) }
 
   var showsJSON = false
@@ -71,9 +71,9 @@ struct Arguments: Equatable, Sendable {
 }
 
 extension Arguments {
-  /// Reads a command line, without the command's own name.
+  /// Parses a command line, without the command's own name.
   ///
-  /// `--help` and `--version` win over all that follows them.
+  /// Nothing after `--help` or `--version` is parsed.
   init(_ arguments: [String], environment: [String: String] = [:]) throws(UsageError) {
     var scanner = ArgumentScanner(arguments)
     var positionals: [String] = []
@@ -135,8 +135,8 @@ extension Arguments {
     }
   }
 
-  /// A path whose `~` stands for the home folder, as a shell has it, though not behind `=`. Any other name that begins with
-  /// one is taken as it is, which Foundation would look up.
+  /// Replaces a leading `~` by the home folder, since a shell does not do so after `=`. Any other name that begins with
+  /// `~` is taken literally; Foundation would look up a user.
   private static func path(_ text: String, _ environment: [String: String]) throws(UsageError) -> String {
     guard text.hasPrefix("~") else { return text }
     guard text == "~" || text.hasPrefix("~/") else { return "./\(text)" }
@@ -188,7 +188,7 @@ extension Arguments {
     }
   }
 
-  /// The id that stands after a word such as `drop`.
+  /// The id after a word such as `drop`.
   private static func id(_ operands: ArraySlice<String>) throws(UsageError) -> String {
     guard operands.count == 2, let id = operands.last, !id.isEmpty else {
       throw UsageError("'outbox \(operands.first ?? "")' needs one id; 'moments outbox list' shows the ids")

@@ -1,15 +1,16 @@
-/// A token for the server; no description, dump or mirror of it shows its value.
+/// A token for the server, whose value no description, dump or mirror shows.
 struct BearerToken: Equatable, Sendable {
-  /// The variable of the environment that holds the token.
+  /// The environment variable with the token.
   static let variable = "MOMENTS_TOKEN"
 
-  /// The variable that holds the token to get another one with.
+  /// The environment variable with the refresh token.
   static let refreshVariable = "MOMENTS_REFRESH_TOKEN"
 
   /// The token itself.
   let value: String
 
-  /// Takes a token of visible ASCII characters, which is all that a header can carry unchanged (RFC 9110, section 5.5).
+  /// Takes a token of visible ASCII characters, the only ones that a header can carry unchanged (RFC 9110, section
+  /// 5.5).
   init(_ text: String, from variable: String = Self.variable) throws(UsageError) {
     guard !text.isEmpty, text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }) else {
       throw UsageError(
@@ -18,7 +19,7 @@ struct BearerToken: Equatable, Sendable {
     value = text
   }
 
-  /// The value of the header `Authorization` (RFC 6750, section 2.1).
+  /// The value of the `Authorization` header (RFC 6750, section 2.1).
   var authorization: String { "Bearer \(value)" }
 }
 

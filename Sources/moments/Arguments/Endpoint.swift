@@ -1,9 +1,9 @@
 import Foundation
 import HTTP
 
-/// The address of a GraphQL endpoint that the command may talk to.
+/// The URL of a GraphQL endpoint.
 struct Endpoint: Equatable, Sendable {
-  /// The variable of the environment that is read where `--endpoint` is not given.
+  /// The environment variable that is read if `--endpoint` is not given.
   static let variable = "MOMENTS_ENDPOINT"
 
   let url: URL
@@ -11,9 +11,11 @@ struct Endpoint: Equatable, Sendable {
 
   /// Takes an absolute `https` or `http` URL.
   ///
-  /// - Parameter source: Where the text comes from, for the error; the text itself may hold a secret and is not shown.
+  /// - Parameter source: Where the text comes from, for the error; the text itself may contain a secret, and is not
+  ///   shown.
   init(_ text: String, from source: String) throws(UsageError) {
-    // Foundation would mend a text that is no URL (RFC 3986), percent-encode its host, and drop a port out of range.
+    // Foundation would repair text that is not a URL by RFC 3986, percent-encode its host, and drop a port that is out
+    // of range.
     guard
       text.utf8.allSatisfy({ (0x21...0x7E).contains($0) }),
       let parts = URLComponents(string: text, encodingInvalidCharacters: false),
@@ -34,7 +36,7 @@ struct Endpoint: Equatable, Sendable {
     self.source = source
   }
 
-  /// Throws where all that is sent could be read on its way to another machine.
+  /// Throws if requests would go to another machine in clear text.
   func checkCleartext() throws(UsageError) {
     guard url.scheme?.lowercased() == "https" || url.isLoopback else {
       let host = url.host() ?? ""

@@ -1,10 +1,10 @@
 import HTTP
 
 extension HTTPField {
-  /// Fields that carry credentials: other users of the machine can read a process's arguments.
+  /// Fields that carry credentials, which are refused: other users of the machine can read a process's arguments.
   private static let credentialNames: Set<String> = ["authorization", "proxy-authorization", "cookie"]
 
-  /// Reads a field as `--header 'Name: value'` gives it; the error never shows the value, which may be a secret.
+  /// Parses a field from `--header 'Name: value'`; the error never shows the value, which may be a secret.
   init(argument text: String) throws(UsageError) {
     guard let colon = text.utf8.firstIndex(of: UInt8(ascii: ":")) else {
       throw UsageError("--header has no colon; write it as --header 'Name: value'")

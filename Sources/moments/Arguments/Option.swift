@@ -1,4 +1,4 @@
-/// What may stand on the command line with two dashes.
+/// The command's options, which begin with two dashes.
 enum Option: String, CaseIterable {
   case user, endpoint, timeout, retries, header
   case transport, ca, cert, key

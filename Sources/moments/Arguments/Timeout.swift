@@ -1,9 +1,9 @@
-/// The longest time that a run may take, as `--timeout` gives it.
+/// Parses `--timeout`, the greatest time that a run may take.
 enum Timeout {
-  /// The bounds of `--timeout`, in seconds: a millisecond to a day.
+  /// The permitted values of `--timeout`, in seconds: a millisecond to a day.
   static let seconds = 0.001...86_400.0
 
-  /// Takes seconds in decimal digits, with a point where there is a fraction, whatever the locale.
+  /// Parses seconds: decimal digits, with a point before a fraction, in any locale.
   static func duration(_ text: String) throws(UsageError) -> Duration {
     let parts = text.split(separator: ".", omittingEmptySubsequences: false)
     let isDecimal =

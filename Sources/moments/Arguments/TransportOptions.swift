@@ -1,26 +1,26 @@
 import Foundation
 import HTTP
 
-/// How the command reaches a server: over which transport, and whom it trusts.
+/// How the command connects to a server: the transport, and its TLS settings.
 struct TransportOptions: Equatable, Sendable {
-  /// What moves the bytes.
+  /// The transports.
   enum Kind: String {
     case socket, urlsession
   }
 
   var kind: Kind?
 
-  /// A file of certificates to trust beside the system's.
+  /// A file of certificates to trust in addition to the system's.
   var authority: String?
 
   /// The files with the command's own certificate and its key.
   var certificate: String?
   var key: String?
 
-  /// What the files held when they were checked: one that is a pipe can be read once.
+  /// The contents of the files when they were checked: a pipe can be read only once.
   private(set) var tls = TLSConfiguration()
 
-  /// Reads the files; throws unless the options go together and their files hold what they should.
+  /// Reads the files; throws if the options do not go together, or a file does not contain what it should.
   mutating func check() throws(UsageError) {
     guard (certificate == nil) == (key == nil) else {
       throw UsageError("--cert and --key go together; give both, or the same file twice")
@@ -33,7 +33,7 @@ struct TransportOptions: Equatable, Sendable {
       tls.identity = ClientIdentity(certificates: certificates, privateKey: privateKey)
     }
     do throws(RequestError) {
-      // The system's own certificates would take time, and say nothing of these files.
+      // Loading the system's certificates as well would take time, and is not needed to check these files.
       let trust = authority.map { CertificateTrust.only($0) } ?? .only()
       try TLSContext(TLSConfiguration(trust: trust, identity: tls.identity)).prepare()
     } catch {
@@ -51,12 +51,12 @@ struct TransportOptions: Equatable, Sendable {
     guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue,
       let pem = try? PEM.reading(file)
     else {
-      throw UsageError("\(option): '\(file)' is no file that can be read")
+      throw UsageError("\(option): '\(file)' is not a readable file")
     }
     return pem
   }
 
-  /// The transport that is asked for.
+  /// The configured transport.
   func transport() -> any HTTPTransport {
     guard kind != .urlsession else { return URLSessionTransport() }
     var configuration = SocketTransport.Configuration()

@@ -1,4 +1,4 @@
-/// A command line, or a variable of the environment, that the command cannot act on.
+/// An invalid command line or environment variable.
 struct UsageError: Error, Equatable {
   /// What is wrong, where, and what to do about it; never a value that may be a secret.
   let message: String

@@ -3,14 +3,14 @@ import Models
 import Networking
 import Streams
 
-/// Answers the sessions' questions from data in this process: nothing is installed, and nothing goes over a network.
+/// Answers sessions from data in this process, without a server or a network.
 ///
-/// What is liked stays liked for as long as the backend lives.
+/// Likes last as long as the backend.
 struct EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
   private let state: Locked<EmbeddedState>
   private let withLikes: @Sendable () -> Bool
 
-  /// Takes the data to begin with. The toggle says, for each question, whether the answer has likes.
+  /// Takes the initial data. The toggle is read for each request, and says whether the response has likes.
   init(_ state: EmbeddedState, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.state = Locked(state)
     self.withLikes = withLikes

@@ -1,9 +1,9 @@
 import Models
 
 extension EmbeddedState {
-  /// Four friends, and what they posted lately.
+  /// Four friends and their recent posts.
   ///
-  /// - Parameter now: Unix time in seconds, from which the moments' dates count back.
+  /// - Parameter now: Unix time in seconds, which the moments' dates count back from.
   static func sample(now: Int64) -> EmbeddedState {
     let (lin, ming, zoe, sofia) = (
       user("0", "Lin Wei"), user("1", "王小明"), user("2", "Zoë Ångström"), user("3", "Sofía Núñez")

@@ -3,7 +3,7 @@ import Models
 
 /// Users, their timelines, and who likes what: the data of the embedded backend.
 struct EmbeddedState: Sendable {
-  /// A moment as it is posted, and the ids of who likes it, oldest like first.
+  /// A moment as posted, and the ids of the users who like it, oldest like first.
   struct Entry: Sendable {
     let post: MomentsDetails.Moment
     var likerIDs: [String]
@@ -25,7 +25,7 @@ struct EmbeddedState: Sendable {
     return MomentsDetails(userDetails: owner, moments: moments)
   }
 
-  /// Sets whether a user likes a moment, and gives the id of the timeline's owner; repeating it changes nothing.
+  /// Sets whether a user likes a moment, and returns the id of the timeline's owner; repeating it changes nothing.
   mutating func setLike(_ isLiked: Bool, momentID: String, userID: String) throws(RequestError) -> String {
     _ = try user(userID)
     for (ownerID, entries) in timelines {

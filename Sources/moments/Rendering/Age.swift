@@ -5,16 +5,16 @@ enum Age {
     ("day", 86_400), ("hour", 3_600), ("minute", 60),
   ]
 
-  /// How far ahead of ours a server's clock may run.
+  /// How far a server's clock may be ahead of this machine's, in seconds.
   private static let skew: Int64 = 300
 
-  /// No time in seconds that anybody means, though one in milliseconds may be; and the last second of the year 9999.
+  /// From this number on, a time is taken for milliseconds; and the last second of the year 9999.
   private static let (milliseconds, last): (Int64, Int64) = (100_000_000_000, 253_402_300_799)
 
-  /// Words such as "3 days ago" or "in 3 days", or `nil` for what is no time.
+  /// Words such as "3 days ago" or "in 3 days"; `nil` if the text is not a time.
   ///
   /// - Parameters:
-  ///   - createdDate: Unix time in seconds, or in milliseconds as some servers have it, in decimal digits.
+  ///   - createdDate: Unix time in decimal digits, in seconds or, as some servers send it, milliseconds.
   ///   - now: Unix time in seconds.
   static func words(createdDate: String, now: Int64) -> String? {
     guard var created = Int64(createdDate), created > -last else { return nil }
@@ -24,14 +24,14 @@ enum Age {
     return seconds < -skew ? "in \(largestUnits(in: -seconds) ?? "")" : words(seconds: seconds)
   }
 
-  /// Words such as "3 days ago" for a time that has passed.
+  /// Words such as "3 days ago" for an elapsed time.
   static func words(_ duration: Duration) -> String { words(seconds: duration.components.seconds) }
 
   private static func words(seconds: Int64) -> String {
     largestUnits(in: seconds).map { "\($0) ago" } ?? "just now"
   }
 
-  /// A number of the largest whole units, or `nil` for less than a minute.
+  /// The time in the largest unit that fits, or `nil` for less than a minute.
   private static func largestUnits(in seconds: Int64) -> String? {
     units.first { seconds >= $0.seconds }.map { counted(seconds / $0.seconds, $0.name) }
   }

@@ -1,10 +1,9 @@
 import HTTP
 import Models
 
-/// Draws timelines and moments for people, as lines that fit a terminal.
+/// Renders timelines and moments for people, as lines that fit a terminal.
 ///
-/// It only computes: what it gives depends on its arguments alone. Text from the server is made safe before it is
-/// measured and painted.
+/// A pure function of its arguments. Text from the server is made safe before it is measured and coloured.
 struct TimelineRenderer {
   let style: Style
 
@@ -13,7 +12,7 @@ struct TimelineRenderer {
 
   private let columns: Int
 
-  /// Lines get hard to read beyond the upper bound, and to fill below the lower one.
+  /// Longer lines are hard to read, and shorter ones have too little room.
   private static let columnRange = 20...100
   private static let titleLines = 4
   private static let addressLines = 4
@@ -26,7 +25,7 @@ struct TimelineRenderer {
     self.now = now
   }
 
-  /// The owner's name, and each moment below, each line ended by a line break.
+  /// The owner's name, then each moment; each line ends with a line break.
   func timeline(_ details: MomentsDetails) -> String {
     let owner = details.userDetails
     let count = details.moments.isEmpty ? "no moments yet" : counted(details.moments.count, "moment")
@@ -35,12 +34,12 @@ struct TimelineRenderer {
     return text(header + [rule]) + details.moments.map { "\n" + moment($0) }.joined()
   }
 
-  /// One moment, each line ended by a line break.
+  /// One moment; each line ends with a line break.
   func moment(_ moment: MomentsDetails.Moment) -> String {
     text(lines(of: moment))
   }
 
-  /// Server text made safe, of which no more is looked at than could be shown.
+  /// Server text made safe, cut to the most that could be shown.
   private static func safe(_ text: String) -> String {
     String(text.unicodeScalars.prefix(scalarLimit)).harmless()
   }
@@ -83,7 +82,7 @@ struct TimelineRenderer {
 }
 
 extension TimelineRenderer {
-  /// Text made safe, to be painted once it is fitted.
+  /// Safe text, to be coloured once it is fitted.
   private struct Span {
     let text: String
     let ink: Style.Ink
@@ -94,9 +93,9 @@ extension TimelineRenderer {
     }
   }
 
-  /// Two texts at the two ends of a line.
+  /// A line with one text at the left and one at the right.
   ///
-  /// Where there is no room for both, the left one is cut short, or, if little were left of it, each gets a line.
+  /// If both do not fit, the left one is truncated, or, if little of it would remain, each gets its own line.
   private func row(_ left: Span, _ right: Span) -> [String] {
     let room = columns - right.text.columns - 2
     guard left.text.columns <= room || room >= columns * 3 / 5 else {

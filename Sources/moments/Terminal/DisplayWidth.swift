@@ -1,14 +1,15 @@
 extension Character {
-  /// How many columns of a terminal the character takes: 0, 1 or 2, and more for a cluster of several letters.
+  /// The character's width in terminal columns: 0, 1 or 2, and more for a cluster of several letters.
   ///
-  /// Unicode's East Asian Width (UAX #11) for each scalar, with emoji sequences (UTS #51) as one wide sign. What is
-  /// ambiguous counts as narrow, as terminals have it outside of CJK locales.
+  /// By Unicode's East Asian Width (UAX #11) for each scalar, with emoji sequences (UTS #51) as one wide character.
+  /// Ambiguous characters count as narrow, as terminals treat them outside CJK locales.
   var columns: Int {
     if isEmojiSequence { return 2 }
     return unicodeScalars.reduce(0) { $0 + $1.columns }
   }
 
-  /// Whether several scalars show as one emoji: joined, with a skin tone, with the emoji style, a keycap or a flag.
+  /// Whether several scalars are displayed as one emoji: joined, with a skin tone, with emoji style, a keycap or a
+  /// flag.
   private var isEmojiSequence: Bool {
     let scalars = unicodeScalars
     guard let first = scalars.first, first.properties.isEmoji else { return false }
@@ -22,7 +23,7 @@ extension Character {
 }
 
 extension StringProtocol {
-  /// How many columns of a terminal the text takes on one line.
+  /// The text's width in terminal columns, on one line.
   var columns: Int { reduce(0) { $0 + $1.columns } }
 }
 
@@ -40,7 +41,7 @@ extension Unicode.Scalar {
     }
   }
 
-  /// Whether the scalar is Wide or Fullwidth in EastAsianWidth.txt of Unicode 16, emoji apart.
+  /// Whether the scalar is Wide or Fullwidth in EastAsianWidth.txt of Unicode 16; emoji are handled elsewhere.
   private var isWideText: Bool {
     var low = 0
     var high = Self.wideText.count
@@ -51,7 +52,7 @@ extension Unicode.Scalar {
     return low < Self.wideText.count && Self.wideText[low].contains(value)
   }
 
-  /// Ordered; gaps of unassigned scalars are filled in where both sides are wide.
+  /// Sorted; gaps of unassigned scalars between two wide ranges are included.
   private static let wideText: [ClosedRange<UInt32>] = [
     0x1100...0x115F,  // Hangul consonants
     0x2329...0x232A,  // angle brackets

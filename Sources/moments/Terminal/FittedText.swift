@@ -1,15 +1,14 @@
 extension StringProtocol {
-  /// The text cut to a number of columns, with an ellipsis where something is left out.
+  /// The text truncated to a number of columns, with an ellipsis if something is left out.
   func truncated(toColumns limit: Int) -> String {
     let text = Substring(self)
     if text.prefix(columns: limit).endIndex == text.endIndex { return String(text) }
     return limit > 0 ? text.prefix(columns: limit - 1).withoutTrailingSpaces + "…" : ""
   }
 
-  /// The text on as many lines as it needs, broken at spaces and beside wide characters, and inside a word that is
-  /// longer than a line.
+  /// The text broken into lines: at spaces, beside wide characters, and inside a word that is longer than a line.
   ///
-  /// - Parameter lineLimit: The last line ends in an ellipsis where the text needs more lines than these.
+  /// - Parameter lineLimit: The greatest number of lines; if the text needs more, the last one ends in an ellipsis.
   func wrapped(toColumns limit: Int, lineLimit: Int = .max) -> [String] {
     let limit = Swift.max(limit, 2)
     var lines: [String] = []
@@ -28,7 +27,7 @@ extension StringProtocol {
 }
 
 extension Substring {
-  /// As many characters from the start as have room.
+  /// The characters at the start that fit into a number of columns.
   fileprivate func prefix(columns limit: Int) -> Substring {
     var used = 0
     return prefix { character in
@@ -65,7 +64,7 @@ extension Substring {
 }
 
 extension Character {
-  /// Whether the character is punctuation that belongs to what stands before it, and begins no line.
+  /// Whether the character is punctuation that belongs to the text before it, and so must not begin a line.
   fileprivate var closesPhrase: Bool {
     switch unicodeScalars.first?.properties.generalCategory {
     case .closePunctuation, .finalPunctuation, .otherPunctuation: true

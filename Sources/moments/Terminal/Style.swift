@@ -1,6 +1,6 @@
 /// Colours and weights for a terminal, or none at all.
 struct Style: Equatable, Sendable {
-  /// What sets a text off from the others: a parameter of Select Graphic Rendition (ECMA-48, section 8.3.117).
+  /// A colour or weight: a parameter of Select Graphic Rendition (ECMA-48, section 8.3.117).
   enum Ink: String, Sendable {
     case bold = "1"
     case dim = "2"

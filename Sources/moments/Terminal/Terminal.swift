@@ -1,19 +1,19 @@
 import Foundation
 
-/// What is known of where the results go.
+/// The properties of the output: its width and style.
 struct Terminal: Equatable, Sendable {
   /// The width, in columns.
   let columns: Int
 
   let style: Style
 
-  /// Decides from what the system and the environment say.
+  /// Derives them from the system and the environment.
   ///
   /// - Parameters:
-  ///   - isTerminal: Whether the results go to a terminal, and not to a file or pipe.
-  ///   - reportedColumns: The width that the terminal reports, where it does.
-  ///   - environment: `COLUMNS` is the width where none is reported, else it is 80; `NO_COLOR`, where it is not
-  ///     empty (https://no-color.org), and `TERM=dumb` turn colours off.
+  ///   - isTerminal: Whether the output is a terminal, and not a file or pipe.
+  ///   - reportedColumns: The width that the terminal reports, if any.
+  ///   - environment: `COLUMNS` is the width if none is reported; without either, it is 80. A `NO_COLOR` that is not
+  ///     empty (https://no-color.org), or `TERM=dumb`, turns colours off.
   init(isTerminal: Bool, reportedColumns: Int?, environment: [String: String]) {
     let isWidth = { (columns: Int) in columns > 0 }
     columns = reportedColumns.filter(isWidth) ?? environment["COLUMNS"].flatMap { Int($0) }.filter(isWidth) ?? 80
@@ -21,7 +21,7 @@ struct Terminal: Equatable, Sendable {
     style = Style(isColored: isTerminal && !isRefused && environment["TERM"] != "dumb")
   }
 
-  /// Asks about an open file.
+  /// Derives them from an open file.
   init(descriptor: Int32, environment: [String: String]) {
     let isTerminal = isatty(descriptor) == 1
     var size = winsize()

@@ -20,7 +20,7 @@ struct OutboxCommandTests {
     let offline = try await account.run("timeline", "--json")
     #expect(try offline.exitCode == 0 && account.isLiked("m0-1", in: offline) == true)
     let cached = try await account.run("timeline", "--verbose", "--policy", "cacheOnly")
-    #expect(cached.errorText == "timeline: just now, and over it what is queued\n")
+    #expect(cached.errorText == "timeline: just now, with queued likes\n")
   }
 
   @Test func `likes without a server survive kill -9, and are delivered once when it is back`() async throws {

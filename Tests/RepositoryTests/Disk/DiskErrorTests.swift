@@ -77,6 +77,6 @@ import Testing
 
   @Test func `a record that is too large is refused in a sentence`() throws {
     let error = #expect(throws: DiskCacheError.self) { try cache(limit: 10).write(stored, for: "k") }
-    #expect(error?.description.hasSuffix("is larger than all records together may be, which is 10 bytes.") == true)
+    #expect(error?.description.hasSuffix("is larger than the limit of 10 bytes for all records.") == true)
   }
 }
