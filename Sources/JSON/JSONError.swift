@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a JSON text cannot be read or a value cannot be written: the place, and what was expected there.
 ///
 /// Of the text it keeps only the keys that lead to the place, each cut to 64 bytes.
@@ -118,4 +120,9 @@ extension JSONReader.Kind {
     case .null: "null"
     }
   }
+}
+
+extension JSONError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

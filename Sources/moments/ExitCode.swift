@@ -40,10 +40,9 @@ enum ExitCode: Int32, Sendable {
   }
 
   private init(_ error: RequestError) {
-    let isUnauthenticated = error.graphQLErrors.contains(where: \.isUnauthenticated)
     if error.kind == .cancelled {
       self = .cancelled
-    } else if [401, 403].contains(error.status) || isUnauthenticated {
+    } else if error.isUnauthenticated || error.status == 403 {
       self = .notAllowed
     } else if error.status == 429 || (500...599).contains(error.status ?? 0) {
       self = .unreachable

@@ -34,11 +34,28 @@ import Testing
       (JSONCoder(dates: .secondsSince1970), #"{"at":1605521360.5,"data":"AP8="}"#),
       (JSONCoder(dates: .millisecondsSince1970, data: .deferredToData), #"{"at":1605521360500,"data":[0,255]}"#),
       (JSONCoder(dates: .deferredToDate), #"{"at":627214160.5,"data":"AP8="}"#),
+      (
+        JSONCoder(
+          dates: .custom(
+            read: { Double($0.dropFirst()).map { Date(timeIntervalSince1970: $0) } },
+            write: { "@\($0.timeIntervalSince1970)" })),
+        #"{"at":"@1605521360.5","data":"AP8="}"#
+      ),
     ]
     for (coder, text) in texts {
       #expect(String(decoding: try coder.encode(event), as: UTF8.self) == text)
       #expect(try coder.decode(Event.self, from: Data(text.utf8)) == event)
     }
+  }
+
+  @Test func `a date that a format of one's own does not take is an error with its place`() {
+    struct Event: Decodable { var at: Date }
+    let coder = JSONCoder(dates: .custom(read: { _ in nil }, write: { _ in "" }))
+    let error = #expect(throws: DecodingError.self) {
+      try coder.decode(Event.self, from: Data(#"{"at":"tomorrow"}"#.utf8))
+    }
+    #expect("\(String(describing: error))".contains("a date in the format that was set"))
+    #expect("\(String(describing: error))".contains("at"))
   }
 
   @Test func `keys are converted as by Foundation, and those of dictionaries are not`() throws {

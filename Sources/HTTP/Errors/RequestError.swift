@@ -1,3 +1,5 @@
+public import Foundation
+
 /// The error of a request: the only error type that transports, middlewares, clients and sessions send.
 ///
 /// The kind is for code that handles the error; the message says what happened, where, and what may help. Text from a
@@ -64,4 +66,9 @@ extension RequestError: CustomStringConvertible {
     let excerpt = excerpt.map { " The answer begins: \($0)" } ?? ""
     return "\(operation)\(kind): \(message)\(excerpt)"
   }
+}
+
+extension RequestError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

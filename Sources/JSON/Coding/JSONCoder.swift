@@ -23,6 +23,10 @@ public struct JSONCoder: Sendable {
     case millisecondsSince1970
     /// As `Date` does by default: a number of seconds since 2001.
     case deferredToDate
+    /// As a string in a format of your own; `nil` from `read` means that a string is not such a date.
+    ///
+    ///     .custom(read: { Date(iso8601: $0) ?? Date(iso8601: "\($0)T00:00:00Z") }, write: { $0.iso8601 ?? "" })
+    case custom(read: @Sendable (String) -> Date?, write: @Sendable (Date) -> String)
   }
 
   /// How data is written.
@@ -40,7 +44,9 @@ public struct JSONCoder: Sendable {
     var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Whether the default conformances of `JSONDecodable` and `JSONEncodable` types agree with the options.
-    var allowsDirect: Bool { keys == .asWritten && dates == .iso8601 && data == .base64 }
+    var allowsDirect: Bool {
+      if case .iso8601 = dates { keys == .asWritten && data == .base64 } else { false }
+    }
   }
 
   let options: Options

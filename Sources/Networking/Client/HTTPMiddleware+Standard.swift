@@ -31,11 +31,12 @@ extension [any HTTPMiddleware] {
   ///     limit, too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is
   ///     set.
   ///   - redirects: How many redirects to follow in a row; none by default.
+  ///   - circuit: When a circuit opens, and for how long.
   ///   - scheduler: The scheduler of all timers.
   public static func standard(
     tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL, retries: Int = 2,
     budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,
-    scheduler: some Scheduler = ConcurrentScheduler()
+    circuit: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) -> [any HTTPMiddleware] {
     var stack: [any HTTPMiddleware] = [DeadlineMiddleware(scheduler: scheduler)]
     if retries > 0 {
@@ -47,6 +48,21 @@ extension [any HTTPMiddleware] {
     stack.append(ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler))
     if redirects > 0 { stack.append(RedirectMiddleware(limit: redirects, scheduler: scheduler)) }
     if let tokens { stack.append(AuthMiddleware(tokens, challenge: challenge, scheduler: scheduler)) }
-    return stack + [CircuitBreakerMiddleware(scheduler: scheduler)]
+    return stack + [CircuitBreakerMiddleware(circuit, scheduler: scheduler)]
+  }
+
+  /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else before
+  /// the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
+  ///
+  ///     var client = client  // a copy for one user
+  ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))
+  public func authenticating(by authentication: AuthMiddleware) -> [any HTTPMiddleware] {
+    var stack = self
+    if let index = firstIndex(where: { $0 is AuthMiddleware }) {
+      stack[index] = authentication
+    } else {
+      stack.insert(authentication, at: firstIndex { $0 is CircuitBreakerMiddleware } ?? endIndex)
+    }
+    return stack
   }
 }

@@ -1,3 +1,4 @@
+public import Foundation
 public import HTTP
 import JSON
 
@@ -61,8 +62,17 @@ extension RequestError {
   /// The server's GraphQL errors; empty if the error has another cause.
   public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
 
+  /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused to
+  /// refresh the token.
+  public var isUnauthenticated: Bool { status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) }
+
   init(graphQL errors: [GraphQLError]) {
     let cause = GraphQLErrors(errors)
     self.init(.graphQL, cause.description, cause: cause)
   }
+}
+
+extension GraphQLErrors: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

@@ -46,7 +46,8 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     }
   }
 
-  /// The data; throws `graphQL` if there are only errors, and `undecodable` if there is nothing.
+  /// The data, whatever errors come with them; throws `graphQL` if there are only errors, and `undecodable` if there is
+  /// nothing. ``GraphQLSession/data(of:)`` applies the session's error policy as well.
   public func requireData() throws(RequestError) -> ResponseData {
     guard let data else { throw noData }
     return data

@@ -3,7 +3,7 @@ public import JSON
 
 /// A response that wraps its content together with a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {
-  /// The code; a number as its digits.
+  /// The code: a string, the digits of a number, or `true` or `false`.
   public let code: String
 
   /// The message; empty if there is none.
@@ -22,6 +22,7 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
     let codeKey = key(Keys.code)
     code =
       try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
+      ?? (try? container.decode(Bool.self, forKey: codeKey)).map(String.init)
       ?? container.decode(String.self, forKey: codeKey)
     message = try container.decodeIfPresent(String.self, forKey: key(Keys.message)) ?? ""
     let contentKey = key(Keys.content)
@@ -45,7 +46,12 @@ extension Envelope: JSONDecodable where Content: JSONDecodable {
     while try json.nextKey() {
       switch json.key {
       case Keys.code:
-        code = try json.nextKind() == .number ? String(try json.readInteger(Int64.self)) : try json.readString()
+        code =
+          switch try json.nextKind() {
+          case .number: String(try json.readInteger(Int64.self))
+          case .boolean: String(try json.readBool())
+          default: try json.readString()
+          }
       case Keys.message: message = try json.read()
       case Keys.content: content = try json.readResult()
       default: try json.skipValue()

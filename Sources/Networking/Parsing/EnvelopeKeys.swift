@@ -12,7 +12,7 @@ public protocol EnvelopeKeys: Sendable {
   static var message: String { get }
   /// The name of the content.
   static var content: String { get }
-  /// Whether a code means success. A number is given as its digits. By default, only `"0"` does.
+  /// Whether a code means success; it is a string, the digits of a number, or `true` or `false`. By default `"0"` does.
   static func isSuccess(_ code: String) -> Bool
 }
 

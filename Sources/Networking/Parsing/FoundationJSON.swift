@@ -6,14 +6,23 @@ public import JSON
 ///
 ///     client.decoder = FoundationJSON()
 ///
-/// Dates are decoded from ISO 8601 strings with an offset and up to 6 fractional digits, and encoded in UTC. JSON that
-/// is nested more than 128 levels deep is refused.
+/// JSON that is nested more than 128 levels deep is refused.
 public struct FoundationJSON: BodyDecoder, BodyEncoder {
-  private let keys: JSONCoder.KeyStrategy
+  private let makeDecoder: @Sendable () -> JSONDecoder
+  private let makeEncoder: @Sendable () -> JSONEncoder
 
-  /// Makes a coder; `keys` says how keys in JSON differ from those in Swift, which they do not by default.
+  /// Makes a coder; `keys` says how keys in JSON differ from those in Swift, which they do not by default. Dates are
+  /// decoded from ISO 8601 strings with an offset and up to 6 fractional digits, and encoded in UTC.
   public init(keys: JSONCoder.KeyStrategy = .asWritten) {
-    self.keys = keys
+    self.init(decoder: { .iso8601(keys) }, encoder: { .iso8601(keys) })
+  }
+
+  /// Takes what makes a decoder and an encoder, with strategies of your own. They are called for each body.
+  public init(
+    decoder: @escaping @Sendable () -> JSONDecoder, encoder: @escaping @Sendable () -> JSONEncoder
+  ) {
+    makeDecoder = decoder
+    makeEncoder = encoder
   }
 
   /// Decodes a value.
@@ -25,6 +34,17 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
     guard !body.nestsJSON(deeperThan: JSONReader.depthLimit) else {
       throw DecodingError(.tooDeep, expected: "less depth")
     }
+    return try makeDecoder().decode(type, from: body)
+  }
+
+  /// Writes a value.
+  public func encode(_ value: some Encodable) throws -> Data {
+    try makeEncoder().encode(value)
+  }
+}
+
+extension JSONDecoder {
+  fileprivate static func iso8601(_ keys: JSONCoder.KeyStrategy) -> JSONDecoder {
     let decoder = JSONDecoder()
     if keys == .snakeCase { decoder.keyDecodingStrategy = .convertFromSnakeCase }
     decoder.dateDecodingStrategy = .custom { decoder in
@@ -34,11 +54,13 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
       }
       return date
     }
-    return try decoder.decode(type, from: body)
+    return decoder
   }
+}
 
-  /// Encodes a value, with the keys of each object sorted.
-  public func encode(_ value: some Encodable) throws -> Data {
+extension JSONEncoder {
+  /// Sorts the keys of each object.
+  fileprivate static func iso8601(_ keys: JSONCoder.KeyStrategy) -> JSONEncoder {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
     if keys == .snakeCase { encoder.keyEncodingStrategy = .convertToSnakeCase }
@@ -50,7 +72,7 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
       var container = encoder.singleValueContainer()
       try container.encode(text)
     }
-    return try encoder.encode(value)
+    return encoder
   }
 }
 

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a disk cache refuses a value.
 public enum DiskCacheError: Error, Hashable, Sendable {
   /// A record is larger than the limit for all records together, both in bytes; it was not stored.
@@ -12,4 +14,9 @@ extension DiskCacheError: CustomStringConvertible {
       "A record of \(size) bytes is larger than the limit of \(limit) bytes for all records."
     }
   }
+}
+
+extension DiskCacheError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

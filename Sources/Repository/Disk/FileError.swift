@@ -1,3 +1,5 @@
+public import Foundation
+
 /// A system call that failed.
 public struct FileError: Error, Hashable, CustomStringConvertible {
   /// The system's error number; `ETIMEDOUT` for a lock that another process has held for ten seconds.
@@ -15,4 +17,9 @@ public struct FileError: Error, Hashable, CustomStringConvertible {
     self.call = call
     self.file = file
   }
+}
+
+extension FileError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

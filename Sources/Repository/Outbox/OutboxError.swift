@@ -1,3 +1,4 @@
+public import Foundation
 public import HTTP
 
 /// Why an outbox did not send a submitted mutation, or does not know its outcome.
@@ -42,4 +43,9 @@ extension OutboxError: CustomStringConvertible {
     case .signedOut: "The outbox's account was signed out."
     }
   }
+}
+
+extension OutboxError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

@@ -20,6 +20,20 @@ public struct PagerState<Item: Sendable>: Sendable {
   /// What the pager is doing.
   public var phase: Phase
 
+  /// Whether a request is under way, for the first page or the next.
+  public var isLoading: Bool {
+    switch phase {
+    case .refreshing, .loadingMore: true
+    case .idle, .noMore, .failed: false
+    }
+  }
+
+  /// Whether there may be more rows than these.
+  public var mayHaveMore: Bool { if case .noMore = phase { false } else { true } }
+
+  /// Why the latest request failed; `nil` if it did not, or another one has begun.
+  public var error: (any Error)? { if case .failed(let error) = phase { error } else { nil } }
+
   /// Makes a state, for fixtures.
   public init(items: [Item] = [], phase: Phase = .idle) {
     self.items = items

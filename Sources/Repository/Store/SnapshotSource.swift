@@ -6,7 +6,8 @@ public enum SnapshotSource: String, Sendable {
   /// The source of truth behind the memory: files, or a database.
   case disk
 
-  /// A response that has just arrived.
+  /// A response that has just arrived, for this read or one that it shares. A mutation's result is published as
+  /// ``memory``.
   case network
 
   /// It includes at least one change that the server has not confirmed.

@@ -48,6 +48,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Makes a store whose server may return a part of what was requested, with errors that say what is missing.
+  @_disfavoredOverload  // A closure without a label is `fetch`; else the compiler cannot say what is wrong with one.
   public init(
     partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),

@@ -1,3 +1,5 @@
+public import Foundation
+
 /// Why a store cannot answer a read, or make a mutation.
 public enum StoreError: Error, Hashable, Sendable {
   /// Nothing is cached for the key, and the policy makes no request.
@@ -19,4 +21,9 @@ extension StoreError: CustomStringConvertible {
     case .signedOut: "The store's account was signed out."
     }
   }
+}
+
+extension StoreError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

@@ -40,6 +40,26 @@ extension Observable {
     }
   }
 
+  /// The latest elements of all sources, whenever any of them has a new one.
+  @inlinable
+  public static func combineLatest<A: Sendable, B: Sendable, C: Sendable>(
+    _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>,
+    resultSelector: @escaping @Sendable (A, B, C) throws -> Element
+  ) -> Observable<Element> {
+    combineLatest(Observable<(A, B)>.combineLatest(source1, source2), source3) { try resultSelector($0.0, $0.1, $1) }
+  }
+
+  /// The latest elements of all sources, whenever any of them has a new one.
+  @inlinable
+  public static func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
+    _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>,
+    resultSelector: @escaping @Sendable (A, B, C, D) throws -> Element
+  ) -> Observable<Element> {
+    combineLatest(Observable<(A, B, C)>.combineLatest(source1, source2, source3), source4) {
+      try resultSelector($0.0, $0.1, $0.2, $1)
+    }
+  }
+
   /// The latest elements of both sources, whenever either has a new one.
   @inlinable
   public static func combineLatest<A: Sendable, B: Sendable>(
@@ -53,7 +73,7 @@ extension Observable {
   public static func combineLatest<A: Sendable, B: Sendable, C: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>
   ) -> Observable<Element> where Element == (A, B, C) {
-    combineLatest(Observable<(A, B)>.combineLatest(source1, source2), source3) { ($0.0, $0.1, $1) }
+    combineLatest(source1, source2, source3) { ($0, $1, $2) }
   }
 
   /// The latest elements of all sources, whenever any of them has a new one.
@@ -61,9 +81,7 @@ extension Observable {
   public static func combineLatest<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>
   ) -> Observable<Element> where Element == (A, B, C, D) {
-    combineLatest(Observable<(A, B, C)>.combineLatest(source1, source2, source3), source4) {
-      ($0.0, $0.1, $0.2, $1)
-    }
+    combineLatest(source1, source2, source3, source4) { ($0, $1, $2, $3) }
   }
 
   /// Each element, combined with the latest element of `second`. Elements before the first one of `second` are dropped.

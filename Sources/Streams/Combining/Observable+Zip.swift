@@ -28,6 +28,24 @@ extension Observable {
 
   /// Pairs the first elements, then the second ones, and so on.
   @inlinable
+  public static func zip<A: Sendable, B: Sendable, C: Sendable>(
+    _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>,
+    resultSelector: @escaping @Sendable (A, B, C) throws -> Element
+  ) -> Observable<Element> {
+    zip(Observable<(A, B)>.zip(source1, source2), source3) { try resultSelector($0.0, $0.1, $1) }
+  }
+
+  /// The first elements together, then the second ones, and so on.
+  @inlinable
+  public static func zip<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
+    _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>,
+    resultSelector: @escaping @Sendable (A, B, C, D) throws -> Element
+  ) -> Observable<Element> {
+    zip(Observable<(A, B, C)>.zip(source1, source2, source3), source4) { try resultSelector($0.0, $0.1, $0.2, $1) }
+  }
+
+  /// The first elements together, then the second ones, and so on.
+  @inlinable
   public static func zip<A: Sendable, B: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>
   ) -> Observable<Element> where Element == (A, B) {
@@ -39,7 +57,7 @@ extension Observable {
   public static func zip<A: Sendable, B: Sendable, C: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>
   ) -> Observable<Element> where Element == (A, B, C) {
-    zip(Observable<(A, B)>.zip(source1, source2), source3) { ($0.0, $0.1, $1) }
+    zip(source1, source2, source3) { ($0, $1, $2) }
   }
 
   /// Combines the first elements, then the second ones, and so on.
@@ -47,7 +65,7 @@ extension Observable {
   public static func zip<A: Sendable, B: Sendable, C: Sendable, D: Sendable>(
     _ source1: Observable<A>, _ source2: Observable<B>, _ source3: Observable<C>, _ source4: Observable<D>
   ) -> Observable<Element> where Element == (A, B, C, D) {
-    zip(Observable<(A, B, C)>.zip(source1, source2, source3), source4) { ($0.0, $0.1, $0.2, $1) }
+    zip(source1, source2, source3, source4) { ($0, $1, $2, $3) }
   }
 
   /// Combines the first elements of all `sources`, in their order, then the second ones, and so on. Without sources it

@@ -96,4 +96,22 @@ import Testing
     #expect(RequestError(.timedOut, "Late.").graphQLErrors == [])
     #expect("\(GraphQLErrors([]))" == "The server sent no errors.")
   }
+
+  @Test func `an error tells whether the user has to sign in, whichever way the server says so`() {
+    let code = GraphQLError(message: "Who?", extensions: ["code": .string("UNAUTHENTICATED")])
+    let errors = [
+      RequestError(.httpStatus, "Who?", status: 401), RequestError(.graphQL, "Who?", cause: GraphQLErrors([code])),
+      RequestError(.httpStatus, "Not you.", status: 403), RequestError(.cannotConnect, "Refused."),
+    ]
+    #expect(errors.map(\.isUnauthenticated) == [true, true, false, false])
+  }
+
+  @Test func `what Foundation calls an error's description is its own`() {
+    let errors: [any Error] = [
+      RequestError(.cannotConnect, "Refused.", operationName: "getUser"), StreamError.timeout,
+      GraphQLErrors([GraphQLError(message: "No.")]),
+    ]
+    #expect(
+      errors.map(\.localizedDescription) == ["getUser: cannot connect: Refused.", "No element came in time.", "No."])
+  }
 }

@@ -89,6 +89,28 @@ struct StandardStackTests {
     #expect(transport.requests.count == 1 + 3)
   }
 
+  @Test func `clients of several users share circuits, and each has tokens of its own`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .response(status: 503))
+    let circuit = CircuitBreakerPolicy(failureRate: 0.5, minimumCalls: 1)
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: .standard(retries: 0, circuit: circuit))
+    let clients = ["a", "b"].map { name in
+      var client = client
+      let tokens = InMemoryTokenProvider(AccessToken("\(name)-token")) { _ in .just(AccessToken("\(name)-new")) }
+      client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokens, challenge: .graphQL))
+      return client
+    }
+    #expect(await Ping().post(on: clients[0]).failure?.status == 503)
+    #expect(await Ping().post(on: clients[1]).failure?.kind == .circuitOpen)
+    #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a-token"])
+    let none = AuthMiddleware(InMemoryTokenProvider(nil) { _ in .empty() })
+    let types = clients[0].middlewares.authenticating(by: none).map { "\(type(of: $0))" }
+    #expect(types.filter { $0 == "AuthMiddleware" }.count == 1 && types.last == "CircuitBreakerMiddleware")
+    #expect([any HTTPMiddleware]().authenticating(by: none).count == 1)
+  }
+
   @Test func `a challenge of one's own is known by the standard stack`() async throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .json(#"{"code": 40101}"#))

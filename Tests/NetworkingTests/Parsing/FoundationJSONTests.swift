@@ -23,6 +23,23 @@ import Testing
     #expect(throws: Never.self) { try FoundationJSON().decode(JSONValue.self, from: objects) }
   }
 
+  @Test func `strategies of one's own are taken`() throws {
+    let json = FoundationJSON(
+      decoder: {
+        let decoder = JSONDecoder()
+        decoder.dateDecodingStrategy = .secondsSince1970
+        return decoder
+      },
+      encoder: {
+        let encoder = JSONEncoder()
+        encoder.dateEncodingStrategy = .secondsSince1970
+        return encoder
+      })
+    let date = Date(timeIntervalSince1970: 1_605_521_360)
+    #expect(try json.encode([date]) == Data("[1605521360]".utf8))
+    #expect(try json.decode([Date].self, from: Data("[1605521360]".utf8)) == [date])
+  }
+
   @Test(arguments: [129, 512, 513, 100_000])
   func `T4: deeper nesting is an error`(depth: Int) {
     #expect(throws: DecodingError.self) { try FoundationJSON().decode(JSONValue.self, from: nested(depth)) }

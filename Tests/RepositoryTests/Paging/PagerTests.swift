@@ -59,6 +59,20 @@ private struct World {
     #expect(world.server.requests.value.map(\.key) == [1, 2, 3])
   }
 
+  @Test func `a state says whether it loads, whether there may be more, and what failed`() {
+    world.pager.refresh()
+    #expect(world.pager.state.isLoading && world.pager.state.mayHaveMore)
+    world.answer(0, [1])
+    #expect(!world.pager.state.isLoading && world.pager.state.mayHaveMore)
+    world.pager.loadMore()
+    #expect(world.pager.state.isLoading)
+    world.server[1].fail()
+    #expect(world.pager.state.error != nil && world.pager.state.mayHaveMore && !world.pager.state.isLoading)
+    world.pager.loadMore()
+    world.answer(2, [2], isLast: true)
+    #expect(world.pager.state.error == nil && !world.pager.state.mayHaveMore)
+  }
+
   @Test func `the first page is loaded by loadMore, too`() {
     world.pager.loadMore()
     world.answer(0, [1], isLast: true)

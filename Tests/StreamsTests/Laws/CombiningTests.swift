@@ -29,6 +29,8 @@ import Testing
     expect(Observable.zip(a, b).map { $0.0 }, "-a|")
     expect(Observable.zip(a, b, c).map { $0.2 }, "-c|")
     expect(Observable.zip(a, b, c, d).map { $0.3 }, "--(d|)")
+    expect(Observable.zip(a, b, c) { one, _, three in one == "a" && three == "c" ? "x" : "" }, "-x|")
+    expect(Observable.zip(a, b, c, d) { one, _, three, four in one + three == "ac" ? four : "" }, "--(d|)")
     expect(Observable.zip([a, b, c, d]).map { $0[2] }, "--(c|)")
     expect(Observable.zip([Observable<String>]()).map { $0.joined() }, "|")
   }
@@ -51,6 +53,8 @@ import Testing
     expect(Observable.combineLatest(a, b).map { $0.1 }, "-b--|")
     expect(Observable.combineLatest(a, b, c).map { $0.2 }, "--c-#")
     expect(Observable.combineLatest(a, b, c, d).map { $0.3 }, "---d#")
+    expect(Observable.combineLatest(a, b, c) { one, two, three in one + two == "ab" ? three : "" }, "--c-#")
+    expect(Observable.combineLatest(a, b, c, d) { one, _, three, four in one + three == "ac" ? four : "" }, "---d#")
   }
 
   @Test func `28: withLatestFrom waits for the other, and ends with the source`() {

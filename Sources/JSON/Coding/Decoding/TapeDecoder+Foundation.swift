@@ -14,6 +14,11 @@ extension TapeDecoder {
       return Date(timeIntervalSince1970: try decodeValue(Double.self, at: place, step: step) / 1000)
     case .deferredToDate:
       return Date(timeIntervalSinceReferenceDate: try decodeValue(Double.self, at: place, step: step))
+    case .custom(let read, _):
+      guard let date = read(try decodeValue(String.self, at: place, step: step)) else {
+        throw corrupted(.invalid, "a date in the format that was set", at: place, step: step)
+      }
+      return date
     }
   }
 

@@ -77,6 +77,7 @@ extension StreamEncoder {
     case .secondsSince1970: try encode(date.timeIntervalSince1970, key: key)
     case .millisecondsSince1970: try encode(date.timeIntervalSince1970 * 1000, key: key)
     case .deferredToDate: try encode(date.timeIntervalSinceReferenceDate, key: key)
+    case .custom(_, let write): output.writer.pointee.writeString(write(date))
     }
   }
 }
