@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
+import LoopbackServers
 import Streams
-import TestSupport
 
 /// Throws unless two values are equal.
 func expect<Value: Equatable>(_ value: Value, equals expected: Value, _ what: String) throws {

@@ -1,7 +1,7 @@
 import Foundation
 import HTTP
+import LoopbackServers
 import Streams
-import TestSupport
 
 extension TransportConformance {
   /// How the parts of a response are delivered, and how an exchange is stopped.

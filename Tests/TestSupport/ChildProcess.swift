@@ -1,5 +1,6 @@
 package import Foundation
 import Glibc
+package import LoopbackServers
 
 /// A program that a test runs: its output is collected while it runs, and it is killed when this object is released.
 ///
