@@ -2,9 +2,12 @@ import Glibc
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
 package enum Loopback {
-  /// A socket bound to a port that the system chose.
-  static func bind() throws -> (socket: Descriptor, port: UInt16) {
+  /// A socket bound to a port that the system chose; with `isShared`, a server that names the port can listen there
+  /// meanwhile.
+  static func bind(isShared: Bool = false) throws -> (socket: Descriptor, port: UInt16) {
     let socket = try makeSocket()
+    var flag: Int32 = isShared ? 1 : 0
+    setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))
     var address = address(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withSockaddr(&address) { Glibc.bind(socket.number, $0, length) }
