@@ -29,10 +29,11 @@ let package = Package(
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
+    .target(name: "LoopbackServers"),
+    .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
 
-    .target(name: "TransportConformance", dependencies: ["HTTP", "Streams", "TestSupport"]),
-    .target(name: "TestSupport", path: "Tests/TestSupport"),
+    .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
     .executableTarget(
       name: "soak", dependencies: ["BFFOperations", "HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",

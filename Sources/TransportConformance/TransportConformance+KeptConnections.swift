@@ -1,6 +1,6 @@
 import Foundation
 import HTTP
-import TestSupport
+import LoopbackServers
 
 extension TransportConformance {
   /// T10: a kept connection may turn out to be dead, and that must not fail a request without need.

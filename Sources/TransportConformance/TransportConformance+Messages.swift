@@ -1,6 +1,6 @@
 import Foundation
 import HTTP
-import TestSupport
+import LoopbackServers
 
 extension TransportConformance {
   /// Requests and responses as a whole.

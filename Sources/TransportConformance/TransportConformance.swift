@@ -8,8 +8,8 @@ public import HTTP
 ///       try await test.check(MyTransport())
 ///     }
 ///
-/// A case takes a few seconds at most. Several may run at a time, but some measure deadlines, so the machine must not
-/// be overloaded.
+/// A case takes a few seconds at most, and several may run at a time. A case that measures a deadline does so up to 5
+/// times, since a busy machine may delay some of them.
 public enum TransportConformance {
   /// One requirement for a transport.
   public struct Case: Sendable, CustomStringConvertible {

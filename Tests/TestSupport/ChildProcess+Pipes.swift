@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LoopbackServers
 
 extension ChildProcess {
   static func environment(changedBy changes: [String: String?]) -> [String: String] {
@@ -10,7 +11,7 @@ extension ChildProcess {
 
   static func openInput(_ input: Input) throws -> (reader: Descriptor, writer: Descriptor?) {
     switch input {
-    case .none: (Descriptor(try SystemError.check(open("/dev/null", O_RDONLY | O_CLOEXEC), "open")), nil)
+    case .none: (Descriptor(try FailedCall.check(open("/dev/null", O_RDONLY | O_CLOEXEC), "open")), nil)
     case .bytes, .open: try Descriptor.pipe()
     }
   }
@@ -70,15 +71,15 @@ extension Descriptor {
   /// A terminal: what is written to the second end is read from the first.
   fileprivate static func terminal(columns: UInt16) throws -> (reader: Descriptor, writer: Descriptor) {
     // openpt(3) and its kin in terms of Linux's own calls, as the C library's module does not show them.
-    let reader = Descriptor(try SystemError.check(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))
+    let reader = Descriptor(try FailedCall.check(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))
     var locked: Int32 = 0
-    try SystemError.check(ioctl(reader.number, 0x4004_5431 /* TIOCSPTLCK */, &locked), "ioctl")
+    try FailedCall.check(ioctl(reader.number, 0x4004_5431 /* TIOCSPTLCK */, &locked), "ioctl")
     var number: Int32 = 0
-    try SystemError.check(ioctl(reader.number, 0x8004_5430 /* TIOCGPTN */, &number), "ioctl")
+    try FailedCall.check(ioctl(reader.number, 0x8004_5430 /* TIOCGPTN */, &number), "ioctl")
     var size = winsize(ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
-    try SystemError.check(ioctl(reader.number, UInt(TIOCSWINSZ), &size), "ioctl")
+    try FailedCall.check(ioctl(reader.number, UInt(TIOCSWINSZ), &size), "ioctl")
     let name = "/dev/pts/\(number)"
-    let writer = Descriptor(try SystemError.check(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))
+    let writer = Descriptor(try FailedCall.check(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))
     return (reader, writer)
   }
 }

@@ -1,5 +1,6 @@
 package import Foundation
 import Glibc
+package import LoopbackServers
 
 /// A program that a test runs: its output is collected while it runs, and it is killed when this object is released.
 ///
@@ -118,6 +119,15 @@ package final class ChildProcess: Sendable {
   /// What it uses of the system now; nil when it has ended.
   package var usage: ProcessUsage? {
     process.whileRunning { ProcessUsage(of: $0) } ?? nil
+  }
+
+  /// Whether the program leaves a signal to the system, as it neither handles nor ignores it; nil when it has ended.
+  package func leavesToSystem(_ signal: Int32) -> Bool? {
+    process.whileRunning { identifier in
+      let status = try? String(contentsOfFile: "/proc/\(identifier)/status", encoding: .utf8)
+      let masks = status?.split(separator: "\n").filter { $0.hasPrefix("SigIgn:") || $0.hasPrefix("SigCgt:") } ?? []
+      return masks.compactMap { UInt64($0.suffix(16), radix: 16) }.allSatisfy { $0 >> (signal - 1) & 1 == 0 }
+    }
   }
 
   /// Ends an open input.

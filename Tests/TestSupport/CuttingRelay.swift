@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import LoopbackServers
 
 /// Passes bytes on to a server, and cuts the connection where so many of the server's bytes have reached the client.
 package final class CuttingRelay: Sendable {

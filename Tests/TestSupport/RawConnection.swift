@@ -1,4 +1,5 @@
 import Glibc
+import LoopbackServers
 
 /// A client's connection over which a test sends and receives what it likes. Its calls block.
 package final class RawConnection: Sendable {

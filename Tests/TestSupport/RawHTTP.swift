@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import Glibc
+import LoopbackServers
 
 /// The smallest possible HTTP client, for tests to talk to a test server by other means than the client under test.
 ///
@@ -54,12 +55,12 @@ package enum RawHTTP {
     for option in [SO_RCVTIMEO, SO_SNDTIMEO] {
       setsockopt(socket.number, SOL_SOCKET, option, &limit, socklen_t(MemoryLayout<timeval>.size))
     }
-    guard socket.send(bytes[...]) else { throw SystemError(call: "send", code: errno) }
+    guard socket.send(bytes[...]) else { throw FailedCall(call: "send", code: errno) }
     var received: [UInt8] = []
     while true {
       errno = 0
       let bytes = socket.receive()
-      if bytes.isEmpty && errno == EAGAIN { throw SystemError(call: "recv", code: ETIMEDOUT) }
+      if bytes.isEmpty && errno == EAGAIN { throw FailedCall(call: "recv", code: ETIMEDOUT) }
       if bytes.isEmpty { return received }
       received += bytes
     }

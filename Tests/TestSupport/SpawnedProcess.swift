@@ -1,4 +1,5 @@
 import Glibc
+import LoopbackServers
 import Synchronization
 
 /// A child process that is signalled and waited for safely: no signal can hit another process that got its number later.
@@ -16,7 +17,7 @@ final class SpawnedProcess: Sendable {
     for (number, descriptor) in standardDescriptors.enumerated() {
       posix_spawn_file_actions_adddup2(&actions, descriptor.number, Int32(number))
     }
-    guard let closeFrom else { throw SystemError(call: "posix_spawn_file_actions_addclosefrom_np", code: ENOSYS) }
+    guard let closeFrom else { throw FailedCall(call: "posix_spawn_file_actions_addclosefrom_np", code: ENOSYS) }
     _ = closeFrom(&actions, Int32(standardDescriptors.count))
 
     // A shell that starts the tests in the background makes them ignore SIGINT, which a child would inherit.
@@ -36,7 +37,7 @@ final class SpawnedProcess: Sendable {
     var identifier: pid_t = 0
     let code = posix_spawn(
       &identifier, path, &actions, &attributes, argumentPointers + [nil], environmentPointers + [nil])
-    guard code == 0 else { throw SystemError(call: "posix_spawn \(path)", code: code) }
+    guard code == 0 else { throw FailedCall(call: "posix_spawn \(path)", code: code) }
     self.identifier = identifier
   }
 

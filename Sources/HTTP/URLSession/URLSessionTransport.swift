@@ -16,6 +16,9 @@ public import Streams
 /// Limitations that are due to Foundation on Linux (Swift 6.3):
 /// - A server that closes the connection in the middle of a response's head, sends trailers after a chunked body, or
 ///   announces a huge `Content-Length` crashes the process.
+/// - A request with a body waits for its deadline if its kept connection dies before the response begins.
+/// - Of a response that can be read in two ways, such as one with two lengths, it takes one.
+/// - What is not HTTP may be reported as a lost connection, or wait for the deadline.
 /// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
 /// - Content codings such as gzip are not asked for, and are refused: a truncated response would look complete.
 /// - TLS cannot be configured: the system's certificate authorities are used, and verification is always on.

@@ -4,30 +4,27 @@ import Networking
 import TestSupport
 import Testing
 
-/// A user of the command: a folder of one's own, and a server that comes and goes, always at the same address.
+/// A user of the command: a folder of one's own, and a server that comes and goes, always at the same address, which
+/// refuses connections when it is away.
 final class Account: Sendable {
   private let folder = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID().uuidString)")
-  private let port: UInt16
+  private let port: RefusingPort
 
   /// The options that all runs have.
-  var options: [String] { ["--endpoint", "http://127.0.0.1:\(port)/graphql", "--cache-dir", folder.path] }
+  var options: [String] { ["--endpoint", "http://127.0.0.1:\(port.port)/graphql", "--cache-dir", folder.path] }
 
-  private init(port: UInt16) {
-    self.port = port
+  private init() throws {
+    port = try RefusingPort()
   }
 
   deinit { try? FileManager.default.removeItem(at: folder) }
 
-  /// An account at a server that was there once, and is away now.
-  static func offline() async throws -> Account {
-    let server = try await BFFServer.start()
-    try await server.stop()
-    return Account(port: server.port)
-  }
+  /// An account whose server is away.
+  static func offline() throws -> Account { try Account() }
 
   /// Runs a closure while the server is there.
   func online<Result>(_ arguments: [String] = [], _ body: (BFFServer) async throws -> Result) async throws -> Result {
-    let server = try await BFFServer.start(arguments: ["--port", "\(port)"] + arguments)
+    let server = try await BFFServer.start(arguments: ["--port", "\(port.port)"] + arguments)
     let result = try await body(server)
     try await server.stop()
     return result

@@ -5,7 +5,7 @@ import Testing
 @Suite("the command's cache")
 struct CacheCommandTests {
   @Test func `without a network networkFirst shows the cached timeline, says so, and ends with 0`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let online = try await account.online { _ in try await account.run("timeline") }
     online.expectSuccess()
     for arguments in [["timeline"], ["timeline", "--policy", "networkFirst", "--retries", "0"]] {
@@ -21,14 +21,14 @@ struct CacheCommandTests {
   }
 
   @Test func `without a network and without a cached timeline it ends as without a cache`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.run("timeline").expectFailure(69, "cannot connect")
     try await account.run("timeline", "--policy", "cacheOnly").expectFailure(65, "not cached")
     try await Moments.run(["--policy", "cacheOnly"]).expectFailure(65, "not cached")
   }
 
   @Test func `each policy asks whom it says, and --verbose tells where the answer comes from`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { server in
       for (policy, requests, origin) in [
         ("noCache", 1, "from the server, just now"), ("cacheFirst", 1, "from the server, just now"),
@@ -46,7 +46,7 @@ struct CacheCommandTests {
   }
 
   @Test func `users, endpoints, and timelines with likes or without never share an entry`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { server in
       try await account.run("--user", "1").expectSuccess()
       let elsewhere = ["--endpoint", "http://localhost:\(server.port)/graphql"] + account.options.suffix(2)
@@ -60,7 +60,7 @@ struct CacheCommandTests {
   }
 
   @Test func `its size is told, and it is cleared, for one account alone`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in
       for user in ["0", "1"] { try await account.run("--user", user).expectSuccess() }
       try await account.run("--no-likes").expectSuccess()
@@ -86,7 +86,7 @@ struct CacheCommandTests {
       RawResponse(body: partial), RawResponse(503),
     ]
     let server = try ScriptedServer { number in [.readRequest, .send(answers[number]), .close] }
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let options = ["--retries", "0", "--endpoint", server.url.absoluteString] + account.options.suffix(2)
     let online = try await Moments.run(options)
     online.expectSuccess()
@@ -101,7 +101,7 @@ struct CacheCommandTests {
   }
 
   @Test func `what the server refuses, and answers in part, is not cached`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in
       try await account.run("--user", "404").expectFailure(65, "GraphQL")
       try await account.run("--user", "404", "--policy", "cacheOnly").expectFailure(65, "not cached")
@@ -116,14 +116,14 @@ struct CacheCommandTests {
 
   @Test(arguments: [["cache", "stats"], ["cache", "clear"], ["outbox", "list"], ["outbox", "flush"]])
   func `what only looks at a folder does not make it`(arguments: [String]) async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let folder = try #require(account.options.last)
     try await account.run(arguments[0], arguments[1]).expectFailure(64, "wrong usage", saying: folder)
     #expect(!FileManager.default.fileExists(atPath: folder))
   }
 
   @Test func `S3: no token stands in the folder`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in
       let environment = ["MOMENTS_TOKEN": "canary-token-1234", "MOMENTS_REFRESH_TOKEN": "canary-refresh-5678"]
       try await account.run("timeline", environment: environment).expectSuccess()
@@ -134,7 +134,7 @@ struct CacheCommandTests {
   }
 
   @Test func `the embedded backend has a cache, too`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let folder = account.options.suffix(2)
     try await Moments.run(["like", "m0-1"] + folder).expectSuccess()
     try await Moments.run(["--policy", "cacheOnly"] + folder).expectSuccess()

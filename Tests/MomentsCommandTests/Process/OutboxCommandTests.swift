@@ -5,7 +5,7 @@ import Testing
 @Suite("the command's outbox")
 struct OutboxCommandTests {
   @Test func `a like without a server is queued, says so, is shown, and ends with 0`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in try await account.run("timeline").expectSuccess() }
     let like = try await account.run("like", "m0-1")
     #expect(like.ending == .exited(0) && like.outputText == "")
@@ -24,7 +24,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `likes without a server survive kill -9, and are delivered once when it is back`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in try await account.run("timeline").expectSuccess() }
     let queued = try await account.run("like", "m0-1")
     #expect(queued.exitCode == 0)
@@ -52,7 +52,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `flush sends what is queued, or fails with the reason`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     for _ in 0..<2 { _ = try await account.run("like", "m1-1", "--user", "3") }
     let failed = try await account.run("outbox", "flush", "--user", "3")
     #expect(failed.ending == .exited(69) && failed.outputText == "0 sent, 0 refused, 2 waiting\n")
@@ -66,7 +66,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `what a flush brings is in the cache when it ends`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     for round in 0..<3 {
       let id = "m0-\(round)"
       _ = try await account.run("like", id)
@@ -79,7 +79,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `runs at the same time send each like once`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     for number in 0..<5 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
     try await account.online { server in
       let runs = try (0..<4).map { _ in try account.start("timeline", "--header", "X-Latency-Ms: 30") }
@@ -89,7 +89,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `a queued like that the server refuses is reported and set aside, and not sent again`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     for id in ["m9-9", "m0-1"] { _ = try await account.run("like", id) }
     try await account.online { server in
       let timeline = try await account.run("timeline")
@@ -113,7 +113,7 @@ struct OutboxCommandTests {
 
   @Test func `a queued like that cannot be read any more is listed, told of by flush, and can be dropped`() async throws
   {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     let folder = URL(fileURLWithPath: try #require(account.options.last)).appending(path: "outbox")
     let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
@@ -130,7 +130,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `a like that waits can be dropped by the id that the list shows`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     let list = try await account.run("outbox", "list").outputText
     let id = try #require(list.split(separator: " ").dropFirst().first)
@@ -139,7 +139,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `a like that the server takes or refuses at once leaves nothing behind`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in
       try await account.run("like", "m0-1").expectSuccess()
       try await account.run("like", "m9-9").expectFailure(65, "GraphQL", saying: "'m9-9'")
@@ -150,7 +150,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `without a valid token a like is queued, which waits for one, and the exit code says so`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
@@ -169,7 +169,7 @@ struct OutboxCommandTests {
     let server = try ScriptedServer { number in
       number == 0 ? [.readRequest, .close] : .answering { _ in RawResponse(503) }
     }
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
     let like = try await Moments.run(["like", "m0-1", "--retries", "1"] + options)
     #expect(like.exitCode == 0 && like.errorText.contains("is queued"))
@@ -179,7 +179,7 @@ struct OutboxCommandTests {
   }
 
   @Test func `likes that find nobody behind a network that drops all are never set aside`() async throws {
-    let (port, account) = (try UnansweredPort(), try await Account.offline())
+    let (port, account) = (try UnansweredPort(), try Account.offline())
     let endpoint = "http://127.0.0.1:\(port.port)/graphql"
     let options = ["--endpoint", endpoint, "--timeout", "0.3"] + account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0-1"] + options).exitCode == 0)
@@ -193,7 +193,7 @@ struct OutboxCommandTests {
 
   @Test func `what only looks at the folder makes nothing in it, also for a user of whom nothing is kept`() async throws
   {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     let folder = try #require(account.options.last)
     let before = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
@@ -210,7 +210,7 @@ struct OutboxCommandTests {
 
   @Test func `--timeout ends a timeline whose server does not even answer what is queued before`() async throws {
     let server = try ScriptedServer(.neverAnswering)
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let options = ["--endpoint", server.url.absoluteString, "--timeout", "2", "--retries", "0"]
     let folder = account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0-1"] + options + folder).exitCode == 0)
@@ -222,7 +222,7 @@ struct OutboxCommandTests {
   @Test(.timeLimit(.minutes(1)))
   func `a run that hangs while it sends holds up no other for longer than --timeout`() async throws {
     let server = try ScriptedServer(.neverAnswering)
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let folder = account.options.suffix(2)
     let hanging = try Moments.start(["like", "m0-1", "--endpoint", server.url.absoluteString] + folder)
     try await server.waitForRequests()
@@ -241,7 +241,7 @@ struct OutboxCommandTests {
 
   @Test func `Ctrl-C leaves a like queued that may have been sent`() async throws {
     let server = try ScriptedServer(.neverAnswering)
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
     let like = try Moments.start(["like", "m0-1"] + options)
     try await server.waitForRequests()

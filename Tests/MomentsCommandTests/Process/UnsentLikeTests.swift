@@ -19,7 +19,7 @@ struct UnsentLikeTests {
   }
 
   @Test func `a wrong setting of one run sets nothing aside`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let options = ["--endpoint", "https://moments.invalid/", "--retries", "0"] + account.options.suffix(2)
     for id in ["m0", "m1"] { #expect(try await Moments.run(["like", id] + options).exitCode == 0) }
     let wrong = ["https_proxy": "proxy:3128x"]
@@ -32,7 +32,7 @@ struct UnsentLikeTests {
   }
 
   @Test func `flush ends as the server refuses, and what was set aside can be sent again`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let server = try ScriptedServer { number in
       switch number {
       case 0: [.readRequest, .close]
@@ -53,7 +53,7 @@ struct UnsentLikeTests {
   }
 
   @Test func `a like that another run drops before it is sent ends with 65`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let server = try ScriptedServer { number in
       number == 0 ? [.readRequest, .waitForClientToClose] : .answering { _ in Self.taken }
     }
@@ -72,7 +72,7 @@ struct UnsentLikeTests {
   }
 
   @Test func `a like that another run sends is told of in JSON, too`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let server = try ScriptedServer(.neverAnswering)
     let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
     let sending = try Moments.start(["like", "m0"] + options)
@@ -93,7 +93,7 @@ struct UnsentLikeTests {
 
   @Test func `--timeout is for all likes of a flush together, and for the timeline behind them`() async throws {
     for arguments in [["outbox", "flush"], ["--policy", "networkOnly"]] {
-      let account = try await Account.offline()
+      let account = try Account.offline()
       for number in 0..<4 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
       try await account.online { server in
         let options = account.options + ["--timeout", "1", "--header", "X-Latency-Ms: 400"]
@@ -105,7 +105,7 @@ struct UnsentLikeTests {
   }
 
   @Test func `what is queued, dropped and queued again is told in JSON, too`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let queued = try JSONValue(try await account.run("like", "m0-1", "--json").output)["queued"]
     #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))
     guard case .string(let id)? = queued?["id"] else { return #expect(queued?["id"] != nil) }

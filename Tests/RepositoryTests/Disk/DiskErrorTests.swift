@@ -1,5 +1,6 @@
 import Foundation
 import Glibc
+import TestSupport
 import Testing
 
 @testable import Repository
@@ -41,7 +42,7 @@ import Testing
     let lock = try files.open(folder.path(name), .lock)
     try #require(try files.tryLock(lock))
     files.fail(call: nil)
-    race(2) { thread in
+    try race(2) { thread in
       if thread == 0 {
         while files.names.count(where: { $0 == "tryLock" }) < 3 { sched_yield() }
         try? files.close(lock)

@@ -255,7 +255,7 @@ import Testing
 
   @Test func `D7: entries from many threads and objects are all kept, each once`() throws {
     let folder = folder
-    race(8) { thread in
+    try race(8) { thread in
       guard let files = try? OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem()) else {
         return
       }

@@ -1,5 +1,6 @@
 import Repository
 import Streams
+import TestSupport
 import Testing
 
 private struct Row: Identifiable, Hashable, Sendable, CustomStringConvertible {
@@ -210,11 +211,11 @@ private struct World {
     #expect(states?.isCompleted.value == true)
   }
 
-  @Test func `whatever threads do at once, the rows are those of one order of commands`() {
+  @Test func `whatever threads do at once, the rows are those of one order of commands`() throws {
     for _ in 0..<200 {
       let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 50)) }
       let states = Recorder(pager.states)
-      race(4) { thread in
+      try race(4) { thread in
         for _ in 0..<10 { thread == 0 ? pager.refresh() : pager.loadMore() }
       }
       #expect(pager.state.items.map(\.id) == Array(1...pager.state.items.count))

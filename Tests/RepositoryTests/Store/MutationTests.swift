@@ -2,6 +2,7 @@ import Dispatch
 import Foundation
 import Repository
 import Streams
+import TestSupport
 import Testing
 
 @Suite("optimistic changes")
@@ -144,21 +145,21 @@ struct MutationTests {
     #expect(store.peek("k")?.value == ["a", "b"] && store.peek("none") == nil)
   }
 
-  @Test func `updates by many threads are all there`() {
-    race(8) { [store] thread in
+  @Test func `updates by many threads are all there`() throws {
+    try race(8) { [store] thread in
       for index in 0..<50 { store.update("k") { $0.append("\(thread)-\(index)") } }
     }
     #expect(Set(store.peek("k")?.value ?? []).count == 401)
   }
 
-  @Test func `no watcher sees a mix of two states while changes race`() {
+  @Test func `no watcher sees a mix of two states while changes race`() throws {
     let store = Store<String, [Int]>(partialFetch: FakeServer<String, [Int]>().fetch)
     store.save([0, 0], for: "k")
     let mixed = Mutable(0)
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in
       if let value = snapshot.value, Set(value).count != 1 { mixed.update { $0 += 1 } }
     })
-    race(4) { thread in
+    try race(4) { thread in
       for index in 0..<100 {
         let number = thread * 1_000 + index
         let change = store.mutate(

@@ -26,10 +26,10 @@ struct SharingTests {
     #expect(server.count == 1 && server[0].isCancelled.value)
   }
 
-  @Test func `O5: racing reads and disposals leave no request behind`() {
+  @Test func `O5: racing reads and disposals leave no request behind`() throws {
     let store = Store<String, Int>(partialFetch: server.fetch)
     for _ in 0..<TestScale.count(200, long: 10_000) {
-      race(4) { _ in
+      try race(4) { _ in
         let read = Recorder(store.get("a", .networkOnly))
         read.dispose()
       }
@@ -106,13 +106,13 @@ struct SharingTests {
     #expect(watcher.brief() == ["1 network"] && fetch.brief() == ["1 network"])
   }
 
-  @Test func `O3: a late subscriber gets the current value and misses none`() {
+  @Test func `O3: a late subscriber gets the current value and misses none`() throws {
     let store = Store<String, Int>(partialFetch: server.fetch)
     for round in 0..<TestScale.count(500, long: 100_000) {
       let key = "\(round % 7)"
       store.save(0, for: key)
       let late = Mutable<Recorder<Snapshot<Int>>?>(nil)
-      race(2) { thread in
+      try race(2) { thread in
         if thread == 0 {
           for value in 1...3 { store.save(value, for: key) }
         } else {

@@ -59,7 +59,7 @@ struct StorageWritingTests {
     subscription.dispose()
   }
 
-  @Test func `who holds up the answer to one request holds up no other's`() {
+  @Test func `who holds up the answer to one request holds up no other's`() throws {
     let truth = GatedTruth()
     let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
     let (isFirstWritten, isSecondKept, isThirdKept, isThirdAnswered) = (
@@ -75,7 +75,7 @@ struct StorageWritingTests {
       }),
       store.get("c", .networkOnly).subscribe(onNext: { _ in isThirdAnswered.signal() }),
     ]
-    race(4) { [server] thread in
+    try race(4) { [server] thread in
       // Each when the one before has put its work in; the first is held up in writing its own.
       [nil, isFirstWritten, isSecondKept, isThirdKept][thread]?.wait()
       if thread < 3 { server[thread].answer("v") } else { truth.gate.signal() }
@@ -121,7 +121,7 @@ struct StorageWritingTests {
   @Test(arguments: [StoreConfiguration<Int>.Writing.through, .behind])
   func `after a race of reads and writes, memory, watchers and the source of truth agree`(
     writing: StoreConfiguration<Int>.Writing
-  ) async {
+  ) async throws {
     for round in 0..<TestScale.count(20, long: 500) {
       let truth = MemoryTruth<Int, Int>()
       var configuration = StoreConfiguration<Int>()
@@ -129,7 +129,7 @@ struct StorageWritingTests {
       configuration.memoryCount = 2
       let store = Store(configuration: configuration, sourceOfTruth: truth) { key in .just(key * 1_000) }
       let watchers = (0..<4).map { Recorder(store.stream($0, .cacheOnly)) }
-      race(6) { thread in
+      try race(6) { thread in
         var random = SplitMix(seed: UInt64(round * 6 + thread))
         for value in 0..<50 {
           let key = Int.random(in: 0..<4, using: &random)

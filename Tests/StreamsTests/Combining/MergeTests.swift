@@ -1,10 +1,11 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Streams
 
 @Suite struct MergeTests {
-  @Test func `29: an error is not lost where another stream completes at the same time`() {
+  @Test func `29: an error is not lost where another stream completes at the same time`() throws {
     let count = 200_000
     let errors = Atomic(0)
     let completions = Atomic(0)
@@ -19,7 +20,7 @@ import Testing
       merge.add(.never())
       return merge
     }
-    raceInStep(count) { index, thread in merges[index].end(thread == 0 ? Broken() : nil) }
+    try raceInStep(count) { index, thread in merges[index].end(thread == 0 ? Broken() : nil) }
     #expect(errors.load(ordering: .relaxed) == count)
     #expect(completions.load(ordering: .relaxed) == 0)
   }

@@ -1,4 +1,5 @@
 import Synchronization
+import TestSupport
 import Testing
 
 @testable import Streams
@@ -25,30 +26,31 @@ import Testing
     #expect(!lifetime.claim())
   }
 
-  @Test func `2: of those that race for the end one wins`() {
+  @Test func `2: of those that race for the end one wins`() throws {
     let lifetimes = (0..<count).map { _ in Lifetime() }
     let winners = Counters(count)
-    raceInStep(count) { index, _ in
+    try raceInStep(count) { index, _ in
       if lifetimes[index].claim() { winners.increment(index) }
     }
     #expect(winners.values.allSatisfy { $0 == 1 })
   }
 
-  @Test func `2: either the end is claimed or the lifetime disposed, never both, and never neither`() {
+  @Test func `2: either the end is claimed or the lifetime disposed, never both, and never neither`() throws {
     let (claims, teardowns) = (Counters(count), Counters(count))
     let lifetimes = (0..<count).map { index in
       let lifetime = Lifetime()
       lifetime.add(ClosureNode { teardowns.increment(index) })
       return lifetime
     }
-    raceInStep(count) { index, thread in
+    try raceInStep(count) { index, thread in
       // Who claims does not close here: all teardowns are those of `dispose`.
       if thread == 1 { lifetimes[index].dispose() } else if lifetimes[index].claim() { claims.increment(index) }
     }
     #expect(zip(claims.values, teardowns.values).allSatisfy { $0 + $1 == 1 })
   }
 
-  @Test func `14: a segment that is closed early is closed once, and nothing is lost of what is added meanwhile`() {
+  @Test
+  func `14: a segment that is closed early is closed once, and nothing is lost of what is added meanwhile`() throws {
     let (closed, added) = (Counters(count), Counters(count))
     let lifetimes = (0..<count).map { _ in Lifetime() }
     let segments = lifetimes.indices.map { index in
@@ -56,7 +58,7 @@ import Testing
       segment.add(ClosureNode { closed.increment(index) })
       return (segment, place: lifetimes[index].add(segment))
     }
-    raceInStep(count) { index, thread in
+    try raceInStep(count) { index, thread in
       let (lifetime, (segment, place)) = (lifetimes[index], segments[index])
       if thread == 0 { return lifetime.close(segment, at: place) }
       lifetime.add(ClosureNode { added.increment(index) })

@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import Synchronization
+import TestSupport
 import Testing
 
 /// Laws 39 to 43.
@@ -144,8 +145,10 @@ import Testing
     let subject = PublishSubject<Int>()
     var iterator = subject.asObservable().values(bufferingPolicy: .unbounded).makeAsyncIterator()
     Thread.detachNewThread {
-      race { thread in
-        for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+      #expect(throws: Never.self) {
+        try race { thread in
+          for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+        }
       }
       subject.onCompleted()
     }

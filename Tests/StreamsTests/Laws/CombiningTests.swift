@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import StreamsTesting
+import TestSupport
 import Testing
 
 /// Laws 27 to 31.
@@ -111,13 +112,13 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `29: flatMapLatest counts an inner stream out once, though its end races the next one`() {
+  @Test func `29: flatMapLatest counts an inner stream out once, though its end races the next one`() throws {
     for _ in 0..<500 {
       let (outer, probe) = (PublishSubject<Int>(), Probe<Int>())
       let inners = [PublishSubject<Int>(), PublishSubject<Int>()]
       let subscription = outer.asObservable().flatMapLatest { inners[$0].asObservable() }.subscribe(probe)
       outer.onNext(0)
-      race(2) { thread in
+      try race(2) { thread in
         if thread == 0 { inners[0].onCompleted() } else { outer.onNext(1) }
       }
       inners[1].onNext(1)

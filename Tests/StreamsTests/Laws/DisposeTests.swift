@@ -1,14 +1,15 @@
 import Dispatch
 import Streams
+import TestSupport
 import Testing
 
 /// Laws 8 to 13.
 @Suite struct DisposeTests {
-  @Test(arguments: Operator.all) func `8: dispose is idempotent and thread-safe`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `8: dispose is idempotent and thread-safe`(_ op: Operator) throws {
     let (probe, teardowns) = (Probe<Int>(), Counter())
     let source = Observable<Int>.create { _ in Disposables.create { teardowns.increment() } }
     let subscription = op(source).subscribe(probe)
-    race { _ in
+    try race { _ in
       for _ in 0..<100 { subscription.dispose() }
     }
     #expect(teardowns.count == 1)
@@ -57,13 +58,13 @@ import Testing
 
   @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose elsewhere`(
     _ op: Operator
-  ) {
+  ) throws {
     for _ in 0..<50 {
       let probe = Probe<Int>()
       let subject = PublishSubject<Int>()
       let subscription = op(subject.asObservable()).subscribe(probe)
       let countAtDispose = Locked(0)
-      race(2) { thread in
+      try race(2) { thread in
         if thread == 0 {
           for element in 0..<2000 { subject.onNext(element) }
         } else {

@@ -1,4 +1,5 @@
 import Streams
+import TestSupport
 import Testing
 
 /// Laws 1 to 7.
@@ -23,8 +24,8 @@ import Testing
     subscription.dispose()
   }
 
-  @Test(arguments: Operator.all) func `2, 3, 4: one end, nothing after it and no overlap, whoever races`(_ op: Operator)
-  {
+  @Test(arguments: Operator.all)
+  func `2, 3, 4: one end, nothing after it and no overlap, whoever races`(_ op: Operator) throws {
     let probe = Probe<Int>()
     let observers = Locked<AnyObserver<Int>?>(nil)
     let source = Observable<Int>.create { observer in
@@ -33,7 +34,7 @@ import Testing
     }
     let subscription = op(source).subscribe(probe)
     let observer = observers.withLock { $0 }
-    race { thread in
+    try race { thread in
       for index in 0..<(raceEvents / 8) { observer?.onNext(index) }
       if thread.isMultiple(of: 2) { observer?.onCompleted() } else { observer?.onError(Broken()) }
       for index in 0..<100 { observer?.onNext(index) }
@@ -44,11 +45,12 @@ import Testing
     subscription.dispose()
   }
 
-  @Test(arguments: Operator.lossless) func `5: nothing is lost, and each producer's order is kept`(_ op: Operator) {
+  @Test(arguments: Operator.lossless)
+  func `5: nothing is lost, and each producer's order is kept`(_ op: Operator) throws {
     let probe = Probe<Int>()
     let subject = PublishSubject<Int>()
     let subscription = op(subject.asObservable()).subscribe(probe)
-    race { thread in
+    try race { thread in
       for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
     }
     subject.onCompleted()

@@ -1,12 +1,14 @@
 import Streams
 import StreamsTesting
+import TestSupport
 import Testing
 
 /// Laws 32 to 34.
 @Suite struct SharingTests {
   private let count = 40_000
 
-  @Test func `32: racing first subscribers make one connection, the last dispose ends it, the next reconnects`() {
+  @Test
+  func `32: racing first subscribers make one connection, the last dispose ends it, the next reconnects`() throws {
     let (connections, teardowns) = (Counter(), Counter())
     let shared = Observable<Int>.create { _ in
       connections.increment()
@@ -14,7 +16,7 @@ import Testing
     }.share()
     for round in 1...200 {
       let bag = DisposeBag()
-      race { _ in shared.subscribe().disposed(by: bag) }
+      try race { _ in shared.subscribe().disposed(by: bag) }
       #expect(connections.count == round)
       #expect(teardowns.count == round - 1)
       bag.dispose()
@@ -22,7 +24,7 @@ import Testing
     }
   }
 
-  @Test func `32: two first subscribers, a few nanoseconds apart, make one connection`() {
+  @Test func `32: two first subscribers, a few nanoseconds apart, make one connection`() throws {
     let connections = Counters(count)
     let shared = (0..<count).map { index in
       Observable<Int>.create { _ in
@@ -30,17 +32,17 @@ import Testing
         return Disposables.create()
       }.share()
     }
-    raceInStep(count) { index, _ in _ = shared[index].subscribe() }
+    try raceInStep(count) { index, _ in _ = shared[index].subscribe() }
     #expect(connections.values.allSatisfy { $0 == 1 })
   }
 
-  @Test func `32: subscribers that come and go in a race leave no connection open`() {
+  @Test func `32: subscribers that come and go in a race leave no connection open`() throws {
     let open = Counter()
     let shared = Observable<Int>.create { _ in
       open.increment()
       return Disposables.create { open.decrement() }
     }.share(replay: 1)
-    race { _ in
+    try race { _ in
       for _ in 0..<500 { shared.subscribe().dispose() }
     }
     #expect(open.count == 0)
@@ -62,7 +64,7 @@ import Testing
     #expect(source.subscriptions.count == 2)
   }
 
-  @Test func `33: from replay to live there is no gap, no duplicate and no reordering`() {
+  @Test func `33: from replay to live there is no gap, no duplicate and no reordering`() throws {
     for _ in 0..<100 {
       let subject = ReplaySubject<Int>.createUnbounded()
       let behavior = BehaviorSubject(value: 0)
@@ -70,7 +72,7 @@ import Testing
       let probes = (0..<3).map { _ in Probe<Int>() }
       let bag = DisposeBag()
       shared.subscribe().disposed(by: bag)
-      race(2) { thread in
+      try race(2) { thread in
         if thread == 0 {
           for index in 1...500 {
             subject.onNext(index)
@@ -127,14 +129,14 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `34: a behavior's value is the last one delivered, whoever races`() {
+  @Test func `34: a behavior's value is the last one delivered, whoever races`() throws {
     let delivered = Counters(count)
     let behaviors = (0..<count).map { index in
       let behavior = BehaviorSubject(value: 0)
       _ = behavior.asObservable().subscribe(onNext: { delivered.set(index, to: $0) })
       return behavior
     }
-    raceInStep(count) { index, thread in behaviors[index].onNext(thread + 1) }
+    try raceInStep(count) { index, thread in behaviors[index].onNext(thread + 1) }
     #expect(delivered.values.elementsEqual(behaviors.map(\.value)))
   }
 

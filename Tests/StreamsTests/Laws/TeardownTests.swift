@@ -1,9 +1,10 @@
 import Streams
+import TestSupport
 import Testing
 
 /// Laws 14 to 18.
 @Suite struct TeardownTests {
-  @Test(arguments: Operator.all) func `14: teardowns run exactly once under any race`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `14: teardowns run exactly once under any race`(_ op: Operator) throws {
     for _ in 0..<100 {
       let (probe, teardowns) = (Probe<Int>(), Counter())
       let observers = Locked<AnyObserver<Int>?>(nil)
@@ -13,7 +14,7 @@ import Testing
       }
       let subscription = op(source).subscribe(probe)
       let observer = observers.withLock { $0 }
-      race(4) { thread in
+      try race(4) { thread in
         switch thread {
         case 0: observer?.onCompleted()
         case 1: observer?.onError(Broken())
@@ -150,10 +151,10 @@ import Testing
     #expect(count.count == 1)
   }
 
-  @Test func `18: none of the items put into a bag while it is disposed is forgotten`() {
+  @Test func `18: none of the items put into a bag while it is disposed is forgotten`() throws {
     for _ in 0..<200 {
       let (bag, count) = (DisposeBag(), Counter())
-      race(4) { thread in
+      try race(4) { thread in
         if thread == 0 { return bag.dispose() }
         for _ in 0..<20 { Disposables.create { count.increment() }.disposed(by: bag) }
       }

@@ -1,6 +1,7 @@
 import Foundation
 import Streams
 import StreamsTesting
+import TestSupport
 import Testing
 
 /// Laws 35 to 38.
@@ -93,11 +94,11 @@ import Testing
     #expect(probe.overlaps == 0 && probe.terminals == 1 && probe.late == 0)
   }
 
-  @Test func `38: eight producers lose nothing through a queue`() {
+  @Test func `38: eight producers lose nothing through a queue`() throws {
     let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
     let stream = subject.asObservable().observe(on: SerialScheduler(queue: .global()))
     _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
-    race { thread in
+    try race { thread in
       for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
     }
     subject.onCompleted()

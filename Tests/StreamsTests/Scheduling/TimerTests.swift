@@ -1,6 +1,7 @@
 import Dispatch
 import Streams
 import StreamsTesting
+import TestSupport
 import Testing
 
 @Suite struct TimerTests {
@@ -43,13 +44,13 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `4, 5: a timer's thread and eight producers keep out of each other's way, and lose nothing`() {
+  @Test func `4, 5: a timer's thread and eight producers keep out of each other's way, and lose nothing`() throws {
     let count = raceEvents / 400
     for _ in 0..<50 {
       let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
       let stream = subject.asObservable().delay(.microseconds(10), scheduler: ConcurrentScheduler())
       _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
-      race { thread in
+      try race { thread in
         for index in 0..<count { subject.onNext(thread * count + index) }
       }
       subject.onCompleted()
@@ -63,7 +64,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `2, 3, 4: a timer's thread and eight producers keep out of each other's way`(_ throttles: Bool) {
+  func `2, 3, 4: a timer's thread and eight producers keep out of each other's way`(_ throttles: Bool) throws {
     for _ in 0..<100 {
       let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
       let (source, scheduler) = (subject.asObservable(), ConcurrentScheduler())
@@ -71,7 +72,7 @@ import Testing
         throttles
         ? source.throttle(.microseconds(3), scheduler: scheduler) : source.debounce(.zero, scheduler: scheduler)
       _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
-      race { _ in
+      try race { _ in
         for index in 0..<(raceEvents / 400) { subject.onNext(index) }
         subject.onCompleted()
       }

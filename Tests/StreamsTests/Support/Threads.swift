@@ -1,30 +1,12 @@
 import Foundation
 import Synchronization
-
-/// Runs `body` on `count` threads of their own, which start together, and waits for all of them.
-func race(_ count: Int = 8, _ body: @escaping @Sendable (Int) -> Void) {
-  let ready = DispatchSemaphore(value: 0)
-  let start = DispatchSemaphore(value: 0)
-  let done = DispatchGroup()
-  for index in 0..<count {
-    done.enter()
-    Thread.detachNewThread {
-      ready.signal()
-      start.wait()
-      body(index)
-      done.leave()
-    }
-  }
-  for _ in 0..<count { ready.wait() }
-  for _ in 0..<count { start.signal() }
-  done.wait()
-}
+import TestSupport
 
 /// Two threads that go through the rounds in step, a few nanoseconds apart: what they race for takes no longer. `count` is
 /// a multiple of 8.
-func raceInStep(_ count: Int, _ round: @escaping @Sendable (_ index: Int, _ thread: Int) -> Void) {
+func raceInStep(_ count: Int, _ round: @escaping @Sendable (_ index: Int, _ thread: Int) -> Void) throws {
   let arrivals = Atomic(0)
-  race(2) { thread in
+  try race(2) { thread in
     for first in stride(from: 0, to: count, by: 8) {
       let arrived = arrivals.add(1, ordering: .acquiringAndReleasing).newValue
       let all = (arrived + 1) / 2 * 2

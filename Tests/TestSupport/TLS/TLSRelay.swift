@@ -1,5 +1,6 @@
 package import Foundation
 import Glibc
+package import LoopbackServers
 import Synchronization
 
 /// Speaks TLS with clients, and passes what they say to a server that does not: any script can be played over TLS.

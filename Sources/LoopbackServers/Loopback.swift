@@ -1,46 +1,51 @@
 import Glibc
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
-enum Loopback {
-  /// A socket bound to a port that the system chose.
-  static func bind() throws -> (socket: Descriptor, port: UInt16) {
+package enum Loopback {
+  /// A socket bound to a port that the system chose; with `isShared`, a server that names the port can listen there
+  /// meanwhile.
+  static func bind(isShared: Bool = false) throws -> (socket: Descriptor, port: UInt16) {
     let socket = try makeSocket()
+    var flag: Int32 = isShared ? 1 : 0
+    setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))
     var address = address(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withSockaddr(&address) { Glibc.bind(socket.number, $0, length) }
-    try SystemError.check(bound, "bind")
+    try FailedCall.check(bound, "bind")
     let named = withSockaddr(&address) { getsockname(socket.number, $0, &length) }
-    try SystemError.check(named, "getsockname")
+    try FailedCall.check(named, "getsockname")
     return (socket, UInt16(bigEndian: address.sin_port))
   }
 
   /// A socket that listens at a port that the system chose.
-  static func listen(backlog: Int32) throws -> (socket: Descriptor, port: UInt16) {
+  package static func listen(backlog: Int32) throws -> (socket: Descriptor, port: UInt16) {
     let (socket, port) = try bind()
-    try SystemError.check(Glibc.listen(socket.number, backlog), "listen")
+    try FailedCall.check(Glibc.listen(socket.number, backlog), "listen")
     return (socket, port)
   }
 
   /// A connected socket; waits until the connection stands.
-  static func connect(port: UInt16) throws -> Descriptor {
+  package static func connect(port: UInt16) throws -> Descriptor {
     let socket = try makeSocket()
     let result = retryingOnInterrupt { startConnecting(socket, port: port) }
-    try SystemError.check(result, "connect")
+    try FailedCall.check(result, "connect")
     return socket
   }
 
   /// A socket that is made without waiting, and whether its connection stands within the limit.
-  static func connect(port: UInt16, withinMilliseconds limit: Int32) throws -> (socket: Descriptor, stands: Bool) {
+  package static func connect(
+    port: UInt16, withinMilliseconds limit: Int32
+  ) throws -> (socket: Descriptor, stands: Bool) {
     let socket = try makeSocket(flags: Int32(SOCK_NONBLOCK.rawValue))
     if startConnecting(socket, port: port) == 0 { return (socket, true) }
-    guard errno == EINPROGRESS else { throw SystemError(call: "connect", code: errno) }
+    guard errno == EINPROGRESS else { throw FailedCall(call: "connect", code: errno) }
     var entry = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
     return (socket, retryingOnInterrupt { poll(&entry, 1, limit) } == 1)
   }
 
   private static func makeSocket(flags: Int32 = 0) throws -> Descriptor {
     let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags
-    return Descriptor(try SystemError.check(socket(AF_INET, type, 0), "socket"))
+    return Descriptor(try FailedCall.check(socket(AF_INET, type, 0), "socket"))
   }
 
   private static func startConnecting(_ socket: Descriptor, port: UInt16) -> Int32 {
@@ -69,7 +74,7 @@ enum Loopback {
 
 extension Descriptor {
   /// Sends all bytes; false when the peer is gone or the socket was shut down.
-  func send(_ bytes: ArraySlice<UInt8>) -> Bool {
+  package func send(_ bytes: ArraySlice<UInt8>) -> Bool {
     var rest = bytes
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { buffer in
@@ -82,13 +87,13 @@ extension Descriptor {
   }
 
   /// Makes closing it send a RST.
-  func resetWhenClosed() {
+  package func resetWhenClosed() {
     var linger = linger(l_onoff: 1, l_linger: 0)
     setsockopt(number, SOL_SOCKET, SO_LINGER, &linger, socklen_t(MemoryLayout<linger>.size))
   }
 
   /// The next bytes, at most `limit`; none at the end, and none after a failure.
-  func receive(upTo limit: Int = 65_536, flags: Int32 = 0) -> [UInt8] {
+  package func receive(upTo limit: Int = 65_536, flags: Int32 = 0) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
       count = max(0, retryingOnInterrupt { recv(number, buffer.baseAddress, limit, flags) })
     }

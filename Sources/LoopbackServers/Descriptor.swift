@@ -4,7 +4,7 @@ import Synchronization
 /// A file descriptor with one owner, who alone may close it; any thread may shut it down or write a byte to it.
 ///
 /// A number that was closed is soon another file's, so nobody but the owner uses the number outside the lock.
-final class Descriptor: Sendable {
+package final class Descriptor: Sendable {
   private struct State {
     var number: Int32?
     var isShutDown = false
@@ -13,9 +13,9 @@ final class Descriptor: Sendable {
   private let state: Mutex<State>
 
   /// The descriptor's number, for its owner.
-  let number: Int32
+  package let number: Int32
 
-  init(_ number: Int32) {
+  package init(_ number: Int32) {
     self.number = number
     state = Mutex(State(number: number))
   }
@@ -28,7 +28,7 @@ final class Descriptor: Sendable {
   var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
   /// Ends a socket in both directions, which wakes a thread that waits on it.
-  func shutDown() {
+  package func shutDown() {
     state.withLock { state in
       state.isShutDown = true
       if let number = state.number { _ = shutdown(number, Int32(SHUT_RDWR)) }
@@ -44,18 +44,18 @@ final class Descriptor: Sendable {
   }
 
   /// Closes it, once.
-  func close() {
+  package func close() {
     state.withLock { state in
       if let number = state.number { _ = Glibc.close(number) }
       state.number = nil
     }
   }
 
-  /// A pipe. No child process inherits its ends, save one that another thread happens to start at this very moment;
-  /// `ChildProcess` therefore closes all that it was not given.
-  static func pipe() throws -> (reader: Descriptor, writer: Descriptor) {
+  /// A pipe. No child process inherits its ends, save one that another thread happens to start at this very moment, and
+  /// that does not close what it was not given.
+  package static func pipe() throws -> (reader: Descriptor, writer: Descriptor) {
     var ends: [Int32] = [-1, -1]
-    try SystemError.check(Glibc.pipe(&ends), "pipe")
+    try FailedCall.check(Glibc.pipe(&ends), "pipe")
     for end in ends { _ = fcntl(end, F_SETFD, FD_CLOEXEC) }
     return (Descriptor(ends[0]), Descriptor(ends[1]))
   }

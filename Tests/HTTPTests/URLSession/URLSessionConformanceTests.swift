@@ -1,0 +1,32 @@
+import HTTP
+import Testing
+import TransportConformance
+
+struct URLSessionConformanceTests {
+  /// What Foundation on Linux makes impossible; the documentation of the transport tells of it.
+  private static let exceptions: Set = [
+    // These end the process.
+    "a body in chunks, with trailers, in any pieces, is put together",
+    "T8: closed in the headers has a documented end",
+    "T8: an answer cut at any byte is a lost connection",
+    // And these fail.
+    "the answer to HEAD has no body, whatever its head says",
+    "T3: a slow observer stops the reading",
+    "T6: a deadline that has passed already fails at once",
+    "T8: a chunk size that is no number has a documented end",
+    "T8: a header line without end has a documented end",
+    "T8: a switch of protocols that nobody asked for has a documented end",
+    "T8: what can be read in two ways is refused",
+    "T10: a request that may have been processed is not sent again",
+    "T10: a repeatable request is sent again if its kept connection dies",
+  ]
+
+  @Test(arguments: TransportConformance.cases.filter { !exceptions.contains($0.description) })
+  func `the transport on URLSession conforms, as far as it can`(_ test: TransportConformance.Case) async throws {
+    try await test.check(URLSessionTransport())
+  }
+
+  @Test func `each exception is that of a case`() {
+    #expect(Self.exceptions.isSubset(of: TransportConformance.cases.map(\.description)))
+  }
+}
