@@ -1,4 +1,4 @@
-internal import Foundation
+public import Foundation
 
 /// A point in time, in microseconds since 1970. Records are dated with it, so that it means the same to other
 /// processes.
@@ -17,6 +17,9 @@ public struct StoreTime: Hashable, Comparable, Sendable, Codable {
     clock_gettime(CLOCK_REALTIME, &time)
     return StoreTime(microseconds: Int64(time.tv_sec) &* 1_000_000 &+ Int64(time.tv_nsec) / 1_000)
   }
+
+  /// The time as Foundation has it.
+  public var date: Date { Date(timeIntervalSince1970: Double(microseconds) / 1_000_000) }
 
   /// Whether a time is earlier than another.
   @inlinable public static func < (left: StoreTime, right: StoreTime) -> Bool { left.microseconds < right.microseconds }

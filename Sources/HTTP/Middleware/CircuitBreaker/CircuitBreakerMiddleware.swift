@@ -68,8 +68,10 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
   }
 
   private func refusal(of request: HTTPRequest, for time: Duration) -> RequestError {
-    RequestError(
-      .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(time).",
+    let (whole, rest) = time.components
+    let seconds = rest > 0 ? whole.addingReportingOverflow(1).partialValue : whole
+    return RequestError(
+      .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(seconds) s.",
       operationName: request.operationName)
   }
 }
