@@ -13,11 +13,15 @@ public struct MomentLike: Codable, Hashable, Sendable {
   /// The id of the user who likes it, or no longer does.
   public let userID: String
 
+  /// Whether the answer is to have likes.
+  public let withLikes: Bool
+
   /// Makes a like.
-  public init(isLiked: Bool, momentID: String, userID: String) {
+  public init(isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true) {
     self.isLiked = isLiked
     self.momentID = momentID
     self.userID = userID
+    self.withLikes = withLikes
   }
 }
 
@@ -35,7 +39,9 @@ extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
     try self.init(
       folder: folder, partition: partition, lockTimeout: lockTimeout, isIdempotent: { _ in true },
       send: { like, key in
-        session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
+        session.updateLike(
+          like.isLiked, momentID: like.momentID, fromUserID: like.userID, withLikes: like.withLikes,
+          idempotencyKey: key)
       })
   }
 }
