@@ -13,7 +13,7 @@ enum Help {
       moments unlike MOMENT_ID [options]
       moments cache stats|clear --cache-dir DIR [options]
       moments outbox list|flush --cache-dir DIR [options]
-      moments outbox drop|retry ID --cache-dir DIR [options]
+      moments outbox discard|retry ID --cache-dir DIR [options]
       moments --help | --version
 
     Options:
@@ -59,8 +59,8 @@ enum Help {
     like is also queued if there is no valid token, or if the settings prevent
     sending; the exit code then says why. A like that the server refuses, or that
     can no longer be read, is set aside: 'moments outbox list' shows it with its id,
-    'moments outbox drop' removes it, and 'moments outbox retry' queues a refused
-    one again.
+    'moments outbox discard' removes it, and 'moments outbox retry' queues a
+    refused one again.
 
     Environment:
       MOMENTS_ENDPOINT  the endpoint if --endpoint is not given; without both, the
@@ -83,7 +83,7 @@ enum Help {
       64   the command line or the environment is wrong
       65   the response cannot be used: GraphQL errors, not decodable, too large,
            or a status not listed here; or nothing is cached; or a like was
-           dropped before it was sent, or can no longer be read
+           discarded before it was sent, or can no longer be read
       69   the server was not reached: refused, cut off, timed out, redirected,
            not tried after repeated failures, status 429 or 5xx
       74   the output could not be written, or the cache folder cannot be used

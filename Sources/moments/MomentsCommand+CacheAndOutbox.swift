@@ -49,11 +49,11 @@ extension MomentsCommand {
   }
 
   /// Removes an entry, queued or set aside, from the outbox.
-  func drop(_ id: String) throws {
+  func discard(_ id: String) throws {
     if try service().outbox?.discard(id: id) != true {
       throw UsageError("nothing is queued under the id '\(id)'; 'moments outbox list' shows the ids")
     }
-    try showJSON("dropped", ["id": id])
+    try showJSON("discarded", ["id": id])
   }
 
   /// Queues an entry again that was set aside.

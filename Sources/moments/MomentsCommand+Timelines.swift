@@ -67,7 +67,7 @@ extension MomentsCommand {
       try showJSON("sent", like)
     } catch let error as OutboxError {
       guard case .discarded = error else { throw error }
-      say("moments: '\(words)' was dropped by another run of the command, and not sent.")
+      say("moments: '\(words)' was discarded by another run of the command, and not sent.")
       throw ToldError(cause: error)
     }
   }

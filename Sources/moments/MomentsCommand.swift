@@ -46,7 +46,7 @@ struct MomentsCommand {
     case .clearCache: try clearCache()
     case .listOutbox: try listOutbox()
     case .flushOutbox: try await flushOutbox()
-    case .drop(let id): try drop(id)
+    case .discard(let id): try discard(id)
     case .retry(let id): try retry(id)
     }
   }

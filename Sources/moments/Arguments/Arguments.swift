@@ -14,13 +14,13 @@ struct Arguments: Equatable, Sendable {
     case clearCache
     case listOutbox
     case flushOutbox
-    case drop(id: String)
+    case discard(id: String)
     case retry(id: String)
 
     /// Whether the command acts on existing data on disk.
     var needsCache: Bool {
       switch self {
-      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .drop, .retry: true
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .discard, .retry: true
       case .help, .version, .timeline, .updateLike: false
       }
     }
@@ -177,18 +177,18 @@ extension Arguments {
     case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
     case "outbox":
       switch operands.first {
-      case "drop": return .drop(id: try id(operands))
+      case "discard": return .discard(id: try id(operands))
       case "retry": return .retry(id: try id(operands))
       default:
         let actions: KeyValuePairs = ["list": Action.listOutbox, "flush": .flushOutbox]
-        return try action(of: command, operands, actions, or: "drop", "retry")
+        return try action(of: command, operands, actions, or: "discard", "retry")
       }
     default:
       throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
     }
   }
 
-  /// The id after a word such as `drop`.
+  /// The id after a word such as `discard`.
   private static func id(_ operands: ArraySlice<String>) throws(UsageError) -> String {
     guard operands.count == 2, let id = operands.last, !id.isEmpty else {
       throw UsageError("'outbox \(operands.first ?? "")' needs one id; 'moments outbox list' shows the ids")

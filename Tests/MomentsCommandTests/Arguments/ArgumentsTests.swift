@@ -45,7 +45,7 @@ struct ArgumentsTests {
   @Test func `what is kept and the outbox have commands, which need a folder`() throws {
     let commands: KeyValuePairs<[String], Arguments.Action> = [
       ["cache", "stats"]: .cacheStatistics, ["cache", "clear"]: .clearCache, ["outbox", "list"]: .listOutbox,
-      ["outbox", "flush"]: .flushOutbox, ["outbox", "drop", "x"]: .drop(id: "x"),
+      ["outbox", "flush"]: .flushOutbox, ["outbox", "discard", "x"]: .discard(id: "x"),
       ["outbox", "retry", "x"]: .retry(id: "x"),
     ]
     for (words, action) in commands {
@@ -97,9 +97,9 @@ struct ArgumentsTests {
     (["--policy", "never"], "--policy is 'never'; it is one of cacheFirst, networkFirst, "),
     (["--cache-dir="], "--cache-dir is empty"),
     (["cache", "--cache-dir", "x"], "'cache' needs one word: stats or clear"),
-    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or drop or retry"),
-    (["outbox", "drop", "--cache-dir", "x"], "'outbox drop' needs one id"),
-    (["outbox", "drop", "a", "b", "--cache-dir", "x"], "'outbox drop' needs one id"),
+    (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or discard or retry"),
+    (["outbox", "discard", "--cache-dir", "x"], "'outbox discard' needs one id"),
+    (["outbox", "discard", "a", "b", "--cache-dir", "x"], "'outbox discard' needs one id"),
     (["--json=yes"], "--json takes no value"),
     (["--help="], "--help takes no value"),
     (["publish"], "there is no command 'publish'"),

@@ -105,13 +105,14 @@ struct OutboxCommandTests {
       let json = try await account.run("outbox", "list", "--json")
       #expect(json.outputText.hasPrefix(#"{"entries":[{"addedAt":"#) && json.outputText.contains(#""refusal":"#))
       let id = try #require(list.outputText.split(separator: " ").dropFirst().first)
-      try await account.run("outbox", "drop", String(id)).expectSuccess()
+      try await account.run("outbox", "discard", String(id)).expectSuccess()
       #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
-      try await account.run("outbox", "drop", String(id)).expectFailure(64, "wrong usage", saying: "\(id)")
+      try await account.run("outbox", "discard", String(id)).expectFailure(64, "wrong usage", saying: "\(id)")
     }
   }
 
-  @Test func `a queued like that cannot be read any more is listed, told of by flush, and can be dropped`() async throws
+  @Test func `a queued like that cannot be read any more is listed, told of by flush, and can be discarded`()
+    async throws
   {
     let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
@@ -125,16 +126,16 @@ struct OutboxCommandTests {
     let flush = try await account.run("outbox", "flush")
     #expect(flush.exitCode == 65 && flush.errorText == "moments: not sent: \(line)")
     #expect(flush.outputText == "0 sent, 0 refused, 0 waiting\n")
-    try await account.run("outbox", "drop", String(id)).expectSuccess()
+    try await account.run("outbox", "discard", String(id)).expectSuccess()
     #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
   }
 
-  @Test func `a like that waits can be dropped by the id that the list shows`() async throws {
+  @Test func `a like that waits can be discarded by the id that the list shows`() async throws {
     let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     let list = try await account.run("outbox", "list").outputText
     let id = try #require(list.split(separator: " ").dropFirst().first)
-    try await account.run("outbox", "drop", String(id)).expectSuccess()
+    try await account.run("outbox", "discard", String(id)).expectSuccess()
     #expect(try await account.run("outbox", "list").outputText == "nothing is queued\n")
   }
 

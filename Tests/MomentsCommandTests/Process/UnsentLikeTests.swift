@@ -52,7 +52,7 @@ struct UnsentLikeTests {
     #expect(try await Moments.run(["outbox", "flush"] + options).outputText == "1 sent, 0 refused, 0 waiting\n")
   }
 
-  @Test func `a like that another run drops before it is sent ends with 65`() async throws {
+  @Test func `a like that another run discards before it is sent ends with 65`() async throws {
     let account = try Account.offline()
     let server = try ScriptedServer { number in
       number == 0 ? [.readRequest, .waitForClientToClose] : .answering { _ in Self.taken }
@@ -62,12 +62,13 @@ struct UnsentLikeTests {
     try await server.waitForRequests()
     let waiting = try Moments.start(["like", "m1"] + options)
     let kept = try await ids(options, count: 2)
-    for id in kept { try await Moments.run(["outbox", "drop", id] + options).expectSuccess() }
+    for id in kept { try await Moments.run(["outbox", "discard", id] + options).expectSuccess() }
     sending.send(SIGKILL)
     _ = try await sending.waitForEnd()
     let result = try await waiting.waitForEnd()
     #expect(result.ending == .exited(65) && result.outputText == "")
-    #expect(result.errorText.contains("'like m1 --user 0' was dropped by another run of the command, and not sent.\n"))
+    #expect(
+      result.errorText.contains("'like m1 --user 0' was discarded by another run of the command, and not sent.\n"))
     #expect(server.requests.count == 1)
   }
 
@@ -104,12 +105,12 @@ struct UnsentLikeTests {
     }
   }
 
-  @Test func `what is queued, dropped and queued again is told in JSON, too`() async throws {
+  @Test func `what is queued, discarded and queued again is told in JSON, too`() async throws {
     let account = try Account.offline()
     let queued = try JSONValue(try await account.run("like", "m0-1", "--json").output)["queued"]
     #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))
     guard case .string(let id)? = queued?["id"] else { return #expect(queued?["id"] != nil) }
-    let dropped = try await account.run("outbox", "drop", id, "--json")
-    #expect(dropped.exitCode == 0 && dropped.outputText == #"{"dropped":{"id":"\#(id)"}}"# + "\n")
+    let discarded = try await account.run("outbox", "discard", id, "--json")
+    #expect(discarded.exitCode == 0 && discarded.outputText == #"{"discarded":{"id":"\#(id)"}}"# + "\n")
   }
 }
