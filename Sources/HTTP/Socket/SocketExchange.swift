@@ -59,7 +59,7 @@ final class SocketExchange: @unchecked Sendable {
   var outbound: Outbound { Outbound(head, rest) }
 
   /// What the response parser has to know about the request.
-  var parserRequest: ResponseParser.Request { request.method == .head ? .head : .other }
+  var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }
 
   // MARK: - Deadlines
 

@@ -32,7 +32,7 @@ extension TLSSession {
     guard let ticket, let library = try? OpenSSL.shared.get(), library.ticketIsResumable(ticket) == 1,
       let session = TLSSession.of(handle, library)
     else { return 0 }
-    session.tickets.add(Ticket(ticket, library: library), for: session.origin)
+    session.tickets.add(SessionTicket(ticket, library: library), for: session.origin)
     return 1
   }
 

@@ -7,10 +7,10 @@ final class TicketStore: Sendable {
   private static let limitPerOrigin = 4
   private static let lifetime = Duration.seconds(3600)
 
-  private let tickets = Locked<[String: [Ticket]]>([:])
+  private let tickets = Locked<[String: [SessionTicket]]>([:])
 
   /// Stores a ticket; if there are too many, the oldest are dropped.
-  func add(_ ticket: Ticket, for origin: String) {
+  func add(_ ticket: SessionTicket, for origin: String) {
     tickets.withLock { tickets in
       if tickets[origin] == nil, tickets.count >= Self.originLimit {
         let oldest = tickets.min { ($0.value.last?.birth ?? .now) < ($1.value.last?.birth ?? .now) }
@@ -21,7 +21,7 @@ final class TicketStore: Sendable {
   }
 
   /// The newest ticket for an origin. A TLS 1.3 ticket is returned only once (RFC 8446, appendix C.4).
-  func take(for origin: String, at now: ContinuousClock.Instant = .now) -> Ticket? {
+  func take(for origin: String, at now: ContinuousClock.Instant = .now) -> SessionTicket? {
     tickets.withLock { tickets in
       let usable = tickets[origin, default: []].filter { $0.birth.duration(to: now) < Self.lifetime }
       let newest = usable.last

@@ -57,7 +57,7 @@ public final class URLSessionTransport: HTTPTransport {
         observer.onError(error)
         return Disposables.create()
       }
-      let exchange = Exchange(request, observer: observer)
+      let exchange = URLSessionExchange(request, observer: observer)
       let task = session.dataTask(with: URLRequest(request))
       delegate.add(exchange, for: task)
       exchange.start()
@@ -72,19 +72,19 @@ public final class URLSessionTransport: HTTPTransport {
 
 /// Passes a session's callbacks on to the exchanges of its tasks.
 private final class SessionDelegate: NSObject, URLSessionDataDelegate {
-  private let exchanges = Locked<[Int: Exchange]>([:])
+  private let exchanges = Locked<[Int: URLSessionExchange]>([:])
 
-  func add(_ exchange: Exchange, for task: URLSessionTask) {
+  func add(_ exchange: URLSessionExchange, for task: URLSessionTask) {
     let identifier = task.taskIdentifier
     exchanges.withLock { $0[identifier] = exchange }
   }
 
-  func remove(_ task: URLSessionTask) -> Exchange? {
+  func remove(_ task: URLSessionTask) -> URLSessionExchange? {
     let identifier = task.taskIdentifier
     return exchanges.withLock { $0.removeValue(forKey: identifier) }
   }
 
-  private func exchange(of task: URLSessionTask) -> Exchange? {
+  private func exchange(of task: URLSessionTask) -> URLSessionExchange? {
     let identifier = task.taskIdentifier
     return exchanges.withLock { $0[identifier] }
   }

@@ -12,10 +12,10 @@ struct ParsedResponse: Equatable {
 
   /// Feeds the pieces in order, and then the end of the connection where `isClosed`.
   init(
-    _ pieces: [[UInt8]], answering request: ResponseParser.Request = .other, limits: MessageLimits = MessageLimits(),
+    _ pieces: [[UInt8]], answering request: HTTP1Parser.Request = .other, limits: MessageLimits = MessageLimits(),
     isClosed: Bool = false
   ) throws {
-    var parser = ResponseParser(answering: request, limits: limits)
+    var parser = HTTP1Parser(answering: request, limits: limits)
     var parts: [HTTPResponsePart] = []
     for piece in pieces {
       leftover += piece.count
@@ -33,7 +33,7 @@ struct ParsedResponse: Equatable {
   }
 
   init(
-    _ text: String, answering request: ResponseParser.Request = .other, limits: MessageLimits = MessageLimits(),
+    _ text: String, answering request: HTTP1Parser.Request = .other, limits: MessageLimits = MessageLimits(),
     isClosed: Bool = false
   ) throws {
     try self.init([Array(text.utf8)], answering: request, limits: limits, isClosed: isClosed)

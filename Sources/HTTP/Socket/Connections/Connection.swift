@@ -22,7 +22,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   var loop: EventLoop?
   private var opening: ConnectionOpening?
   var open: OpenSocket?
-  @exclusivity(unchecked) var parser: ResponseParser?
+  @exclusivity(unchecked) var parser: HTTP1Parser?
   /// The parts that have arrived and are not yet on their way to the observer, and how many bytes they took.
   @exclusivity(unchecked) var parts: [HTTPResponsePart] = []
   @exclusivity(unchecked) var partsSize = 0

@@ -4,7 +4,7 @@ struct ProxyTunnel {
   private let route: Route
   private let proxy: ProxyServer
   private var outbound: Outbound
-  private var parser = ResponseParser(answering: .connect)
+  private var parser = HTTP1Parser(answering: .connect)
 
   init(_ channel: PlainChannel, to route: Route, through proxy: ProxyServer) {
     self.channel = channel

@@ -1,5 +1,5 @@
 /// A session ticket: an `SSL_SESSION` that OpenSSL has handed over.
-final class Ticket: @unchecked Sendable {
+final class SessionTicket: @unchecked Sendable {
   // An SSL_SESSION is not changed after it has been handed over, and its reference count is atomic.
   let handle: OpenSSL.Handle
   let birth = ContinuousClock.now

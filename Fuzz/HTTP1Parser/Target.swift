@@ -5,7 +5,7 @@ import Foundation
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   guard count > 0 else { return 0 }
   let bytes = UnsafeRawBufferPointer(start: start + 1, count: count - 1)
-  let request: ResponseParser.Request = [.other, .head, .connect][Int(start[0] & 3) % 3]
+  let request: HTTP1Parser.Request = [.other, .head, .connect][Int(start[0] & 3) % 3]
   let cut = bytes.isEmpty ? 0 : Int(start[0] >> 2) * bytes.count / 64
   let whole = outcome([bytes], request)
   let halves = outcome(
@@ -22,8 +22,8 @@ private struct Outcome: Equatable {
   var allowsReuse = false
 }
 
-private func outcome(_ pieces: [UnsafeRawBufferPointer], _ request: ResponseParser.Request) -> Outcome? {
-  var parser = ResponseParser(answering: request)
+private func outcome(_ pieces: [UnsafeRawBufferPointer], _ request: HTTP1Parser.Request) -> Outcome? {
+  var parser = HTTP1Parser(answering: request)
   var (parts, outcome) = ([HTTPResponsePart](), Outcome())
   do throws(RequestError) {
     for piece in pieces { outcome.consumed += try parser.consume(piece, into: &parts) }

@@ -5,7 +5,7 @@ import Foundation
 ///     head ──► (interim: head again) ──► body ──► end
 ///
 /// Pass it bytes as they arrive; it appends the parts that are complete, at most one piece of the body per call.
-struct ResponseParser {
+struct HTTP1Parser {
   /// What was requested, as far as it affects the response.
   enum Request {
     case head, connect, other

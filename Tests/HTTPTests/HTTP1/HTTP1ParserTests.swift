@@ -3,12 +3,12 @@ import Testing
 
 @testable import HTTP
 
-struct ResponseParserTests {
+struct HTTP1ParserTests {
   /// Answers that are valid, and what is in them.
   struct Valid: Sendable, CustomTestStringConvertible {
     var testDescription: String
     var text: String
-    var request = ResponseParser.Request.other
+    var request = HTTP1Parser.Request.other
     var status = 200
     var body = ""
     var isUntilClose = false
@@ -204,7 +204,7 @@ struct ResponseParserTests {
   @Test func `many small chunks that come at once are one piece`() throws {
     let text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + String(repeating: "1\r\n.\r\n", count: 5000)
-    var parser = ResponseParser()
+    var parser = HTTP1Parser()
     var parts: [HTTPResponsePart] = []
     _ = try Array(text.utf8).withUnsafeBytes { try parser.consume($0, into: &parts) }
     #expect(parts.count == 2)
@@ -217,7 +217,7 @@ struct ResponseParserTests {
   }
 
   @Test func `the server's keep-alive timeout is read`() throws {
-    var parser = ResponseParser()
+    var parser = HTTP1Parser()
     var parts: [HTTPResponsePart] = []
     let text = "HTTP/1.1 204 OK\r\nKeep-Alive: timeout=5, max=100\r\n\r\n"
     _ = try Array(text.utf8).withUnsafeBytes { try parser.consume($0, into: &parts) }

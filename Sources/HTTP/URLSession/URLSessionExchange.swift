@@ -3,9 +3,9 @@ import Streams
 
 /// One request under way in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of
 /// its own, and enforces the deadlines.
-final class Exchange: @unchecked Sendable {
+final class URLSessionExchange: @unchecked Sendable {
   // All variables are used only on `queue`, which is serial.
-  private let queue = DispatchQueue(label: "URLSessionTransport.Exchange")
+  private let queue = DispatchQueue(label: "URLSessionExchange")
   private let request: HTTPRequest
   private let observer: AnyObserver<HTTPResponsePart>
   private var deadlines: ExchangeDeadlines
