@@ -1,20 +1,20 @@
 /// A queue in an array. Taken elements are removed from the array once they make up half of it.
 @usableFromInline
-struct Fifo<Element> {
+package struct Fifo<Element> {
   @usableFromInline var elements: ContiguousArray<Element?> = []
   @usableFromInline var head = 0
 
-  @inlinable init() {}
+  @inlinable package init() {}
 
-  @inlinable var count: Int { elements.count - head }
+  @inlinable package var count: Int { elements.count - head }
 
-  @inlinable var isEmpty: Bool { head == elements.count }
+  @inlinable package var isEmpty: Bool { head == elements.count }
 
-  @inlinable var first: Element? { isEmpty ? nil : elements[head] }
+  @inlinable package var first: Element? { isEmpty ? nil : elements[head] }
 
-  @inlinable mutating func append(_ element: Element) { elements.append(element) }
+  @inlinable package mutating func append(_ element: Element) { elements.append(element) }
 
-  @inlinable mutating func popFirst() -> Element? {
+  @inlinable package mutating func popFirst() -> Element? {
     if isEmpty { return nil }
     let element = elements[head].take()
     head += 1
@@ -26,6 +26,14 @@ struct Fifo<Element> {
       head = 0
     }
     return element
+  }
+
+  /// Drops those who have left without being taken, where they are many, and the greater part: all but `count`.
+  @inlinable package mutating func compact(to count: Int, keeping isWaiting: (Element) -> Bool) {
+    let leavers = self.count - count
+    guard leavers > 16, leavers > count else { return }
+    elements = ContiguousArray(elements[head...].filter { $0.map(isWaiting) ?? false })
+    head = 0
   }
 }
 

@@ -1,3 +1,5 @@
+import Streams
+
 /// Which requests may go and which wait, first come, first served: pure, without locks.
 struct Slots<Waiter: Sendable>: Sendable {
   enum Entry: Hashable, Sendable {
@@ -8,7 +10,7 @@ struct Slots<Waiter: Sendable>: Sendable {
   private let queueLimit: Int
   private var taken = 0
   private var waiters: [UInt64: Waiter] = [:]
-  private var order = WaitQueue<UInt64>()
+  private var order = Fifo<UInt64>()
 
   init(limit: Int, queueLimit: Int) {
     self.limit = max(limit, 1)
@@ -39,7 +41,7 @@ struct Slots<Waiter: Sendable>: Sendable {
   /// Takes a waiter out of the line; returns false if it is no longer there, and may have a slot.
   mutating func abandon(_ id: UInt64) -> Bool {
     guard waiters.removeValue(forKey: id) != nil else { return false }
-    order.compact { waiters[$0] != nil }
+    order.compact(to: waiters.count) { waiters[$0] != nil }
     return true
   }
 }

@@ -1,3 +1,5 @@
+import Streams
+
 // Classes, so that changing one does not write to the dictionary that contains it.
 
 extension ConnectionPool {
@@ -56,7 +58,7 @@ extension ConnectionPool {
     var connectionCount = 0
     var opening: [Member] = []
     @exclusivity(unchecked) var idle: [Member] = []
-    @exclusivity(unchecked) var queue = WaitQueue<Waiter>()
+    @exclusivity(unchecked) var queue = Fifo<Waiter>()
     var waitingCount = 0
 
     init(_ route: Route) {

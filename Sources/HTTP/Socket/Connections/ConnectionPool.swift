@@ -1,3 +1,5 @@
+import Streams
+
 /// Keeps track of all connections and the exchanges that use them or wait for them: a state machine that does not open
 /// or close anything itself, but returns what is to be done.
 ///
@@ -94,7 +96,7 @@ struct ConnectionPool<
     waiter.exchange = nil
     waitingCount -= 1
     group.waitingCount -= 1
-    group.queue.compact { $0.exchange != nil }
+    group.queue.compact(to: group.waitingCount) { $0.exchange != nil }
     // Close the connection that was being opened for it. For the first in line, that is the one that has been opening
     // longest. The others continue; otherwise, each impatient waiter would make patient ones start again.
     if group.opening.count > group.waitingCount, let member = isFirst ? group.opening.first : group.opening.last {

@@ -8,7 +8,7 @@ final class LateDeliveries: Sendable {
   typealias Start = @Sendable (@escaping @Sendable () -> Void) -> Void
 
   private struct State {
-    var deliveries = WaitQueue<Delivery>()
+    var deliveries = Fifo<Delivery>()
     /// Workers that were started, but have not begun.
     var starting = 0
     var next = LateDeliveries.fewestWorkers

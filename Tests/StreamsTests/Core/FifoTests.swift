@@ -1,0 +1,31 @@
+import Streams
+import Testing
+
+@Suite struct FifoTests {
+  @Test func `what goes in comes out in order, however many were taken before`() {
+    var (queue, next) = (Fifo<Int>(), 0)
+    for index in 0..<1_000 {
+      queue.append(index)
+      guard index % 3 != 0 else { continue }
+      #expect(queue.first == next && queue.popFirst() == next)
+      next += 1
+    }
+    while let element = queue.popFirst() {
+      #expect(element == next)
+      next += 1
+    }
+    #expect(next == 1_000 && queue.isEmpty && queue.first == nil)
+  }
+
+  @Test func `who has left is dropped, where most have, and the others keep their order`() {
+    var queue = Fifo<Int>()
+    for index in 0..<100 { queue.append(index) }
+    for _ in 0..<10 { _ = queue.popFirst() }
+    queue.compact(to: 45) { $0 % 2 == 0 }
+    #expect(queue.count == 90)
+    queue.compact(to: 9) { $0 % 10 == 5 }
+    #expect(queue.count == 9)
+    #expect((0..<9).map { _ in queue.popFirst() } == (1...9).map { $0 * 10 + 5 })
+    #expect(queue.isEmpty)
+  }
+}
