@@ -1,14 +1,11 @@
 import Repository
 
-/// The failures of one check.
+/// The failures of one case.
 struct Failures {
-  let check: String
   private(set) var lines: [String] = []
 
-  init(check: String) { self.check = check }
-
   mutating func expect(_ condition: Bool, _ expectation: @autoclosure () -> String) {
-    if !condition { lines.append("\(check): \(expectation())") }
+    if !condition { lines.append(expectation()) }
   }
 
   mutating func expect<Found: Equatable>(_ found: Found, is wanted: Found, _ what: @autoclosure () -> String) {

@@ -1,8 +1,8 @@
 import Repository
 
 extension StoreConformance {
-  static let concurrencyChecks: [(name: String, run: Check)] = [
-    (
+  static let concurrencyChecks: [Case] = [
+    Case(
       "readers see the old value or the new one while another thread writes",
       { _, subject, failures in
         let values = (0..<4).map { String(repeating: "\($0)", count: 1_000 + $0) }
@@ -23,24 +23,24 @@ extension StoreConformance {
         failures.expect(try subject.read("k") != nil, "the value is gone")
       }
     ),
-    (
+    Case(
       "two instances of the same partition can both write",
-      { conformance, first, failures in
-        let second = try conformance.reopened()
+      { place, first, failures in
+        let second = try place.reopened()
         let found = Findings()
         onThreads(2, rounds: 25) { thread, round in
           let subject = thread == 0 ? first : second
           found.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
         }
         for line in found.lines { failures.expect(false, line) }
-        let keys = try conformance.reopened().keys()
+        let keys = try place.reopened().keys()
         failures.expect(keys.count, is: 50, "the number of keys after reopening")
         failures.expect(Set(keys).count, is: 50, "the number of different keys after reopening")
       }
     ),
-    (
+    Case(
       "keys are listed, and everything is removed, while other threads write",
-      { conformance, subject, failures in
+      { place, subject, failures in
         let keys = (0..<8).map { "\($0)" }
         let found = Findings()
         onThreads(4, rounds: 25) { thread, round in
@@ -61,7 +61,7 @@ extension StoreConformance {
         }
         for line in found.lines { failures.expect(false, line) }
         try subject.removeAll()
-        for subject in [subject, try conformance.reopened()] {
+        for subject in [subject, try place.reopened()] {
           failures.expect(try subject.keys(), is: [], "the keys after removing all")
           failures.expect(try subject.read("7"), is: nil, "a value after removing all")
         }

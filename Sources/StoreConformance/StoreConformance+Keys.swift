@@ -10,12 +10,12 @@ extension StoreConformance {
       "null", "0", "-1", "1e3", "true", "lock", "temporary-1", ".r1",
     ] + [300, 301, 5_000].map { String(repeating: "k", count: $0) }
 
-  static let keyChecks: [(name: String, run: Check)] = [
-    (
+  static let keyChecks: [Case] = [
+    Case(
       "every key has a value of its own",
-      { conformance, subject, failures in
+      { place, subject, failures in
         for key in hostileKeys { try subject.write(stored("value of \(key)"), for: key) }
-        for subject in [subject, try conformance.reopened()] {
+        for subject in [subject, try place.reopened()] {
           for key in hostileKeys {
             failures.expect(
               try subject.read(key), is: stored("value of \(key)"), "the value of \(key.prefix(40).debugDescription)")
@@ -31,11 +31,11 @@ extension StoreConformance {
     )
   ]
 
-  static let partitionChecks: [(name: String, run: Check)] = [
-    (
+  static let partitionChecks: [Case] = [
+    Case(
       "partitions have nothing in common",
-      { conformance, first, failures in
-        let second = try conformance.reopened("b")
+      { place, first, failures in
+        let second = try place.reopened("b")
         try first.write(stored("first"), for: "k")
         failures.expect(try second.read("k"), is: nil, "the key in the other partition")
         failures.expect(try second.keys(), is: [], "the keys of the other partition")
@@ -43,23 +43,23 @@ extension StoreConformance {
         failures.expect(try first.read("k"), is: stored("first"), "the value of the first")
         try first.removeAll()
         failures.expect(try second.read("k"), is: stored("second"), "the second's value after emptying the first")
-        failures.expect(try conformance.reopened("b").read("k"), is: stored("second"), "the second, reopened")
+        failures.expect(try place.reopened("b").read("k"), is: stored("second"), "the second, reopened")
       }
     ),
-    (
+    Case(
       "a partition and a key are not read as another partition and another key",
-      { conformance, _, failures in
+      { place, _, failures in
         let names = ["a", "ab", "a\0b", "a/b", ""]
-        for name in names { try conformance.reopened(name).removeAll() }
-        try conformance.reopened("a").write(stored("v"), for: "bc")
+        for name in names { try place.reopened(name).removeAll() }
+        try place.reopened("a").write(stored("v"), for: "bc")
         for name in names.dropFirst() {
           for key in ["c", "bc", "\0bc", ""] {
             failures.expect(
-              try conformance.reopened(name).read(key), is: nil,
+              try place.reopened(name).read(key), is: nil,
               "\(key.debugDescription) in \(name.debugDescription)")
           }
         }
-        for name in names { try conformance.reopened(name).removeAll() }
+        for name in names { try place.reopened(name).removeAll() }
       }
     ),
   ]

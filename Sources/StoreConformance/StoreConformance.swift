@@ -1,46 +1,48 @@
 public import Repository
 
-/// Checks of what every ``SourceOfTruth`` must do, for the authors of such types.
+/// What every ``SourceOfTruth`` must do, as test cases, for the authors of such types. Keys and values are strings.
 ///
-///     let failures = StoreConformance(opening: { try MyDatabase(path, partition: $0) }).failures()
-///     #expect(failures.isEmpty)
+///     @Test(arguments: StoreConformance.cases)
+///     func `it conforms`(_ test: StoreConformance.Case) throws {
+///       try test.check { try MyDatabase(path, partition: $0) }
+///     }
 ///
-/// It uses no test framework: each failure is a line that says what was expected. Keys and values are strings.
-public struct StoreConformance: Sendable {
+/// Cases that run at the same time need stores of their own.
+public enum StoreConformance {
   /// A source of truth under test.
   public typealias Subject = any SourceOfTruth<String, String>
 
-  private let open: @Sendable (_ partition: String) throws -> Subject
+  /// One thing that a source of truth must do.
+  public struct Case: Sendable, CustomStringConvertible {
+    /// What it must do, as a sentence.
+    public let description: String
 
-  /// Takes a closure that opens a partition of the same store. It is called many times, and must find what was written
-  /// before. The checks delete the contents of the partitions that they use.
-  public init(opening open: @escaping @Sendable (_ partition: String) throws -> Subject) {
-    self.open = open
-  }
+    private let body: @Sendable (Place, Subject, inout Failures) throws -> Void
 
-  /// Runs all checks. The list is empty if none fails.
-  public func failures() -> [String] {
-    Self.checks.flatMap { name, check in
-      do {
-        let subject = try open("a")
-        try subject.removeAll()
-        try open("b").removeAll()
-        var failures = Failures(check: name)
-        try check(self, subject, &failures)
-        return failures.lines
-      } catch {
-        return ["\(name): an error: \(error)"]
-      }
+    init(_ description: String, _ body: @escaping @Sendable (Place, Subject, inout Failures) throws -> Void) {
+      self.description = description
+      self.body = body
+    }
+
+    /// Throws a ``Violation``, or an error of the source of truth, unless that does what it must.
+    /// - Parameter open: Opens a partition of the same store. It is called many times, and must find what was written
+    ///   before. The contents of the partitions are deleted.
+    public func check(opening open: @escaping @Sendable (_ partition: String) throws -> Subject) throws {
+      let (place, subject) = (Place(open: open), try open("a"))
+      try subject.removeAll()
+      try open("b").removeAll()
+      var failures = Failures()
+      try body(place, subject, &failures)
+      if !failures.lines.isEmpty { throw Violation(description: failures.lines.joined(separator: "\n")) }
     }
   }
 
-  /// The names of the checks.
-  public static var names: [String] { checks.map(\.name) }
+  /// What a source of truth did in the place of what it must do.
+  public struct Violation: Error, CustomStringConvertible {
+    /// What was found, and what should have been, in a line for each.
+    public let description: String
+  }
 
-  func reopened(_ partition: String = "a") throws -> Subject { try open(partition) }
-
-  typealias Check = @Sendable (StoreConformance, Subject, inout Failures) throws -> Void
-
-  static let checks: [(name: String, run: Check)] =
-    writingChecks + keyChecks + partitionChecks + concurrencyChecks
+  /// All cases.
+  public static let cases: [Case] = writingChecks + keyChecks + partitionChecks + concurrencyChecks
 }

@@ -7,12 +7,9 @@ import Testing
 struct StoreConformanceTests {
   let folder = TemporaryFolder()
 
-  @Test func `a folder of files conforms`() {
-    let conformance = StoreConformance { [folder] in
-      try DiskCache<String, String>(folder: folder.url, partition: $0)
-    }
-    #expect(conformance.failures() == [])
-    #expect(StoreConformance.names.count > 8)
+  @Test(arguments: StoreConformance.cases)
+  func `a folder of files conforms`(_ test: StoreConformance.Case) throws {
+    try test.check { [folder] in try DiskCache<String, String>(folder: folder.url, partition: $0) }
   }
 
   @Test func `a dictionary conforms`() {
@@ -20,13 +17,13 @@ struct StoreConformanceTests {
   }
 
   @Test func `what keeps nothing does not conform`() {
-    #expect(StoreConformance { _ in Forgetful() }.failures().count > 8)
+    #expect(failures { _ in Forgetful() }.count > 8)
   }
 
   @Test func `what mixes partitions, or cuts keys, does not conform`() {
     let shared = MemoryTruth<String, String>()
-    #expect(StoreConformance { _ in shared }.failures().contains { $0.contains("partition") })
-    #expect(StoreConformance { _ in Cutting() }.failures().contains { $0.contains("a value of its own") })
+    #expect(failures { _ in shared }.contains { $0.contains("partition") })
+    #expect(failures { _ in Cutting() }.contains { $0.contains("a value of its own") })
   }
 
   @Test func `what has nothing for a moment does not conform`() {
@@ -49,13 +46,20 @@ struct StoreConformanceTests {
     _ make: @escaping @Sendable (MemoryTruth<String, String>) -> any SourceOfTruth<String, String>
   ) -> [String] {
     let partitions = Mutable<[String: MemoryTruth<String, String>]>([:])
-    return StoreConformance { partition in
-      partitions.update { partitions in
-        let truth = partitions[partition] ?? MemoryTruth()
-        partitions[partition] = truth
-        return make(truth)
+    return StoreConformance.cases.flatMap { test -> [String] in
+      do {
+        try test.check { partition in
+          partitions.update { partitions in
+            let truth = partitions[partition] ?? MemoryTruth()
+            partitions[partition] = truth
+            return make(truth)
+          }
+        }
+        return []
+      } catch {
+        return "\(error)".split(separator: "\n").map { "\(test): \($0)" }
       }
-    }.failures()
+    }
   }
 }
 

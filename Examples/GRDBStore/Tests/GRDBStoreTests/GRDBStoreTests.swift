@@ -19,16 +19,16 @@ import Testing
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
   }
 
-  @Test func `it conforms, each partition on a connection of its own`() {
+  @Test(arguments: StoreConformance.cases)
+  func `it conforms, each partition on a connection of its own`(_ test: StoreConformance.Case) throws {
     defer { remove() }
-    let conformance = StoreConformance { try GRDBStore<String, String>(try open(), partition: $0) }
-    #expect(conformance.failures() == [])
+    try test.check { try GRDBStore<String, String>(open(), partition: $0) }
   }
 
-  @Test func `it conforms, all partitions on one connection`() throws {
+  @Test(arguments: StoreConformance.cases)
+  func `it conforms, all partitions on one connection`(_ test: StoreConformance.Case) throws {
     let database = try DatabaseQueue()
-    let conformance = StoreConformance { try GRDBStore<String, String>(database, partition: $0) }
-    #expect(conformance.failures() == [])
+    try test.check { try GRDBStore<String, String>(database, partition: $0) }
   }
 
   @Test func `a store gives what another one has kept`() async throws {
