@@ -1,6 +1,6 @@
 import Streams
 
-/// A value behind a lock. What goes in and what comes out is `Sendable`.
+/// A value behind a lock. What goes in and what comes out is `Sendable`; use `Guarded` for what is not.
 package struct Locked<Value: Sendable>: Sendable {
   private let guarded: Guarded<Value>
 

@@ -1,6 +1,9 @@
 /// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
 /// last release of a value.
 ///
+/// For values that cannot be sent to other threads. For others, HTTP's `Locked` has the compiler check what goes in and
+/// what comes out.
+///
 /// `@unchecked Sendable`: the value is touched only under the lock.
 @usableFromInline
 package struct Guarded<Value>: @unchecked Sendable {
