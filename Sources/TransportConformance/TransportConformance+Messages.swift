@@ -48,6 +48,45 @@ extension TransportConformance {
         try await group.waitForAll()
       }
     },
+    Case("progress grows to the sizes of both bodies, and never goes back") { transport in
+      let (size, gate, half) = (32 << 20, Latch(), Latch())
+      let server = try ScriptedServer([
+        .wait(for: gate), .readRequest, .send(RawResponse().bytes(contentLength: 20)), .send("0123456789"),
+        .wait(for: half), .send("0123456789"), .close,
+      ])
+      let reports = Monitor<[HTTPProgress]>([])
+      var request = try server.request(body: Data(count: size))
+      request.onProgress = { progress in reports.update { $0.append(progress) } }
+      async let response = transport.response(to: request)
+      // The body is more than the sockets take.
+      try await reports.wait(for: "a part of the body that is sent", within: .seconds(10)) {
+        $0.contains { 0 < $0.sent && $0.sent < size }
+      }
+      gate.open()
+      try await reports.wait(for: "half of the answer", within: .seconds(10)) { $0.last?.received == 10 }
+      half.open()
+      _ = try await response
+      try await reports.wait(for: "the whole answer", within: .seconds(10)) { $0.last?.received == 20 }
+      let all = reports.value
+      var last = HTTPProgress(toSend: size)
+      (last.sent, last.received, last.toReceive) = (size, 20, 20)
+      try expect(all.last, equals: last, "The last progress")
+      try expect(
+        zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received },
+        "The progress goes back: \(all)")
+    },
+    Case("progress of a request that is sent again neither goes back nor beyond the end") { transport in
+      let server = try ScriptedServer(
+        [.readRequest, .send(RawResponse(body: "{}")), .readRequest, .close], .answering { _ in RawResponse(201) })
+      _ = try await transport.response(to: server.request())
+      let sizes = Monitor<[Int]>([])
+      var request = try server.request(body: Data(count: 1 << 20), isReplayable: true)
+      request.onProgress = { progress in sizes.update { $0.append(progress.sent) } }
+      // Whether it is sent again is another case's.
+      _ = try? await transport.response(to: request)
+      try await sizes.wait(for: "the whole body", within: .seconds(10)) { $0.last ?? 0 >= 1 << 20 }
+      try expect(sizes.value == sizes.value.sorted() && sizes.value.last == 1 << 20, "What was sent is \(sizes.value).")
+    },
     Case("the answer to HEAD has no body, whatever its head says") { transport in
       let server = try ScriptedServer([
         .forever([.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\nContent-Encoding: gzip\r\n\r\n")])

@@ -161,7 +161,9 @@ enum Samples {
   static func photo(on api: APIClient, to file: URL) async throws -> HTTPResponseHead {
     var patient = api
     patient.timeouts.total = nil  // a minute may be too short; the idle timeout ends what stalls
-    let head = try await patient.download(GetPhoto(id: "7"), to: file, upTo: 1 << 30).value
+    let head = try await patient.download(GetPhoto(id: "7"), to: file, upTo: 1 << 30) { progress in
+      print(progress.received, "of", progress.toReceive ?? 0, "bytes")
+    }.value
     return head
   }
 

@@ -46,7 +46,7 @@ final class SocketEngine: Sendable {
     }
   }
 
-  let resolver = AddressResolver()
+  let resolver: AddressResolver
   let tls: TLSPreparation
   private let idleTime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
@@ -58,11 +58,12 @@ final class SocketEngine: Sendable {
   private static let mostReplays = 2
 
   init(
-    limits: Pool.Limits, idleTime: Duration, tls: TLSConfiguration,
+    limits: Pool.Limits, idleTime: Duration, tls: TLSConfiguration, resolver: AddressResolver,
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
   ) {
     self.idleTime = idleTime
     self.tls = TLSPreparation(tls)
+    self.resolver = resolver
     self.makePoller = makePoller
     state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
   }

@@ -24,23 +24,27 @@ public final class SocketTransport: HTTPTransport {
 
   /// Makes a transport with connections of its own. Its thread starts with the first request.
   public convenience init(configuration: Configuration = Configuration()) {
-    self.init(configuration: configuration) { () throws(SystemError) -> any Poller in
-      #if os(Linux)
-        try EpollPoller()
-      #else
-        try PollPoller()
-      #endif
-    }
+    self.init(configuration: configuration, resolver: AddressResolver())
   }
 
   init(
-    configuration: Configuration, makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+    configuration: Configuration, resolver: AddressResolver = AddressResolver(),
+    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller = SocketTransport.systemPoller
   ) {
     self.configuration = configuration
     engine = SocketEngine(
       limits: .init(
         perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1)),
-      idleTime: configuration.idleTime, tls: configuration.tls, makePoller: makePoller)
+      idleTime: configuration.idleTime, tls: configuration.tls, resolver: resolver, makePoller: makePoller)
+  }
+
+  /// The best one that the system has.
+  @Sendable static func systemPoller() throws(SystemError) -> any Poller {
+    #if os(Linux)
+      try EpollPoller()
+    #else
+      try PollPoller()
+    #endif
   }
 
   deinit {

@@ -27,13 +27,16 @@ extension APIClient {
   /// default total of 60 seconds: use a copy of the client whose `timeouts.total` is `nil`; the idle timeout still ends
   /// a download that stalls.
   ///
+  /// `onProgress` is called as `HTTPRequest.onProgress` is; when the request is sent again, the counts start over.
+  ///
   /// Fails with a `RequestError` that names the operation: `httpStatus` or `redirectRefused` if the status is not a
   /// success, `tooLarge`, or `cannotWrite` if the file cannot be written.
   public func download(
-    _ session: some APISession, method: HTTPMethod = .get, to file: URL, upTo limit: Int = .max
+    _ session: some APISession, method: HTTPMethod = .get, to file: URL, upTo limit: Int = .max,
+    onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
   ) -> Observable<HTTPResponseHead> {
     .deferred {
-      try exchange(session, method) { parts, _ in parts.download(to: file, upTo: limit) }
+      try exchange(session, method, onProgress) { parts, _ in parts.download(to: file, upTo: limit) }
     }
   }
 
@@ -56,7 +59,7 @@ extension APIClient {
 
   /// Sends a session's request; `read` turns the response's parts into the output.
   private func exchange<Output>(
-    _ session: some APISession, _ method: HTTPMethod,
+    _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)? = nil,
     read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) throws -> Observable<Output> {
     let sent = SentFields(of: session)
@@ -64,6 +67,7 @@ extension APIClient {
       var request = try request(of: session, method)
       request.headers = request.headers.merging(missingFrom: defaultHeaders)
       request.secrets = sent.secrets
+      request.onProgress = onProgress ?? request.onProgress
       guard let observer else { return exchange(request, noting: sent, read: read) }
       let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())
       return observation.watch(exchange(request, noting: sent, read: read), isSingle: true)

@@ -87,13 +87,6 @@ import TransportConformance
     #expect(servers.map(\.requests.count) == [50, 50, 50, 50])
   }
 
-  @Test func `a name with several addresses is reached at the one that answers`() async throws {
-    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
-    let url = try #require(URL(string: "http://localhost:\(server.port)/"))
-    let response = try await SocketTransport().response(to: HTTPRequest(method: .get, url: url))
-    #expect(response.head.isSuccess)
-  }
-
   @Test func `an answer that comes before the whole request is given, and the connection not used again`() async throws
   {
     let server = try ScriptedServer(

@@ -59,6 +59,49 @@ struct SessionDownloadTests {
     try FileManager.default.removeItem(at: folder)
   }
 
+  @Test func `whoever downloads is told how far it has come`() async throws {
+    let half = Latch()
+    let server = try ScriptedServer([
+      .readRequest, .send(RawResponse().bytes(contentLength: 20)), .send("0123456789"), .wait(for: half),
+      .send("0123456789"), .close,
+    ])
+    let reports = Monitor<[HTTPProgress]>([])
+    let head = try client(server).download(GetPhoto(), to: file) { progress in reports.update { $0.append(progress) } }
+    async let download = head.value
+    try await reports.wait { $0.last?.received == 10 }
+    half.open()
+    _ = try await download
+    try await reports.wait { $0.last?.received == 20 }
+    #expect(reports.value.allSatisfy { $0.toReceive == 20 })
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test func `a middleware hears how far the upload of a session has come`() async throws {
+    struct AddPhoto: APISession {
+      typealias ResponseType = NoContent
+      let parameters: [String: String]
+    }
+    struct ProgressMiddleware: HTTPMiddleware {
+      let onProgress: @Sendable (HTTPProgress) -> Void
+
+      func intercept(
+        _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+      ) -> Observable<HTTPResponsePart> {
+        var request = request
+        request.onProgress = onProgress
+        return next(request)
+      }
+    }
+    let server = try ScriptedServer(.answering { _ in RawResponse(204, contentType: nil) })
+    let reports = Monitor<[HTTPProgress]>([])
+    var reporting = try client(server)
+    reporting.middlewares.append(ProgressMiddleware { progress in reports.update { $0.append(progress) } })
+    let photo = String(repeating: "0", count: 1 << 20)
+    _ = try await AddPhoto(parameters: ["photo": photo]).post(on: reporting).value
+    try await reports.wait { $0.last.map { $0.sent == $0.toSend && $0.sent > 1 << 20 } ?? false }
+    try FileManager.default.removeItem(at: folder)
+  }
+
   @Test func `T2: a redirect is refused under the operation's name, with where it leads`() async throws {
     let location = "https://photos.example.com/\(canary)/7"
     let server = try ScriptedServer(.answering { _ in RawResponse(302, headers: [("Location", location)]) })

@@ -22,6 +22,19 @@ import Testing
     #expect(store.perform { $0.recency.count } < 5)
   }
 
+  @Test func `O2: thousands of watchers and readers that come and go leave nothing but the cache`() {
+    let requests = FakeServer<Int, String>()
+    let store = Store<Int, String>(partialFetch: requests.fetch)
+    for key in 0..<10_000 {
+      let watcher = Recorder(store.stream(key, .cacheAndNetwork))
+      let reader = Recorder(store.get(key, .networkOnly))
+      if key.isMultiple(of: 2) { requests[key].answer("a") }
+      watcher.dispose()
+      reader.dispose()
+    }
+    #expect(store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.recency.isEmpty })
+  }
+
   @Test func `a change that is disposed while its answer is kept does not undo what is newer`() {
     for key in ["k", "x"] { store.save(["a"], for: key) }
     let isDue = Mutable(false)

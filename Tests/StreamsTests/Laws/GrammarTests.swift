@@ -63,6 +63,24 @@ import Testing
     subscription.dispose()
   }
 
+  @Test func `O1: through all operators at once eight threads lose nothing, and keep their order`() {
+    let probe = Probe<Int>()
+    let subject = PublishSubject<Int>()
+    let stream = Operator.lossless.reduce(subject.asObservable()) { stream, op in op(stream) }
+    let subscription = stream.subscribe(probe)
+    race { thread in
+      for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+    }
+    subject.onCompleted()
+    #expect(probe.log.suffix(2) == ["|", "."] && probe.overlaps == 0 && probe.late == 0)
+    let events = Dictionary(grouping: probe.elements) { $0 / raceEvents }
+    #expect(events.count == 8)
+    for (thread, mine) in events {
+      #expect(mine.elementsEqual((0..<(raceEvents / 8)).map { thread * raceEvents + $0 }), "of producer \(thread)")
+    }
+    subscription.dispose()
+  }
+
   @Test(arguments: Operator.lossless) func `6: a re-entrant emission is queued, and all see one order`(_ op: Operator) {
     let (first, second) = (Probe<Int>(), Probe<Int>())
     let subject = PublishSubject<Int>()

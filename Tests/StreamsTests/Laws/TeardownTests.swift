@@ -103,6 +103,20 @@ import Testing
     withExtendedLifetime((observer, subscription)) {}
   }
 
+  @Test(arguments: Operator.all)
+  func `O2: thousands of subscribers that come and go leave nothing behind`(_ op: Operator) {
+    let (live, subject) = (Counter(), PublishSubject<Int>())
+    for index in 0..<2000 {
+      let token = Token { live.decrement() }
+      live.increment()
+      let source = subject.asObservable().do(onDispose: { token.touch() })
+      let subscription = op(source) { _ in token.touch() }.subscribe(onNext: { _ in token.touch() })
+      if index.isMultiple(of: 2) { subject.onNext(index) }
+      subscription.dispose()
+    }
+    #expect(live.count == 0)
+  }
+
   @Test func `16: what an attempt holds is released, though it began while it was scheduled`() {
     let (observers, teardowns) = (Locked<[AnyObserver<Int>]>([]), Counter())
     let source = Observable<Int>.create { observer in

@@ -26,6 +26,8 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   private var lastSign: ContinuousClock.Instant?
   private var progress: HTTPProgress
   private var timer: (any DispatchSourceTimer)?
+  /// How much of the body this attempt has sent.
+  private var sent = 0
   private var isWritten = false
   private var hasHead = false
   private var isReplay = false
@@ -61,7 +63,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   }
 
   private func send() {
-    isWritten = false
+    (isWritten, sent) = (false, 0)
     let task = client.execute(request: message, delegate: self)
     let isStopped = work.withLock { work in
       if case .stopped = work { return true }
@@ -108,7 +110,9 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   func didSendRequestPart(task: HTTPClient.Task<Void>, _ part: IOData) {
     queue.async { [self] in
       noteSign()
-      progress.sent += part.readableBytes
+      sent += part.readableBytes
+      guard sent > progress.sent else { return }
+      progress.sent = sent
       request.onProgress?(progress)
     }
   }

@@ -1,0 +1,113 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+
+/// Names with several addresses, and names whose look-up does not come back.
+@Suite struct SocketTransportNameTests {
+  private let request: HTTPRequest
+  private let server: ScriptedServer
+
+  init() throws {
+    server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    request = try HTTPRequest(method: .get, url: url("http://several.test/"))
+  }
+
+  /// A transport for which every name has the addresses that a closure gives.
+  private func transport(
+    resolving addresses: @escaping @Sendable () throws -> [SocketAddress]
+  ) -> SocketTransport {
+    SocketTransport(
+      configuration: .init(),
+      resolver: AddressResolver { _, _ in .success((try? addresses()) ?? []) })
+  }
+
+  private static func address(_ port: UInt16, on host: String = "127.0.0.1") throws -> SocketAddress {
+    try #require(SocketAddress(numericHost: host, port: Int(port)))
+  }
+
+  @Test func `an address that does not answer is not waited for longer than a quarter of a second`() async throws {
+    let away = try UnansweredPort()
+    let addresses = try [Self.address(away.port), Self.address(server.port)]
+    let transport = transport { addresses }
+    let start = ContinuousClock.now
+    #expect(try await transport.response(to: request).head.isSuccess)
+    let time = ContinuousClock.now - start
+    #expect(time >= .milliseconds(250) && time < .milliseconds(500), "\(time)")
+    #expect(away.attempts ?? 0 == 0)
+  }
+
+  @Test func `addresses that refuse are passed over at once`() async throws {
+    let nowhere = try RefusingPort()
+    // Waiting for each of them would take five seconds.
+    let refusing = Array(repeating: try Self.address(nowhere.port), count: 20)
+    let addresses = try refusing + [Self.address(server.port)]
+    let transport = transport { addresses }
+    let start = ContinuousClock.now
+    #expect(try await transport.response(to: request).head.isSuccess)
+    let time = ContinuousClock.now - start
+    #expect(time < .seconds(1), "\(time)")
+  }
+
+  @Test func `an address that a server does not listen at leads to the other family's`() async throws {
+    let nowhere = try RefusingPort()
+    let addresses = try [Self.address(nowhere.port, on: "::1"), Self.address(server.port)]
+    let transport = transport { addresses }
+    #expect(try await transport.response(to: request).head.isSuccess)
+  }
+
+  @Test func `where every address refuses, the error names each`() async throws {
+    let nowhere = try RefusingPort()
+    let addresses = try [Self.address(nowhere.port), Self.address(nowhere.port, on: "127.0.0.2")]
+    let transport = transport { addresses }
+    let error = await #expect(throws: RequestError.self) { try await transport.response(to: request) }
+    #expect(error?.kind == .cannotConnect)
+    #expect(error?.message.contains("127.0.0.1: Connection refused; 127.0.0.2: Connection refused") == true)
+  }
+
+  @Test func `T6: a look-up that hangs ends at the deadline for connecting`() async throws {
+    let lookUp = DispatchSemaphore(value: 0)
+    let address = try Self.address(server.port)
+    let transport = transport {
+      lookUp.wait()
+      return [address]
+    }
+    var request = request
+    request.timeouts = HTTPTimeouts(connect: .milliseconds(300), idle: nil, total: nil)
+    let start = ContinuousClock.now
+    let error = await #expect(throws: RequestError.self) { try await transport.response(to: request) }
+    let time = ContinuousClock.now - start
+    #expect(error?.kind == .timedOut && error?.cause is NothingWasSent)
+    #expect(time >= .milliseconds(300) && time < .milliseconds(550), "\(time)")
+    try await expectNothingLeft(of: transport, until: lookUp)
+  }
+
+  @Test func `T7: disposing while a look-up hangs leaves no exchange behind`() async throws {
+    let (lookUp, hasBegun, isOver) = (DispatchSemaphore(value: 0), Latch(), Latch())
+    let address = try Self.address(server.port)
+    let transport = transport {
+      hasBegun.open()
+      lookUp.wait()
+      return [address]
+    }
+    let subscription = transport.send(request).subscribe(
+      onError: { Issue.record($0) }, onDisposed: { isOver.open() })
+    try await hasBegun.wait()
+    subscription.dispose()
+    try await isOver.wait()
+    try await expectNothingLeft(of: transport, until: lookUp)
+  }
+
+  /// Nothing of an exchange is left for a shutdown to wait for, before the look-up comes back.
+  private func expectNothingLeft(of transport: SocketTransport, until lookUp: DispatchSemaphore) async throws {
+    defer { lookUp.signal() }
+    let isShutDown = Latch()
+    Task {
+      await transport.shutdown()
+      isShutDown.open()
+    }
+    try await isShutDown.wait(for: "the shutdown", within: .seconds(5))
+  }
+}
