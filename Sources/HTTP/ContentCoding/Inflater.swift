@@ -9,6 +9,7 @@ package import Foundation
 /// - An empty body counts as complete, because servers send it with `Content-Encoding` all the same.
 /// - A gzip body may consist of several members (RFC 1952, section 2.2). Other bytes after the end are an error, so
 ///   that nothing is dropped silently.
+/// - More than 128 KiB that decompress to almost nothing, such as empty members, are an error.
 ///
 /// Errors are `badResponse` for invalid bytes or a wrong checksum, and `connectionLost` for a body that ends too early.
 /// After an error, every call throws it again.
@@ -28,6 +29,13 @@ package final class Inflater {
   private var input = Data()
   private var state = State.start
   private var isOutputPending = false
+  /// Compressed bytes beyond what the decompressed bytes account for.
+  private var overhead = 0
+
+  /// Otherwise a server could send empty blocks or members, or the name of a file, without end.
+  private static let largestOverhead = 128 << 10
+  /// How many compressed bytes one decompressed byte accounts for: a member of a single byte takes up to about 100.
+  private static let overheadPerByte = 128
 
   /// Whether the system has zlib; loads it on first use.
   package static var isAvailable: Bool {
@@ -136,6 +144,8 @@ package final class Inflater {
     default: throw fail(stream.pointee.message.map { String(cString: $0) } ?? "zlib's status \(status)")
     }
     let count = output.count - Int(stream.pointee.availableOut)
+    overhead = max(overhead + used - count * Self.overheadPerByte, 0)
+    guard overhead <= Self.largestOverhead else { throw fail("it decompresses to almost nothing") }
     return count == 0 ? nil : Data(UnsafeBufferPointer(rebasing: output[..<count]))
   }
 

@@ -54,6 +54,9 @@ public struct RequestError: Error {
       switch error {
       case let error as RequestError: error
       case is CancellationError: RequestError(.cancelled, "The request was cancelled.", cause: error)
+      // Its own description holds the value's, and that of a date which is no number traps.
+      case EncodingError.invalidValue(_, let context):
+        RequestError(.unknown, "A value cannot be encoded: \(context.debugDescription)", cause: error)
       default: RequestError(.unknown, String(describing: error), cause: error)
       }
   }

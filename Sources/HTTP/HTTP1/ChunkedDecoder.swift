@@ -14,7 +14,12 @@ struct ChunkedDecoder {
   private var digits = 0
   private var lineLength = 0
   private var remaining = 0
+  /// Bytes of framing beyond what the bytes of the body account for.
+  private var overhead = 0
   private var trailers = LineBuffer()
+
+  /// How many bytes of framing one byte of the body accounts for: a chunk of a single byte takes at least 5.
+  private static let overheadPerByte = 16
 
   init(limits: MessageLimits) {
     self.limits = limits
@@ -34,6 +39,7 @@ struct ChunkedDecoder {
         body.append(contentsOf: UnsafeRawBufferPointer(rebasing: input[position..<position + count]))
         remaining -= count
         position += count
+        overhead = max(overhead - count * Self.overheadPerByte, 0)
         if remaining == 0 { state = .endOfData }
       case .trailers:
         position += try consumeTrailers(UnsafeRawBufferPointer(rebasing: input[position...]))
@@ -47,6 +53,10 @@ struct ChunkedDecoder {
 
   private mutating func consumeByte(_ byte: UInt8) throws(RequestError) {
     lineLength += 1
+    overhead += 1
+    guard overhead <= limits.chunkOverhead else {
+      throw RequestError(.tooLarge, "The chunks of the response contain little but their framing.")
+    }
     guard lineLength <= limits.chunkLine else {
       throw RequestError(.tooLarge, "The line before a chunk is longer than \(limits.chunkLine) bytes.")
     }

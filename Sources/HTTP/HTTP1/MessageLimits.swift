@@ -11,4 +11,7 @@ struct MessageLimits: Sendable {
 
   /// Bytes in the line before a chunk.
   var chunkLine = 4 << 10
+
+  /// Bytes that frame chunks, beyond 16 for each byte of the body: otherwise a server could send them without end.
+  var chunkOverhead = 64 << 10
 }

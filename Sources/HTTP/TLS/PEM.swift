@@ -11,7 +11,7 @@ public struct PEM: Hashable, Sendable {
 
   private let source: Source
 
-  /// A file, read when the first connection is made; a relative path is relative to the working directory.
+  /// A file of at most 4 MiB, read when the first connection is made; a relative path is relative to the working directory.
   public static func file(_ path: String) -> PEM {
     PEM(source: .file(path))
   }
@@ -26,17 +26,30 @@ public struct PEM: Hashable, Sendable {
     PEM(source: .bytes(try file(path).read(), path: path))
   }
 
-  /// The bytes; throws `insecure` if a file cannot be read.
+  /// Many times the size of all authorities of a system.
+  private static let largestFile = 4 << 20
+
+  /// The bytes; throws `insecure` if a file cannot be read or is larger than 4 MiB.
   func read() throws(RequestError) -> Data {
     switch source {
     case .bytes(let bytes, _): return bytes
     case .file(let path):
+      let contents: Data
       do {
         // Not Data(contentsOf:), which refuses pipes.
-        return try FileHandle(forReadingFrom: URL(filePath: path)).readToEnd() ?? Data()
+        let file = try FileHandle(forReadingFrom: URL(filePath: path))
+        var bytes = Data()
+        while bytes.count <= Self.largestFile, let piece = try file.read(upToCount: Self.largestFile), !piece.isEmpty {
+          bytes += piece
+        }
+        contents = bytes
       } catch {
         throw RequestError(.insecure, "Cannot read the PEM file '\(path)': \(error.localizedDescription)", cause: error)
       }
+      guard contents.count <= Self.largestFile else {
+        throw RequestError(.insecure, "The PEM file '\(path)' is larger than \(Self.largestFile) bytes.")
+      }
+      return contents
     }
   }
 }

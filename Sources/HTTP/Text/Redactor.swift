@@ -2,7 +2,9 @@ public import Foundation
 
 /// Removes from a text the secrets of requests: the values of headers that are not known to be public.
 ///
-/// A server may send a token back in its response; the redactor keeps it out of errors and logs.
+/// A server may send a token back in its response; the redactor keeps it out of errors and logs. Every redactor also
+/// removes the credentials of all proxies that a ``ProxyConfiguration`` of the process names: transports add those below
+/// the middlewares, so no request contains them.
 public struct Redactor: Sendable {
   /// What replaces a secret.
   public static let placeholder = "<redacted>"
@@ -11,6 +13,14 @@ public struct Redactor: Sendable {
   private static let shortestSecret = 8
 
   private let secrets: [[UInt8]]
+
+  /// What every redactor removes although no request contains it.
+  private static let secretsForAll = Locked<Set<String>>([])
+
+  /// Makes all redactors that are created from now on remove these.
+  static func addForAll(_ secrets: [String]) {
+    secretsForAll.withLock { $0.formUnion(secrets) }
+  }
 
   /// Takes the secrets of a request: the value of each header that is not public, what its session declares secret, and
   /// each part of these between white space, commas, semicolons, quotes and equals signs. Only those of 8 bytes or more
@@ -21,7 +31,7 @@ public struct Redactor: Sendable {
 
   /// Takes the secrets of header fields, which may come from several requests.
   package init(secretsOf fields: some Sequence<HTTPField>) {
-    let values = fields.filter { !$0.isPublic }.map(\.value)
+    let values = fields.filter { !$0.isPublic }.map(\.value) + Self.secretsForAll.withLock { Array($0) }
     let parts = values.flatMap { value in
       value.split(whereSeparator: \.isWhitespace).flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
     }

@@ -77,7 +77,15 @@ enum Spelling: CaseIterable {
   private func endOfCutEscape(from place: Int, in text: [UInt8]) -> Int? {
     let isLong = self != .url && place + 1 < text.count && text[place + 1] == UInt8(ascii: "u")
     let length = isLong ? Self.longestEscape : self == .url ? 3 : 2
-    return (place + 1..<place + length).first { isCut(text, at: $0) }
+    guard let end = (place + 1..<place + length).first(where: { isCut(text, at: $0) }) else { return nil }
+    return mayBeginEscape(text[place..<end]) ? end : nil
+  }
+
+  /// Whether these may be the first bytes of an escape.
+  private func mayBeginEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let digit = UInt8(ascii: "0")
+    let longest = self == .url ? "%00" : self == .json ? #"\u0000\u0000"# : #"\u{00000000}"#
+    return zip(bytes, longest.utf8).allSatisfy { $1 == digit ? $0.hexDigitValue != nil : $0 == $1 }
   }
 
   private func isEscape(_ byte: UInt8) -> Bool {

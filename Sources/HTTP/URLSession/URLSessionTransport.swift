@@ -40,6 +40,8 @@ public final class URLSessionTransport: HTTPTransport {
     // Foundation's timers have a resolution of whole seconds; they must not fire before our own.
     configuration.timeoutIntervalForRequest = 365 * 86400
     configuration.timeoutIntervalForResource = 365 * 86400
+    // Foundation reads the variables itself; what they hold is kept secret here.
+    _ = ProxyConfiguration.environment
     session = URLSession(configuration: configuration, delegate: delegate, delegateQueue: nil)
   }
 

@@ -30,7 +30,7 @@ extension GraphQLEnvelope: Decodable {
       (data, failure) = (nil, error)
     }
     errors = try container.decodeIfPresent(FirstErrors.self, forKey: .errors)?.errors ?? []
-    extensions = try container.decodeIfPresent(JSONValue.self, forKey: .extensions)
+    extensions = try container.decodeIfPresent(BoundedExtensions.self, forKey: .extensions)?.value
   }
 }
 
@@ -48,7 +48,7 @@ extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
       } else if json.key(is: "errors") {
         errors = try json.read()
       } else if json.key(is: "extensions") {
-        extensions = try json.read()
+        extensions = try json.read(BoundedExtensions.self).value
       } else {
         try json.skipValue()
       }
@@ -78,5 +78,20 @@ private struct FirstErrors: Decodable, JSONDecodable {
         try json.skipValue()
       }
     }
+  }
+}
+
+/// A value whose text takes at most 256 KiB; as values it takes about 40 times as much memory. Foundation's decoder does not
+/// tell the size of the text, so there the value is always read.
+private struct BoundedExtensions: Decodable, JSONDecodable {
+  private static let limit = 256 << 10
+  let value: JSONValue?
+
+  init(from decoder: any Decoder) throws {
+    value = try JSONValue(from: decoder)
+  }
+
+  init(from json: inout JSONReader) throws(JSONError) {
+    value = try json.skipValue(over: Self.limit) ? nil : try json.read()
   }
 }

@@ -15,7 +15,7 @@ extension GraphQLError: Decodable {
     self.init(
       received: try? container.decode(String.self, forKey: .message),
       locations: try? container.decode([Location].self, forKey: .locations),
-      path: try? container.decode([PathElement].self, forKey: .path),
+      path: try? container.decode(FirstSteps.self, forKey: .path).steps,
       extensions: try? container.decode([String: JSONValue].self, forKey: .extensions))
   }
 
@@ -27,6 +27,9 @@ extension GraphQLError: Decodable {
       locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
       extensions: (extensions ?? [:]).bounded(to: 2048))
   }
+
+  /// Larger extensions, in bytes of their text, are not parsed: as values they take about 40 times as much memory.
+  private static let largestExtensions = 16 << 10
 
   private static let unknown = GraphQLError(message: "The server sent an error in an unknown form.")
 }
@@ -50,9 +53,9 @@ extension GraphQLError: JSONDecodable {
       } else if json.key(is: "locations") {
         locations = try json.readOrSkip()
       } else if json.key(is: "path") {
-        path = try json.readOrSkip()
+        path = (try json.readOrSkip() as FirstSteps?)?.steps
       } else if json.key(is: "extensions") {
-        extensions = try json.readOrSkip()
+        extensions = try json.readExtensions(upTo: Self.largestExtensions)
       } else {
         try json.skipValue()
       }
@@ -62,6 +65,38 @@ extension GraphQLError: JSONDecodable {
 }
 
 extension JSONReader {
+  /// Skips the next value if its text takes more bytes than `limit`, and says whether it did. Otherwise the value is still
+  /// to be read.
+  mutating func skipValue(over limit: Int) throws(JSONError) -> Bool {
+    _ = try nextKind()
+    let start = offset
+    try skipValue()
+    if offset - start > limit { return true }
+    goBack(to: start)
+    return false
+  }
+
+  /// Reads an object whose text takes at most `limit` bytes; of a larger one only the member `code`, if that does.
+  fileprivate mutating func readExtensions(upTo limit: Int) throws(JSONError) -> [String: JSONValue]? {
+    guard try nextKind() == .object else {
+      try skipValue()
+      return nil
+    }
+    let start = offset
+    guard try skipValue(over: limit) else { return try readOrSkip() }
+    goBack(to: start)
+    var code: JSONValue?
+    try beginObject()
+    while try nextKey() {
+      if !key(is: "code") {
+        try skipValue()
+      } else if try !skipValue(over: limit) {
+        code = try readOrSkip()
+      }
+    }
+    return code.map { ["code": $0] }
+  }
+
   /// Reads a value, or skips it if it does not fit.
   fileprivate mutating func readOrSkip<Value: JSONDecodable>() throws(JSONError) -> Value? {
     let result = try readResult(Value.self)
@@ -111,12 +146,36 @@ extension GraphQLError.PathElement: JSONDecodable {
   }
 }
 
+/// The first 32 steps of a path of any length.
+private struct FirstSteps: Decodable, JSONDecodable {
+  private static let limit = 32
+  var steps: [GraphQLError.PathElement] = []
+
+  init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    while !container.isAtEnd, steps.count < Self.limit {
+      steps.append(try container.decode(GraphQLError.PathElement.self))
+    }
+  }
+
+  init(from json: inout JSONReader) throws(JSONError) {
+    try json.beginArray()
+    while try json.nextElement() {
+      if steps.count < Self.limit {
+        steps.append(try json.read())
+      } else {
+        try json.skipValue()
+      }
+    }
+  }
+}
+
 extension [GraphQLError.PathElement] {
-  /// The first steps that fit into a number of bytes, at most 32.
+  /// The first steps that fit into a number of bytes.
   fileprivate func bounded(to limit: Int) -> Self {
     var left = limit
     return Array(
-      prefix(32).prefix { step in
+      prefix { step in
         if case .key(let key) = step { left -= key.utf8.count } else { left -= 8 }
         return left >= 0
       })

@@ -9,7 +9,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
   /// The errors, at most 100; their paths lead into `data`.
   public let errors: [GraphQLError]
 
-  /// What the server adds beyond the specification.
+  /// What the server adds beyond the specification; `nil` if its text takes more than 256 KiB.
   public let extensions: JSONValue?
 
   /// The name of the operation, for errors.

@@ -36,11 +36,12 @@ extension FileSystem {
     }
   }
 
-  /// Removes a file, if it exists.
-  package func removeIfThere(_ path: String) throws {
+  /// Removes a file, if it exists. A folder in its place is an error, unless `sparingFolders`: then it is left alone, as
+  /// nothing here makes folders in the place of files.
+  package func removeIfThere(_ path: String, sparingFolders: Bool = false) throws {
     do {
       try remove(path)
-    } catch let error as FileError where error.isNotFound {}
+    } catch let error as FileError where error.isNotFound || sparingFolders && error.isFolder {}
   }
 
   /// Runs a closure with the open folder while holding the lock of its file `lock`, which excludes other threads and

@@ -2,7 +2,7 @@
 ///
 /// Each throws a ``FileError`` with the system's error number.
 package protocol FileSystem: Sendable {
-  /// Opens a file, unless it is a symbolic link; it is closed on `exec`.
+  /// Opens a file, unless it is a symbolic link, or is to be read and is not a regular file; it is closed on `exec`.
   func open(_ path: String, _ mode: FileMode) throws -> Int32
 
   /// Reads at most as many bytes as fit into the buffer; returns their number, 0 at the end of the file.

@@ -37,7 +37,7 @@ final class RecordFolder: Sendable {
     try changing { _, _ in
       for name in try fileSystem.names(in: path) where name.hasPrefix(Self.temporaryPrefix) {
         // Its writer held the lock that is held here, so it has ended.
-        try fileSystem.removeIfThere(file(name))
+        try remove(file: name)
       }
     }
   }
@@ -103,7 +103,7 @@ final class RecordFolder: Sendable {
     try changing { folder, before in
       let temporary = "\(Self.temporaryPrefix)\(getpid())"
       do {
-        try fileSystem.removeIfThere(file(temporary))
+        try remove(file: temporary)
         try fileSystem.replace(file("\(name)"), temporary: file(temporary), in: folder, with: bytes, after: before)
       } catch {
         // The new record may be in place if only the last step failed.
@@ -112,7 +112,7 @@ final class RecordFolder: Sendable {
       }
       note(name, size: bytes.count)
       while let oldest = state.withLock({ $0.index.statistics.cost > limit ? $0.index.oldestValue : nil }) {
-        try fileSystem.removeIfThere(file("\(oldest.name)"))
+        try remove(file: "\(oldest.name)")
         forget(oldest.name)
       }
     }
@@ -120,7 +120,7 @@ final class RecordFolder: Sendable {
 
   func remove(_ name: RecordName) throws {
     try changing { folder, _ in
-      try fileSystem.removeIfThere(file("\(name)"))
+      try remove(file: "\(name)")
       forget(name)
       try fileSystem.sync(folder)
     }
@@ -177,7 +177,7 @@ final class RecordFolder: Sendable {
     var failure: (any Error)?
     for name in try fileSystem.names(in: path) where name != "lock" {
       do {
-        try fileSystem.removeIfThere(file(name))
+        try remove(file: name)
         if let name = RecordName(name) { forget(name) }
       } catch {
         failure = failure ?? error
@@ -196,6 +196,10 @@ final class RecordFolder: Sendable {
 
   private func forget(_ name: RecordName) {
     state.withLock { _ = $0.index.remove(name) }
+  }
+
+  private func remove(file name: String) throws {
+    try fileSystem.removeIfThere(file(name), sparingFolders: true)
   }
 
   private func file(_ name: String) -> String { "\(path)/\(name)" }

@@ -9,21 +9,34 @@ package struct SystemFileSystem: FileSystem {
   package func open(_ path: String, _ mode: FileMode) throws -> Int32 {
     let flags: Int32 =
       switch mode {
-      case .read: O_RDONLY
+      case .read: O_RDONLY | O_NONBLOCK
       case .create: O_WRONLY | O_CREAT | O_EXCL
       case .lock: O_RDWR | O_CREAT
       case .folder: O_RDONLY | O_DIRECTORY
       }
     let file = try check("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
-    guard mode == .create || mode == .lock else { return file }
     do {
+      switch mode {
+      case .read: try checkIsFile(file, path)
       // The process's umask may have cleared bits of the mode.
-      _ = try check("fchmod") { fchmod(file, 0o600) }
+      case .create, .lock: _ = try check("fchmod") { fchmod(file, 0o600) }
+      case .folder: break
+      }
+      return file
     } catch {
       try? close(file)
       throw error
     }
-    return file
+  }
+
+  /// Throws unless this is a regular file: a pipe or a device may block, or never end.
+  private func checkIsFile(_ file: Int32, _ path: String) throws {
+    var status = stat()
+    _ = try check("fstat", path) { fstat(file, &status) }
+    let type = status.st_mode & S_IFMT
+    if type == S_IFREG { return }
+    errno = type == S_IFDIR ? EISDIR : ENOTSUP
+    throw error("open", path)
   }
 
   package func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -137,6 +150,9 @@ extension FileError {
   /// Whether there is no such file.
   package var isNotFound: Bool { code == ENOENT }
 
+  /// Whether a folder was to be opened or removed as a file.
+  package var isFolder: Bool { code == EISDIR }
+
   /// Whether the error concerns a single file, so that others may still be readable.
-  package var isOfOneFile: Bool { [EACCES, EPERM, EIO, EISDIR, ELOOP].contains(code) }
+  package var isOfOneFile: Bool { [EACCES, EPERM, EIO, EISDIR, ELOOP, ENOTSUP].contains(code) }
 }

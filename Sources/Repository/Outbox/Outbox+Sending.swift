@@ -3,9 +3,6 @@ internal import HTTP
 internal import Streams
 
 extension Outbox {
-  /// How many attempts may reach the server before an entry is set aside.
-  static var attemptLimit: Int { 8 }
-
   /// Sends what waits, after all turns that were requested earlier.
   func takeTurn(lockTimeout: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
     state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }
@@ -156,7 +153,7 @@ extension Outbox {
         // On disk it looks as if it had been sent, so it would not be sent again: do not say that it waits.
         try await reject(entry, failure, &report)
       }
-    case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Self.attemptLimit:
+    case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Entry.attemptLimit:
       pause(attempts: entry.attempts + 1, failure)
       // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
       _ = try? await change(entry) { $0.attempts += 1 }

@@ -17,6 +17,9 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// Why it was set aside, on one line; `nil` while it waits.
   public internal(set) var refusal: String?
 
+  /// How many attempts may reach the server before an entry is set aside.
+  static var attemptLimit: Int { 8 }
+
   init(id: String, mutation: Mutation, addedAt: StoreTime) {
     self.id = id
     self.mutation = mutation

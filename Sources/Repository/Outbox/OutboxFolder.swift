@@ -31,7 +31,9 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     try fileSystem.makeFolders(path)
     try changing { _ in
       // Their writers held the lock that is held here, so they have ended.
-      for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") { try remove(file: name) }
+      for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") {
+        try fileSystem.removeIfThere("\(path)/\(name)", sparingFolders: true)
+      }
       try forgetDiscarded(.now())
     }
   }
@@ -115,9 +117,10 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
     guard let record = try? Record(bytes) else { return unreadable }
     guard record.key.elementsEqual(partition) else { return nil }
-    guard let entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
+    guard var entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
       return unreadable
     }
+    entry.attempts = min(max(entry.attempts, 0), Entry.attemptLimit)
     return .entry(entry)
   }
 

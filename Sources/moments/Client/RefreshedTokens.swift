@@ -24,7 +24,7 @@ final class RefreshedTokens: TokenProvider {
       let refreshToken = tokens.withLock { $0.refresh }
       return Refresh(variables: .init(token: refreshToken)).post(on: client).map { response in
         let new = try Refresh.token(in: response)
-        let token = AccessToken(new.accessToken, expiresAt: new.expiresAt)
+        let token = try AccessToken(new.accessToken, expiresAt: new.expiresAt).checkedAfterRefresh()
         tokens.withLock { $0 = (token, new.refreshToken) }
         return token
       }

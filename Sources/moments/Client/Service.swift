@@ -46,10 +46,13 @@ struct Service {
     }
     let cache: DiskCache<MomentsKey, MomentsDetails>
     let outbox: Outbox<MomentLike, MomentsDetails>
+    // Whoever has the folder's lock is waited for no longer than the server would be.
+    let fileSystem = SystemFileSystem(lockTimeout: min(arguments.timeout ?? .seconds(10), .seconds(10)))
     do {
-      cache = try DiskCache(folder: timelines, partition: account)
+      cache = try DiskCache(folder: timelines, partition: account, coder: .json, fileSystem: fileSystem)
       outbox = try Outbox(
-        folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), session: sessions)
+        folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), fileSystem: fileSystem,
+        session: sessions)
     } catch let error as FileError {
       throw CacheFolderError(path: folder.path, cause: error)
     }

@@ -127,6 +127,35 @@ struct InflaterTests {
     }
   }
 
+  @Test func `T3: members without content, blocks without content and a name without end are a bad response`() throws {
+    let empty = try Compressor.gzip(Data())
+    let header: [UInt8] = [0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 0xFF]
+    let named = header.enumerated().map { $0 == 3 ? 8 : $1 }
+    let streams: [(start: [UInt8], piece: [UInt8])] = [
+      ([], Array(empty)), (header, [0, 0, 0, 0xFF, 0xFF]), (named, Array("name".utf8)),
+    ]
+    for (start, piece) in streams {
+      let inflater = try Inflater(.gzip)
+      inflater.add(Data(start))
+      var count = 0
+      let error = #expect(throws: RequestError.self) {
+        while count < 4 << 20 {
+          inflater.add(Data(repeatElement(piece, count: 1_000).joined()))
+          count += 1_000 * piece.count
+          while try inflater.next() != nil {}
+        }
+      }
+      #expect(error?.kind == .badResponse)
+      #expect(count < 256 << 10)
+    }
+  }
+
+  @Test func `many members of a byte each are as good as one`() throws {
+    let member = try Compressor.gzip(Data("x".utf8))
+    let body = try decode(Data(repeatElement(member, count: 50_000).joined()), as: .gzip)
+    #expect(body.count == 50_000)
+  }
+
   @Test(arguments: Form.allCases, [1, .max])
   func `bytes after the end are a bad response`(form: Form, piece: Int) throws {
     let coded = try form.compress(Data("moments".utf8)) + Data("garbage".utf8)

@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import Testing
 
@@ -31,6 +32,12 @@ import Testing
     #expect(error.named(nil).operationName == nil)
     #expect(error.named("a").operationName == "a")
     #expect(error.named("a").named("b").operationName == "a")
+  }
+
+  @Test func `wrapping an error about a date that is no number does not trap`() {
+    let context = EncodingError.Context(codingPath: [], debugDescription: "not a number")
+    let error = RequestError(wrapping: EncodingError.invalidValue(Date(timeIntervalSince1970: .nan), context))
+    #expect(error.kind == .unknown && error.message == "A value cannot be encoded: not a number")
   }
 
   @Test func `wrapping keeps an error of the family, and makes the cause of any other`() {

@@ -201,6 +201,15 @@ struct HTTP1ParserTests {
     #expect(parsed.body == Data("hello".utf8))
   }
 
+  @Test func `T3: chunks that hold little but what frames them are too large`() throws {
+    let start = "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+    let chunk = "1;" + String(repeating: "x", count: 4000) + "\r\n.\r\n"
+    #expect(try ParsedResponse(start + String(repeating: chunk, count: 10) + "0\r\n\r\n").isComplete)
+    #expect(kindOfError { _ = try ParsedResponse(start + String(repeating: chunk, count: 20)) } == .tooLarge)
+    let fair = "40;" + String(repeating: "x", count: 1000) + "\r\n" + String(repeating: ".", count: 64) + "\r\n"
+    #expect(try ParsedResponse(start + String(repeating: fair, count: 2000) + "0\r\n\r\n").body.count == 128_000)
+  }
+
   @Test func `many small chunks that come at once are one piece`() throws {
     let text =
       "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n" + String(repeating: "1\r\n.\r\n", count: 5000)

@@ -43,6 +43,20 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t2"] && tokens.refreshCount == 0)
   }
 
+  @Test(arguments: ["a\r\nX: y", "a\0b", "a\u{85}"])
+  func `a new token that no header can hold fails the refresh, and is not kept`(value: String) throws {
+    let tokens = InMemoryTokenProvider(AccessToken("t1")) { _ in .just(AccessToken(value)) }
+    for provider in [tokens, self.tokens] as [any TokenProvider] {
+      var harness = harness
+      harness.middlewares = [AuthMiddleware(provider, scheduler: harness.scheduler)]
+      let outcome = try harness.start(MiddlewareHarness.request())
+      if provider is TestTokens { self.tokens.succeed(0, with: AccessToken(value)) }
+      #expect(outcome.error?.kind == .undecodable && outcome.error?.status == 401)
+      #expect(outcome.error?.message.contains("The token could not be refreshed: ") == true)
+      #expect(provider.currentToken == AccessToken("t1"))
+    }
+  }
+
   @Test func `R5: 100 simultaneous 401s cause one refresh, and each request goes again once`() throws {
     let outcomes = try (0..<100).map { try start(isReplayable: $0 % 2 == 0) }
     #expect(tokens.refreshCount == 1)

@@ -115,6 +115,11 @@ struct TLSContextTests {
     }
   }
 
+  @Test func `a file without an end is an error that names it`() throws {
+    let error = #expect(throws: RequestError.self) { try PEM.reading("/dev/zero") }
+    #expect(error?.kind == .insecure && error?.message.contains("'/dev/zero'") == true)
+  }
+
   @Test func `no description or dump shows a key`() throws {
     let canary = "CANARY"
     let configuration = identity(world.server.chain, Data(canary.utf8))

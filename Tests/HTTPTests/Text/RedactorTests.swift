@@ -109,6 +109,11 @@ import Testing
     #expect(redactor.excerpt(of: body)?.contains("é") == false)
   }
 
+  @Test(arguments: [#"see \u{202E}"#, #"see \u{202E}…"#, #"C:\users"#, #"\u00zz"#, #"\u{zz"#, "90 %o", #"\u0041\x"#])
+  func `what is no escape at a text's end is not taken for a cut one`(text: String) throws {
+    #expect(try redactor().redact(text) == text)
+  }
+
   @Test func `an excerpt is redacted, harmless and bounded`() throws {
     let redactor = try redactor()
     #expect(redactor.excerpt(of: Data()) == nil)

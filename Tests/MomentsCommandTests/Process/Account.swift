@@ -42,6 +42,15 @@ final class Account: Sendable {
     return moments.first { $0["id"] == .string(momentID) }.map { $0["isLiked"] == true }
   }
 
+  /// Takes the lock of the timelines' folder, which closing the descriptor gives back.
+  func lockCache() throws -> Int32 {
+    let timelines = folder.appendingPathComponent("timelines")
+    let partition = try #require(try FileManager.default.contentsOfDirectory(atPath: timelines.path).first)
+    let lock = open(timelines.appendingPathComponent("\(partition)/lock").path, O_RDWR | O_CLOEXEC)
+    try #require(lock >= 0 && flock(lock, LOCK_EX | LOCK_NB) == 0)
+    return lock
+  }
+
   /// All that is in the folder's files.
   func everythingKept() throws -> String {
     let paths = try FileManager.default.subpathsOfDirectory(atPath: folder.path)

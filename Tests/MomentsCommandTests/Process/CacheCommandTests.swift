@@ -133,6 +133,20 @@ struct CacheCommandTests {
     #expect(kept.contains("m0-1") && !kept.contains("canary"))
   }
 
+  @Test func `whoever has the folder's lock is waited for no longer than --timeout says`() async throws {
+    let account = try await Account.offline()
+    try await account.online { _ in
+      try await account.run("timeline").expectSuccess()
+      let lock = try account.lockCache()
+      let start = ContinuousClock.now
+      let result = try await account.run("timeline", "--timeout", "0.5")
+      result.expectFailure(74, "cannot write", saying: "does not give the lock back")
+      #expect(ContinuousClock.now - start < .seconds(8))
+      close(lock)
+      try await account.run("timeline").expectSuccess()
+    }
+  }
+
   @Test func `the embedded backend has a cache, too`() async throws {
     let account = try Account.offline()
     let folder = account.options.suffix(2)

@@ -33,6 +33,29 @@ struct FailingServerTests {
     #expect(other.log.value.connections.isEmpty)
   }
 
+  /// A sanitizer has memory of its own.
+  private static let isSanitized = dlsym(nil, "__tsan_init") != nil || dlsym(nil, "__asan_init") != nil
+
+  @Test(
+    .enabled(if: !isSanitized),
+    arguments: [
+      (#"{"errors":[{"message":"m","extensions":{"a":["#, "1,", #"0],"code":"X"}}]}"#),
+      (#"{"errors":[{"message":"m","extensions":{"code":"X"},"path":["#, "1,", "0]}]}"),
+      (#"{"extensions":["#, "{},", #"0],"errors":[{"message":"m","extensions":{"code":"X"}}]}"#),
+    ])
+  func `T3: an answer below the limit takes little more memory than its bytes`(
+    start: String, piece: String, end: String
+  ) async throws {
+    let size = 15 << 20
+    let body = start + String(repeating: piece, count: size / piece.utf8.count) + end
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: body) })
+    // Not the peak that the system tells of a child, which begins with that of this process.
+    let limit = "ulimit -d \((5 * size + 32 << 20) >> 10); exec \"$0\" \"$@\""
+    let command = [try RepositoryLayout.executable("moments").path, "--endpoint", server.url.absoluteString]
+    let result = try await ChildProcess.run(URL(filePath: "/bin/sh"), ["-c", limit] + command)
+    result.expectFailure(65, "GraphQL", saying: "[X]")
+  }
+
   @Test func `a refused connection ends with 69`() async throws {
     let port = try RefusingPort()
     try await Moments.run(["--endpoint", "http://127.0.0.1:\(port.port)/"]).expectFailure(69, "cannot connect")

@@ -64,6 +64,25 @@ import Testing
     }
   }
 
+  @Test func `G9: of extensions that are too large to be built the code is kept`() async throws {
+    let large = "{" + (0..<5000).map { "\"k\($0)\": 1, " }.joined() + #""code": "X", "z": {"code": "Y"}}"#
+    let list = "[" + Array(repeating: "1", count: 40_000).joined(separator: ",") + "]"
+    for (extensions, code) in [(large, "X"), ("{\"code\": \(list)}", nil), (list, nil)] {
+      let error = try await errors(#"[{"extensions": \#(extensions), "message": "m", "path": \#(list)}]"#)[0]
+      #expect(error.extensions == (code.map { ["code": .string($0)] } ?? [:]))
+      #expect(error.message == "m" && error.path == Array(repeating: .index(1), count: 32))
+    }
+  }
+
+  @Test func `G9: an answer's own extensions are left out where they are larger than 256 KiB`() async throws {
+    for (count, isKept) in [(100_000, true), (140_000, false)] {
+      let list = "[" + Array(repeating: "1", count: count).joined(separator: ",") + "]"
+      let transport = ScriptedTransport(always: .json(#"{"extensions": \#(list), "data": {"thing": null}}"#))
+      let response = try await GetThing().post(on: try client(transport)).value
+      #expect((response.extensions != nil) == isKept)
+    }
+  }
+
   /// The bytes of all texts and numbers in an error.
   private func size(of error: GraphQLError) -> Int {
     let path = error.path.reduce(0) { size, step in

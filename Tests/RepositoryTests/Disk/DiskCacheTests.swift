@@ -27,6 +27,22 @@ struct DiskCacheTests {
     #expect(Array(calls[(write - 1)...(write + 5)]) == ["open", "write", "touch", "sync", "close", "rename", "sync"])
   }
 
+  @Test func `a folder that is called like a file of the cache's own is let be`() throws {
+    try cache().write(stored("v"), for: "k")
+    let partition = try #require(folder.records.first).prefix { $0 != "/" }
+    let record = RecordName(hashing: "another".utf8)
+    for name in ["temporary-1", "\(record)"] {
+      try FileManager.default.createDirectory(
+        atPath: folder.path("\(partition)/\(name)/more"), withIntermediateDirectories: true)
+    }
+    let cache = try cache(limit: 4200)
+    #expect(try cache.read("k") == stored("v") && cache.keys() == ["k"])
+    // There is room for the folder's 4 KiB, and not for all records beside it.
+    for key in ["l", "m", "n"] { try cache.write(stored(key), for: key) }
+    try cache.removeAll()
+    #expect(folder.records == [])
+  }
+
   @Test(arguments: FaultyFileSystem.Fault.allCases, [false, true])
   func `D3: whatever call fails, reads go on and no temporary file stays`(
     fault: FaultyFileSystem.Fault, isLasting: Bool

@@ -20,6 +20,16 @@ struct SystemFileSystemTests {
     #expect(error == FileError(code: EEXIST, call: "open", file: "new"))
   }
 
+  @Test(.timeLimit(.minutes(1)))
+  func `what is no file is not read: a pipe or a device may have no end`() throws {
+    try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
+    try files.makeFolder(folder.path("folder"))
+    for (path, code) in [(folder.path("pipe"), ENOTSUP), ("/dev/zero", ENOTSUP), (folder.path("folder"), EISDIR)] {
+      let error = #expect(throws: FileError.self) { try files.close(files.open(path, .read)) }
+      #expect(error?.code == code && error?.isOfOneFile == true)
+    }
+  }
+
   @Test(arguments: [FileMode.create, .lock])
   func `D1: a file is made through no link`(mode: FileMode) throws {
     let (link, target) = (folder.path("link"), folder.path("target"))

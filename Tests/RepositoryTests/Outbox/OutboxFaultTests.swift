@@ -77,19 +77,22 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
-  @Test(arguments: [false, true])
-  func `a file that cannot be opened or read is listed and reported, and holds up nothing`(isFolder: Bool) async throws
-  {
+  private enum Oddity: CaseIterable { case link, folder, pipe }
+
+  @Test(.timeLimit(.minutes(1)), arguments: Oddity.allCases)
+  private func `a file that cannot be opened or read is listed and reported, and holds up nothing`(
+    oddity: Oddity
+  ) async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
     let first = try #require(try outbox.entries().first)
     let path = folder.path(try #require(folder.files.first { $0.hasSuffix("\(first.name)") }))
     try FileManager.default.removeItem(atPath: path)
-    if isFolder {
-      try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
-    } else {
-      try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    switch oddity {
+    case .link: try FileManager.default.createSymbolicLink(atPath: path, withDestinationPath: path)
+    case .folder: try FileManager.default.createDirectory(atPath: path, withIntermediateDirectories: false)
+    case .pipe: try #require(mkfifo(path, 0o600) == 0)
     }
     for outbox in [outbox, try folder.outbox(server)] {
       #expect(try outbox.contents() == ["b"])
@@ -100,8 +103,18 @@ import Testing
     #expect(report.sent.map(\.mutation) == ["b"] && report.unreadable.map(\.id) == [first.id])
     #expect(report.error == nil)
     #expect(await outbox.outcome("c") == "did c")
-    if isFolder { return }
+    if oddity == .folder { return }
     #expect(try outbox.discard(id: first.id) && outbox.unreadableEntries() == [])
+  }
+
+  @Test func `a folder that is called like a file of the outbox's own is let be`() async throws {
+    _ = try folder.outbox(server)
+    let partition = try #require(folder.files.first { $0.hasSuffix("/lock") }).dropLast(5)
+    try FileManager.default.createDirectory(
+      atPath: folder.path("\(partition)/temporary-1"), withIntermediateDirectories: false)
+    let outbox = try folder.outbox(server)
+    server.set(.answers)
+    #expect(await outbox.outcome("a") == "did a")
   }
 
   @Test func `what keeps any file from being read is no fault of an entry`() async throws {

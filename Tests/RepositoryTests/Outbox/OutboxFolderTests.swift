@@ -2,6 +2,7 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import StreamsTesting
 import TestSupport
 import Testing
 
@@ -202,6 +203,23 @@ import Testing
     #expect(try outbox.unreadableEntries().count == 1)
     server.set(.answers)
     #expect(try await folder.outbox(server).flush().sent.map(\.mutation) == ["b"])
+  }
+
+  @Test(arguments: [Int.max, .min, -1, 8])
+  func `a number of attempts that there cannot be is no more than the limit, and traps nothing`(
+    attempts: Int
+  ) async throws {
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    _ = await outbox.outcome("a")
+    var entry = try #require(try outbox.entries().first)
+    entry.attempts = attempts
+    let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    #expect(try files.update(entry))
+    #expect(try outbox.entries().map(\.attempts) == [attempts < 0 ? 0 : 8])
+    server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))
+    for _ in 0..<(attempts < 0 ? 8 : 1) { await outbox.flush() }
+    #expect(try outbox.contents() == ["[a]"])
   }
 
   @Test func `entries of another partition or another version are let be`() async throws {

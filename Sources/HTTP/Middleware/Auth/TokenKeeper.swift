@@ -132,8 +132,9 @@ final class TokenKeeper: Sendable {
     // Do not run the refresh on behalf of the task that needs it first: all waiting requests depend on it.
     TaskMailbox.$current.withValue(nil) {
       // Not disposed by anyone: it ends by itself or by the timeout.
-      _ = provider.refresh(replacing: ticket.token).take(1).timeout(timeout, scheduler: scheduler).asSingle().subscribe(
-        onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
+      _ = provider.refresh(replacing: ticket.token).take(1).map { try $0.checkedAfterRefresh() }
+        .timeout(timeout, scheduler: scheduler).asSingle().subscribe(
+          onNext: { end(.success($0)) }, onError: { end(.failure(Self.refreshError($0))) })
     }
   }
 

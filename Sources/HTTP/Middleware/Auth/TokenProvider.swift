@@ -9,7 +9,7 @@ public protocol TokenProvider: Sendable {
   var currentToken: AccessToken? { get }
 
   /// A cold stream of one new token, which must be the current token by the time it is sent; `old` is the token to
-  /// replace.
+  /// replace. One that holds a control character fails the refresh.
   ///
   /// It is subscribed to once for all waiting requests of an account, and runs to its end even if no request waits any
   /// longer, because many refresh tokens can be used only once. Its own requests must not go through the middleware

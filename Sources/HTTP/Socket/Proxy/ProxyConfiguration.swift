@@ -2,10 +2,10 @@ import Foundation
 
 /// Which requests go through a proxy. Requests to this machine never do.
 public struct ProxyConfiguration: Sendable {
-  /// The proxy for `http` and the one for `https`, as URLs: `http://user:password@proxy.example:3128`.
-  let http: String?
-  let https: String?
-  let exclusions: [Exclusion]
+  /// The proxy for `http` and the one for `https`, or why they cannot be used.
+  private let http: Result<ProxyServer, RequestError>?
+  private let https: Result<ProxyServer, RequestError>?
+  private let exclusions: [Exclusion]
 
   /// No proxy.
   public static let none = ProxyConfiguration()
@@ -18,7 +18,8 @@ public struct ProxyConfiguration: Sendable {
     ProxyConfiguration(environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Sets the proxies. The connection to a proxy is not encrypted; `https` requests go through a tunnel.
+  /// Sets the proxies. The connection to a proxy is not encrypted; `https` requests go through a tunnel. From then on every
+  /// ``Redactor`` of the process removes their passwords.
   ///
   /// - Parameters:
   ///   - http: The URL of the proxy for `http`, with user and password if it requires them.
@@ -26,30 +27,45 @@ public struct ProxyConfiguration: Sendable {
   ///   - exclusions: Hosts to reach without a proxy: `example.com` includes its subdomains, `*` means all; a port may
   ///     follow.
   public init(http: String? = nil, https: String? = nil, exclusions: [String] = []) {
-    self.http = http
-    self.https = https
+    self.init(
+      http: http.map { ($0, "The proxy for http") }, https: https.map { ($0, "The proxy for https") },
+      exclusions: exclusions)
+  }
+
+  private typealias Named = (url: String, name: String)
+
+  private init(http: Named?, https: Named?, exclusions: [String]) {
+    self.http = http.map(Self.server)
+    self.https = https.map(Self.server)
     self.exclusions = exclusions.compactMap(Exclusion.init)
   }
 
-  init(environment: [String: String]) {
-    func value(_ names: String...) -> String? {
-      names.lazy.compactMap { environment[$0] }.first { !$0.isEmpty }
+  private static func server(_ proxy: Named) -> Result<ProxyServer, RequestError> {
+    do throws(RequestError) {
+      let server = try ProxyServer(proxy.url)
+      Redactor.addForAll(server.secrets)
+      return .success(server)
+    } catch {
+      return .failure(
+        RequestError(.invalidRequest, "\(proxy.name) cannot be used: \(error.message)", cause: WrongSettings()))
     }
-    let exclusions = value("no_proxy", "NO_PROXY")?.split { ", ".contains($0) }.map(String.init) ?? []
+  }
+
+  init(environment: [String: String]) {
+    func value(_ names: String...) -> Named? {
+      names.lazy.compactMap { name in environment[name].map { ($0, "The proxy of the variable '\(name)'") } }
+        .first { !$0.url.isEmpty }
+    }
+    let exclusions = value("no_proxy", "NO_PROXY")?.url.split { ", ".contains($0) }.map(String.init) ?? []
     self.init(http: value("http_proxy"), https: value("https_proxy", "HTTPS_PROXY"), exclusions: exclusions)
   }
 
   /// The proxy for a request; throws `invalidRequest` if the configured one cannot be used.
   func server(for target: HTTPTarget) throws(RequestError) -> ProxyServer? {
-    guard let text = target.isSecure ? https : http, !target.isLoopback else { return nil }
-    guard !exclusions.contains(where: { $0.covers(target.host, port: target.port) }) else { return nil }
-    guard let server = ProxyServer(text) else {
-      throw RequestError(
-        .invalidRequest,
-        "The proxy for \(target.isSecure ? "https" : "http") is not a URL such as 'http://proxy.example:3128'.",
-        cause: WrongSettings())
-    }
-    return server
+    guard let server = target.isSecure ? https : http, !target.isLoopback,
+      !exclusions.contains(where: { $0.covers(target.host, port: target.port) })
+    else { return nil }
+    return try server.get()
   }
 
   /// A host with its subdomains, or `*` for all hosts.

@@ -8,18 +8,23 @@ struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
   /// The value of `Proxy-Authorization` (RFC 7617), made from the user and password in the proxy's URL.
   let authorization: String?
 
-  /// Takes a URL such as `http://user:password@proxy:3128`, with or without its scheme; returns `nil` if it is not a
-  /// valid `http` URL.
-  init?(_ text: String) {
-    let url = text.contains("://") ? text : "http://\(text)"
-    guard let components = URLComponents(string: url), components.scheme?.lowercased() == "http",
-      let host = components.host?.lowercased(), !host.isEmpty
-    else { return nil }
-    self.host = host.hasPrefix("[") && host.hasSuffix("]") ? String(host.dropFirst().dropLast()) : host
-    port = components.port ?? 80
-    authorization = components.user.map { user in
-      "Basic \(Data("\(user):\(components.password ?? "")".utf8).base64EncodedString())"
-    }
+  /// Everything that identifies this client to the proxy: the value of the field, and the user and password in it.
+  let secrets: [String]
+
+  /// Takes a URL such as `http://user:password@proxy:3128`, with or without its scheme; throws `invalidRequest` if it is
+  /// not a valid `http` URL. The error does not contain user and password.
+  init(_ text: String) throws(RequestError) {
+    guard var components = URLComponents(string: text.contains("://") ? text : "http://\(text)"),
+      components.scheme?.lowercased() == "http", components.host?.isEmpty == false
+    else { throw RequestError(.invalidRequest, "It is not a URL such as 'http://proxy.example:3128'.") }
+    let user = components.user.map { "\($0):\(components.password ?? "")" }
+    authorization = user.map { "Basic \(Data($0.utf8).base64EncodedString())" }
+    secrets = [authorization, user, components.password].compactMap(\.self)
+    (components.user, components.password) = (nil, nil)
+    (components.path, components.query, components.fragment) = ("", nil, nil)
+    guard let url = components.url else { throw RequestError(.invalidRequest, "It is not a URL with a host.") }
+    let target = try HTTPTarget(url)
+    (host, port) = (target.host, target.port)
   }
 
   var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }

@@ -43,16 +43,42 @@ import Testing
   }
 
   @Test func `credentials are for the proxy, and shown to nobody`() throws {
-    let server = try #require(ProxyServer("http://me:\(canary)@proxy:3128"))
+    let server = try ProxyServer("http://me:\(canary)@proxy:3128")
     #expect(server.authorization == "Basic \(Data("me:\(canary)".utf8).base64EncodedString())")
     #expect("\(server)" == "proxy:3128")
   }
 
   @Test(arguments: ["https://proxy:3128", "socks5://proxy:1080", "http://", "not a url"])
-  func `a proxy that cannot be used is an error that does not repeat it`(_ text: String) throws {
+  func `a proxy that cannot be used is an error`(_ text: String) throws {
     let error = #expect(throws: RequestError.self) {
       try ProxyConfiguration(http: text).server(for: HTTPTarget(url("http://example.com/")))
     }
     #expect(error?.kind == .invalidRequest)
+  }
+
+  @Test(arguments: [
+    "127.0.0.1:65616", "127.0.0.1:0", "127.0.0.1:99999999999999999999", "127.0.0.1%00.trusted.example:80",
+    "proxy%0d%0a:80", "pro%20xy:80", "[::1:80", "[one]:80", "user:pa/\(canary)@proxy:80",
+  ])
+  func `a proxy whose host or port there cannot be is an error that names the variable`(_ place: String) throws {
+    for (name, target) in [("http_proxy", "http://example.com/"), ("HTTPS_PROXY", "https://example.com/")] {
+      let error = #expect(throws: RequestError.self) {
+        try server([name: "http://me:\(canary)@\(place)"], for: target)
+      }
+      #expect(error?.kind == .invalidRequest && error?.cause is WrongSettings)
+      #expect(error?.message.contains("'\(name)'") == true)
+      #expect(error?.message.contains(canary) == false)
+    }
+  }
+
+  @Test func `S3: every redactor takes out what proxies are told`() throws {
+    let password = "proxy+\(canary)"
+    let request = try request()
+    _ = ProxyConfiguration(https: "http://me:\(password)@proxy:3128")
+    let redactor = Redactor(secretsOf: request)
+    let base64 = Data("me:\(password)".utf8).base64EncodedString()
+    for secret in ["Basic \(base64)", base64, password, "me:\(password)", "proxy%2B\(canary)"] {
+      #expect(redactor.redact("got '\(secret)'.") == "got '<redacted>'.")
+    }
   }
 }
