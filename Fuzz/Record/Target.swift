@@ -1,4 +1,4 @@
-/// Reads any bytes as a record, as the beginning of a record, and as the name of its file.
+/// Reads any bytes as a record, as the beginning of a record, and as the name of its file, or of one of an outbox.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   var bytes = Array(UnsafeBufferPointer(start: start, count: count))
@@ -23,6 +23,10 @@ private func check(_ bytes: [UInt8]) {
 }
 
 private func check(name: String) {
+  for entry in [OutboxFileName(name), OutboxFileName(discarded: name)].compactMap({ $0 }) {
+    precondition(OutboxFileName(addedAt: entry.addedAt, id: entry.id) == entry, "A name that is not its own.")
+    precondition(OutboxFileName(discarded: entry.discarded) == entry, "A discarded entry is another one.")
+  }
   guard let record = RecordName(name) else { return }
   precondition("\(record)" == name && !RecordName.isOtherVersion(name), "A name that is not its own.")
 }

@@ -80,12 +80,12 @@ public struct JSONError: Error, Hashable, Sendable {
 }
 
 extension JSONError: CustomStringConvertible {
-  /// Place and reason: `At moments[3].id (byte 120): expected a string, found a number`.
+  /// Place and reason: `At items[3].id (byte 120): expected a string, found a number`.
   public var description: String {
     (path.isEmpty ? "At byte \(offset): " : "At \(pathText) (byte \(offset)): ") + reason
   }
 
-  /// The path as text: `moments[3].id`; control characters in keys are left out.
+  /// The path as text: `items[3].id`; control characters in keys are left out.
   public var pathText: String {
     path.reduce(into: "") { text, element in
       switch element {

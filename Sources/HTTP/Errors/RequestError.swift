@@ -11,7 +11,7 @@ public struct RequestError: Error {
   /// One line for people: what happened, where, and what to do.
   public var message: String
 
-  /// The operation that failed, such as `getMomentsDetailsByUserID`, if it is known.
+  /// The operation that failed, such as `getUser`, if it is known.
   public var operationName: String?
 
   /// The HTTP status of the response, if there was one.

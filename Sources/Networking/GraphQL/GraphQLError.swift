@@ -57,7 +57,7 @@ extension GraphQLError: CustomStringConvertible {
     return message.harmless(upTo: 1024) + place + (code.map { " [\($0.harmless(upTo: 64))]" } ?? "")
   }
 
-  /// The path as text: `moments[3].viewCount`.
+  /// The path as text: `items[3].count`.
   public var pathText: String {
     path.reduce(into: "") { text, element in
       switch element {

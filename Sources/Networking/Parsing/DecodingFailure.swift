@@ -4,7 +4,7 @@ import JSON
 /// Why a response cannot be decoded: the place, and what was expected there. Both are escaped for terminals and logs,
 /// and at most 512 bytes long.
 public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
-  /// The path, such as `data.moments[3].id`; empty for the whole body.
+  /// The path, such as `data.items[3].id`; empty for the whole body.
   public let path: String
 
   /// What was expected.

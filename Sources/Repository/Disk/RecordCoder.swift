@@ -28,7 +28,7 @@ extension RecordCoder where Key: Codable, Value: Codable {
   /// Keys whose JSON differs must not be equal. Those of `String` may be: its `==` takes "é" as one code point and as
   /// two for the same, so a record that is written under one is not found, or removed, under the other. So may those of
   /// `Double`: 0 and -0. If both may occur, use a key that compares bytes: `Data(text.utf8)`, or a type with its own
-  /// `==`, such as ``MomentsKey``.
+  /// `==`.
   public static var json: RecordCoder {
     RecordCoder(
       encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },

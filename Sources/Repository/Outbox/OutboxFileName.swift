@@ -22,8 +22,9 @@ struct OutboxFileName: Hashable, Comparable, CustomStringConvertible {
     guard name.hasSuffix(Self.suffix), name.dropFirst(20).first == "-", let time = Int64(name.prefix(20)) else {
       return nil
     }
-    addedAt = StoreTime(microseconds: time)
-    description = name
+    self.init(addedAt: StoreTime(microseconds: time), id: String(name.dropFirst(21).dropLast(Self.suffix.count)))
+    // A number may have a sign, and digits of another length.
+    guard description == name else { return nil }
   }
 
   /// Parses a name made by ``discarded``; `nil` if it is none.

@@ -75,13 +75,17 @@ struct FailingServerTests {
   }
 
   @Test(arguments: [
-    ScriptedServer.Fault.wrongContentType, .htmlWithStatus200, .emptyBody, .invalidUTF8, .invalidJSON,
-    .duplicateKeys,
+    (RawResponse(contentType: "image/png", body: TimelineJSON.plain), "the server sent image/png"),
+    (RawResponse(body: TimelineJSON.plain.bytes(replacing: "早安", with: [0xC3, 0x28])), "UTF-8"),
+    (RawResponse(body: TimelineJSON.plain.replacing("}]}}}", with: "},]}}}")), "expected a value"),
+    (RawResponse(body: TimelineJSON.plain + "}"), "expected nothing more"),
+    (RawResponse(contentType: "text/html", body: "<!doctype html>"), "the server sent text/html"),
+    (RawResponse(), "body is empty"),
   ])
-  func `an answer that cannot be read ends with 65`(fault: ScriptedServer.Fault) async throws {
-    let result = try await run(ScriptedServer(fault))
-    #expect(result.ending == .exited(65))
-    #expect(result.outputText == "" && result.errorText.hasPrefix("moments: "))
+  func `an answer with one flaw in it ends with 65, and the flaw is named`(answer: RawResponse, flaw: String)
+    async throws
+  {
+    try await run(ScriptedServer(.answering { _ in answer })).expectFailure(65, "not decodable", saying: flaw)
   }
 
   @Test func `an answer without end is cut off and ends with 65`() async throws {

@@ -43,6 +43,17 @@ struct OddServerTests {
     try await expectSameJSON(RawResponse(body: TimelineJSON.answer(with)).bytes, as: without)
   }
 
+  @Test func `of members that stand twice the last counts`() async throws {
+    let other = #"{"userDetails":{"id":"1","name":"","avatar":"","backgroundImage":""},"moments":[]}"#
+    let field = #""getMomentsDetailsByUserID":"#
+    for body in [
+      #"{"data":{\#(field)\#(other)},"data":{\#(field)\#(TimelineJSON.details)}}"#,
+      #"{"data":{\#(field)\#(other),\#(field)\#(TimelineJSON.details)}}"#,
+    ] {
+      try await expectSameJSON(RawResponse(body: body).bytes)
+    }
+  }
+
   @Test(arguments: [1, 2, 3, 5, 7])
   func `chunks may split a character`(size: Int) async throws {
     try await expectSameJSON(RawResponse(body: TimelineJSON.plain).chunked(size: size))

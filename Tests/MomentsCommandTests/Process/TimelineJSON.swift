@@ -1,3 +1,5 @@
+import Foundation
+
 /// Answers of servers to the query for a timeline.
 enum TimelineJSON {
   /// The timeline alone.
@@ -14,5 +16,13 @@ enum TimelineJSON {
   /// The whole answer with another timeline in it.
   static func answer(_ details: String) -> String {
     #"{"data":{"getMomentsDetailsByUserID":\#(details)}}"#
+  }
+}
+
+extension String {
+  /// The text's bytes, with others in the place of a part of it: they may be no text.
+  func bytes(replacing part: String, with bytes: [UInt8]) -> [UInt8] {
+    let pieces = components(separatedBy: part).map { [UInt8]($0.utf8) }
+    return [UInt8](pieces.joined(separator: bytes))
   }
 }

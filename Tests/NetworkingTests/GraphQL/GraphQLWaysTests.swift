@@ -91,6 +91,23 @@ import Testing
     }
   }
 
+  @Test(arguments: [
+    (#"{"data":{"count":2},"data":{"count":1}}"#, ["1 nil", "nil"]),
+    (#"{"data":7,"data":{"count":1}}"#, ["1 nil", "nil"]),
+    (#"{"data":{"count":2,"count":1}}"#, ["1 nil", "nil"]),
+    (#"{"data":{"count":1},"data":null}"#, ["not decodable", "data"]),
+    (#"{"data":{"count":1},"data":{"count":"1"}}"#, ["not decodable", "data.count"]),
+    (#"{"errors":[{"message":"no"}],"data":{"count":1},"errors":[]}"#, ["1 nil", "nil"]),
+    (#"{"errors":[{"message":"no"}],"data":{"count":1},"errors":null}"#, ["1 nil", "nil"]),
+    (#"{"errors":[],"data":{"count":1},"errors":[{"message":"no"}]}"#, ["1 nil", "no [] [:]", "nil"]),
+    (#"{"errors":[{"message":"a"}],"data":null,"errors":[{"message":"b"}]}"#, ["GraphQL", "", "b []"]),
+  ])
+  func `of members that stand twice the last counts in both ways`(json: String, expected: [String]) async throws {
+    let fields = { "\($0 as Int) \($1 as [String]?)" }
+    #expect(try await outcome(of: json, Direct(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)
+    #expect(try await outcome(of: json, Generic(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)
+  }
+
   @Test func `T4: data nested too deep is an error, whatever errors are beside it`() async throws {
     let deep = String(repeating: "[", count: 200) + String(repeating: "]", count: 200)
     for json in [#"{"data":{"count":1,"x":\#(deep)}}"#, #"{"x":\#(deep),"errors":[{"message":"a"}]}"#] {

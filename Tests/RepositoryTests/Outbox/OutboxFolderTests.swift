@@ -28,6 +28,14 @@ import Testing
     #expect(try outbox.contents() == ["a"])
   }
 
+  @Test func `an entry's file has the one name that the entry gives it`() {
+    let name = OutboxFileName(addedAt: StoreTime(microseconds: 5), id: "id")
+    #expect(OutboxFileName("00000000000000000005-id.e1") == name)
+    for other in ["+0000000000000000005-id.e1", "-0000000000000000005-id.e1", "0000000000000000005-id.e1"] {
+      #expect(OutboxFileName(other) == nil)
+    }
+  }
+
   @Test func `D1: what is taken out is gone from the device, too`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)

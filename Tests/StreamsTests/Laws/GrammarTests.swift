@@ -1,43 +1,40 @@
+import Foundation
 import Streams
 import TestSupport
 import Testing
 
 /// Laws 1 to 7.
 @Suite struct GrammarTests {
-  @Test(arguments: Operator.all, [true, false])
-  func `1: an ill-mannered source does not get past the end`(_ op: Operator, _ completes: Bool) {
+  private static let behindCreate = Pipeline.all(Operator.all, behind: .create)
+  private static let behindSubject = Pipeline.all(Operator.lossless, behind: .publish)
+  private let count = raceEvents / 8
+
+  @Test(arguments: behindCreate, [true, false])
+  func `1: an ill-mannered source does not get past the end`(_ pipeline: Pipeline, _ completes: Bool) {
     let probe = Probe<Int>()
-    let observers = Locked<AnyObserver<Int>?>(nil)
-    let source = Observable<Int>.create { observer in
-      observers.withLock { $0 = observer }
-      return Disposables.create()
-    }
-    let subscription = op(source).subscribe(probe)
-    let observer = observers.withLock { $0 }
-    observer?.onNext(1)
-    if completes { observer?.onCompleted() } else { observer?.onError(Broken()) }
-    observer?.onNext(2)
-    observer?.onError(Broken())
-    observer?.onCompleted()
-    let handled = completes || op.has(.handlesErrors)
+    let (stream, sender) = pipeline.make()
+    let subscription = stream.subscribe(probe)
+    let observer = sender()
+    observer.onNext(1)
+    if completes { observer.onCompleted() } else { observer.onError(Broken()) }
+    observer.onNext(2)
+    observer.onError(Broken())
+    observer.onCompleted()
+    let handled = completes || pipeline.op?.has(.handlesErrors) == true
     #expect(probe.log.filter { $0 != "-1" } == ["1", handled ? "|" : "x", "."])
     subscription.dispose()
   }
 
-  @Test(arguments: Operator.all)
-  func `2, 3, 4: one end, nothing after it and no overlap, whoever races`(_ op: Operator) throws {
+  @Test(arguments: behindCreate)
+  func `2, 3, 4: one end, nothing after it and no overlap, whoever races`(_ pipeline: Pipeline) throws {
     let probe = Probe<Int>()
-    let observers = Locked<AnyObserver<Int>?>(nil)
-    let source = Observable<Int>.create { observer in
-      observers.withLock { $0 = observer }
-      return Disposables.create()
-    }
-    let subscription = op(source).subscribe(probe)
-    let observer = observers.withLock { $0 }
-    try race { thread in
-      for index in 0..<(raceEvents / 8) { observer?.onNext(index) }
-      if thread.isMultiple(of: 2) { observer?.onCompleted() } else { observer?.onError(Broken()) }
-      for index in 0..<100 { observer?.onNext(index) }
+    let (stream, sender) = pipeline.make()
+    let subscription = stream.subscribe(probe)
+    let observer = sender()
+    try race { [count] thread in
+      for index in 0..<count { observer.onNext(index) }
+      if thread.isMultiple(of: 2) { observer.onCompleted() } else { observer.onError(Broken()) }
+      for index in 0..<100 { observer.onNext(index) }
     }
     #expect(probe.terminals == 1)
     #expect(probe.overlaps == 0)
@@ -45,20 +42,36 @@ import Testing
     subscription.dispose()
   }
 
-  @Test(arguments: Operator.lossless)
-  func `5: nothing is lost, and each producer's order is kept`(_ op: Operator) throws {
-    let probe = Probe<Int>()
-    let subject = PublishSubject<Int>()
-    let subscription = op(subject.asObservable()).subscribe(probe)
+  @Test(arguments: Constant.all)
+  func `1 to 5: a source that sends by itself tells all the same`(_ constant: Constant) throws {
+    let probes = (0..<80).map { _ in Probe<Int>() }
+    let (bag, disposed) = (DisposeBag(), DispatchGroup())
+    for _ in probes { disposed.enter() }
     try race { thread in
-      for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+      for probe in probes[(thread * 10)...].prefix(10) {
+        constant.stream.do(onDispose: { disposed.leave() }).subscribe(probe).disposed(by: bag)
+      }
     }
-    subject.onCompleted()
+    if constant.log.isEmpty { bag.dispose() }
+    #expect(disposed.wait(timeout: .now() + 20) == .success)
+    #expect(probes.allSatisfy { $0.log.filter { $0 != "." } == constant.log && $0.overlaps == 0 })
+  }
+
+  @Test(arguments: behindSubject)
+  func `5: nothing is lost, and each producer's order is kept`(_ pipeline: Pipeline) throws {
+    let probe = Probe<Int>()
+    let (stream, sender) = pipeline.make()
+    let subscription = stream.subscribe(probe)
+    let observer = sender()
+    try race { [count] thread in
+      for index in 0..<count { observer.onNext(thread * raceEvents + index) }
+    }
+    observer.onCompleted()
     #expect(probe.log.suffix(2) == ["|", "."])
     #expect(probe.overlaps == 0)
     for thread in 0..<8 {
       let mine = probe.elements.filter { $0 / raceEvents == thread }.map { $0 % raceEvents }
-      #expect(mine.elementsEqual(0..<(raceEvents / 8)), "of producer \(thread)")
+      #expect(mine.elementsEqual(0..<count), "of producer \(thread)")
     }
     subscription.dispose()
   }
@@ -81,31 +94,29 @@ import Testing
     subscription.dispose()
   }
 
-  @Test(arguments: Operator.lossless) func `6: a re-entrant emission is queued, and all see one order`(_ op: Operator) {
+  @Test(arguments: behindSubject)
+  func `6: a re-entrant emission is queued, and all see one order`(_ pipeline: Pipeline) {
     let (first, second) = (Probe<Int>(), Probe<Int>())
-    let subject = PublishSubject<Int>()
+    let (stream, sender) = pipeline.make()
     let subscriptions = Disposables.create(
-      op(subject.asObservable()).subscribe(first) { if $0 < 1000 { subject.onNext($0 + 1) } },
-      op(subject.asObservable()).subscribe(second))
-    subject.onNext(0)
+      stream.subscribe(first) { if $0 < 1000 { sender().onNext($0 + 1) } }, stream.subscribe(second))
+    sender().onNext(0)
     #expect(first.elements == Array(0...1000))
-    #expect(second.elements == Array(0...1000))
+    #expect(second.elements == (pipeline.source.isShared ? Array(0...1000) : []))
     #expect(first.overlaps == 0)
     subscriptions.dispose()
   }
 
-  @Test(arguments: Operator.all) func `7: after the end or dispose an emitter's calls do nothing`(_ op: Operator) {
+  @Test(arguments: behindCreate)
+  func `7: after the end or dispose an emitter's calls do nothing`(_ pipeline: Pipeline) {
     let (ended, disposed) = (Probe<Int>(), Probe<Int>())
-    let observers = Locked<[AnyObserver<Int>]>([])
     let calls = Counter()
-    let source = Observable<Int>.create { observer in
-      observers.withLock { $0.append(observer) }
-      return Disposables.create { observer.onNext(0) }
-    }
-    let subscriptions = [ended, disposed].map { op(source) { _ in calls.increment() }.subscribe($0) }
-    observers.withLock { $0[0] }.onCompleted()
+    let lines = (0..<2).map { _ in pipeline.make { _ in calls.increment() } }
+    let subscriptions = zip(lines, [ended, disposed]).map { $0.stream.subscribe($1) }
+    let observers = lines.map { $0.sender() }
+    observers[0].onCompleted()
     subscriptions[1].dispose()
-    for observer in observers.withLock({ $0 }) {
+    for observer in observers {
       observer.onNext(1)
       observer.onError(Broken())
       observer.onCompleted()

@@ -3,83 +3,125 @@ import Streams
 import Synchronization
 import Testing
 
-/// Law 23: another thread holds the user's lock while it calls in, and the thread that delivers waits for that lock.
+/// Law 23: another thread holds the user's lock while it calls in, and the thread that runs the user's code waits for that
+/// lock.
 @Suite struct LockTests {
   /// What of the user's is running, and wants the lock.
-  enum Place: CaseIterable { case handler, closure, teardown }
+  enum Place: CaseIterable { case handler, closure, errorClosure, teardown, subscribe }
 
   @Test(arguments: Operator.all, Place.allCases)
   func `23: no code of the user's runs under a lock of ours`(_ op: Operator, _ place: Place) {
-    if place == .closure && !op.has(.hooked) { return }
-    let lock = NSLock()
-    let entered = DispatchSemaphore(value: 0)
-    let isFirst = Atomic(true)
-    let wantLock: @Sendable () -> Void = {
-      if !isFirst.exchange(false, ordering: .relaxed) { return }
-      entered.signal()
-      lock.withLock {}
-    }
-    let subject = PublishSubject<Int>()
+    if place == .closure && !op.has(.hooked) || place == .errorClosure && !op.has(.hookedAtError) { return }
+    let (contended, subject, handle) = (Contended(), PublishSubject<Int>(), Handle())
     let source = Observable<Int>.create { observer in
+      if place == .subscribe { contended.want() }
       let upstream = subject.asObservable().subscribe(observer)
       return Disposables.create {
         upstream.dispose()
-        if place == .teardown { wantLock() }
+        if place == .teardown { contended.want() }
       }
     }
-    let stream = op(source) { if $0 == 1 && place == .closure { wantLock() } }
-    let subscription = stream.subscribe(onNext: { if $0 == 1 && place == .handler { wantLock() } })
-    subject.onNext(0)
-    lock.lock()
-    let delivered = DispatchSemaphore(value: 0)
-    Thread.detachNewThread {
-      if place == .teardown { subscription.dispose() } else { subject.onNext(1) }
-      delivered.signal()
+    let stream = op(source) {
+      if $0 == 1 && place == .closure || $0 == Operator.atError && place == .errorClosure { contended.want() }
     }
-    #expect(entered.wait(timeout: .now() + 20) == .success)
-    let isFree = returns {
+    let subscribe: @Sendable () -> Void = {
+      handle.set(stream.subscribe(onNext: { if $0 == 1 && place == .handler { contended.want() } }))
+    }
+    if place != .subscribe { subscribe() }
+    subject.onNext(0)
+    contended.expectNoLock(over: {
+      switch place {
+      case .handler, .closure: subject.onNext(1)
+      case .errorClosure: subject.onError(Broken())
+      case .teardown: handle.dispose()
+      case .subscribe: subscribe()
+      }
+    }) {
       subject.onNext(2)
       let other = stream.subscribe(onNext: { _ in })
-      subscription.dispose()
+      handle.dispose()
       other.dispose()
       subject.onNext(3)
     }
-    lock.unlock()
-    #expect(isFree)
-    #expect(delivered.wait(timeout: .now() + 20) == .success)
+    handle.dispose()
+  }
+
+  /// What `do` and `subscribe` tell their closures of, besides elements.
+  enum Occasion: CaseIterable { case subscription, error, completion, disposal }
+
+  @Test(arguments: Occasion.allCases, [true, false])
+  func `23: nor do the closures of do and subscribe, whatever they are told of`(_ occasion: Occasion, _ isDo: Bool) {
+    if occasion == .subscription && !isDo { return }
+    let (contended, subject, handle) = (Contended(), PublishSubject<Int>(), Handle())
+    let tell: @Sendable (Occasion) -> Void = { if $0 == occasion { contended.want() } }
+    let source = subject.asObservable()
+    let stream =
+      isDo
+      ? source.do(
+        onError: { _ in tell(.error) }, onCompleted: { tell(.completion) }, onSubscribe: { tell(.subscription) },
+        onDispose: { tell(.disposal) }) : source
+    let subscribe: @Sendable () -> Void = {
+      handle.set(
+        isDo
+          ? stream.subscribe()
+          : stream.subscribe(
+            onError: { _ in tell(.error) }, onCompleted: { tell(.completion) }, onDisposed: { tell(.disposal) }))
+    }
+    if occasion != .subscription { subscribe() }
+    contended.expectNoLock(over: {
+      switch occasion {
+      case .subscription: subscribe()
+      case .error: subject.onError(Broken())
+      case .completion: subject.onCompleted()
+      case .disposal: handle.dispose()
+      }
+    }) {
+      subject.onNext(1)
+      stream.subscribe().dispose()
+      handle.dispose()
+    }
+    handle.dispose()
   }
 
   @Test(arguments: Operator.all) func `23: nor does a deinit of the user's`(_ op: Operator) {
-    let lock = NSLock()
-    let entered = DispatchSemaphore(value: 0)
-    let subject = BehaviorSubject<Element?>(value: nil)
+    let contended = Contended()
+    let subject = BehaviorSubject<Token?>(value: nil)
     let stream = subject.asObservable().compactMap { $0 == nil ? 0 : 1 }
     let subscription = op(stream).subscribe()
-    subject.onNext(
-      Element {
-        entered.signal()
-        lock.withLock {}
-      })
-    lock.lock()
-    let delivered = DispatchSemaphore(value: 0)
-    Thread.detachNewThread {
-      subject.onNext(nil)
-      delivered.signal()
-    }
-    #expect(entered.wait(timeout: .now() + 20) == .success)
-    let isFree = returns {
+    subject.onNext(Token { contended.want() })
+    contended.expectNoLock(over: { subject.onNext(nil) }) {
       subject.onNext(nil)
       _ = subject.value
       subscription.dispose()
     }
-    lock.unlock()
-    #expect(isFree)
-    #expect(delivered.wait(timeout: .now() + 20) == .success)
+  }
+}
+
+/// A lock of the user's, which code of the user's wants that another thread runs.
+private final class Contended: Sendable {
+  private let lock = NSLock()
+  private let isWanted = DispatchSemaphore(value: 0)
+  private let isFirst = Atomic(true)
+
+  /// Waits for the lock, the first time.
+  func want() {
+    if !isFirst.exchange(false, ordering: .relaxed) { return }
+    isWanted.signal()
+    lock.withLock {}
   }
 
-  private final class Element: Sendable {
-    let onDeinit: @Sendable () -> Void
-    init(onDeinit: @escaping @Sendable () -> Void) { self.onDeinit = onDeinit }
-    deinit { onDeinit() }
+  /// Holds the lock until `work`, on a thread of its own, wants it, and expects that `others` return all the same.
+  func expectNoLock(over work: @escaping @Sendable () -> Void, others: @escaping @Sendable () -> Void) {
+    lock.lock()
+    let done = DispatchSemaphore(value: 0)
+    Thread.detachNewThread {
+      work()
+      done.signal()
+    }
+    #expect(isWanted.wait(timeout: .now() + 20) == .success)
+    let isFree = returns(others)
+    lock.unlock()
+    #expect(isFree)
+    #expect(done.wait(timeout: .now() + 20) == .success)
   }
 }

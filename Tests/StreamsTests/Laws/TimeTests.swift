@@ -132,6 +132,15 @@ import Testing
     busy.dispose()
   }
 
+  @Test func `what a closure of do throws takes the place of the event, and ends the source`() {
+    let source = scheduler.cold("a-b-c|")
+    let fail: @Sendable () throws -> Void = { throw MarbleError() }
+    expect(source.asObservable().do(onNext: { if $0 == "b" { try fail() } }), "a-#")
+    #expect(source.subscriptions == [.init(.zero, .seconds(2))])
+    expect(cold("a-b|").do(onCompleted: fail), "a-b#")
+    expect(cold("a-#").do(onError: { _ in throw Broken() }), "a-#", error: Broken())
+  }
+
   @Test func `subscribe(on:) subscribes there, and not at all if it was disposed before`() {
     let runs = Counter()
     let source = Observable<Int>.deferred {

@@ -9,6 +9,8 @@ struct Operator: Sendable, CustomTestStringConvertible {
   enum Trait: Sendable {
     /// Has a closure that sees the elements: the hook is called.
     case hooked
+    /// Has a closure that sees the error: the hook is called with ``Operator/atError``.
+    case hookedAtError
     /// Does something else with errors than to pass them on.
     case handlesErrors
     /// Tears a source down before what follows from its end is sent on.
@@ -16,6 +18,9 @@ struct Operator: Sendable, CustomTestStringConvertible {
     /// May leave elements out when they come fast.
     case thins
   }
+
+  /// What the hook is called with at an error.
+  static let atError = -1
 
   let name: String
   let traits: Set<Trait>

@@ -41,7 +41,9 @@ extension Operator {
       }
     },
     Operator("distinctUntilChanged, of equals") { source, _ in source.distinctUntilChanged() },
-    Operator("do", [.hooked]) { source, hook in source.do(onNext: { try hook($0) }) },
+    Operator("do", [.hooked, .hookedAtError]) { source, hook in
+      source.do(onNext: { try hook($0) }, onError: { _ in try hook(atError) })
+    },
     Operator("take") { source, _ in source.take(.max) },
     Operator("take, until") { source, _ in source.take(until: Observable<Int>.never()) },
     Operator("skip") { source, _ in source.skip(0) },
@@ -50,11 +52,22 @@ extension Operator {
   ]
 
   private static let errors: [Operator] = [
-    Operator("catch") { source, _ in source.catch { throw $0 } },
+    Operator("catch", [.hookedAtError]) { source, hook in
+      source.catch {
+        try hook(atError)
+        throw $0
+      }
+    },
     Operator("catch, again") { source, _ in source.catch { .error($0) }.catch { throw $0 } },
     Operator("catchAndReturn", [.handlesErrors]) { source, _ in source.catchAndReturn(-1) },
     Operator("retry") { source, _ in source.retry(1) },
-    Operator("retry, when") { source, _ in source.retry(when: RetryPolicy { _, _ in nil }, scheduler: now) },
+    Operator("retry, when", [.hookedAtError]) { source, hook in
+      let policy = RetryPolicy { _, _ in
+        try? hook(atError)
+        return nil
+      }
+      return source.retry(when: policy, scheduler: now)
+    },
   ]
 
   private static let combining: [Operator] = [

@@ -1,0 +1,77 @@
+import Streams
+import Testing
+
+/// What sends events, called as it is: an `AnyObserver` in front of a subject would put in order what races.
+protocol Sender: Sendable {
+  func onNext(_ element: Int)
+  func onError(_ error: any Error)
+  func onCompleted()
+}
+
+extension AnyObserver: Sender where Element == Int {}
+extension PublishSubject: Sender where Element == Int {}
+extension BehaviorSubject: Sender where Element == Int {}
+extension ReplaySubject: Sender where Element == Int {}
+
+/// One entry of the compliance suite: a source that sends what it is told to.
+struct Source: Sendable, CustomTestStringConvertible {
+  /// A stream, and what sends its subscribers events, which may be there only once there is a subscriber.
+  typealias Line = (stream: Observable<Int>, sender: @Sendable () -> any Sender)
+
+  let name: String
+  /// Whether all subscribers of a stream have the same run.
+  let isShared: Bool
+  let make: @Sendable () -> Line
+
+  init(_ name: String, isShared: Bool = true, make: @escaping @Sendable () -> Line) {
+    self.name = name
+    self.isShared = isShared
+    self.make = make
+  }
+
+  var testDescription: String { name }
+}
+
+extension Source {
+  /// Every source of the surface that is told what to send. One that is missing here, and in ``Constant``, fails
+  /// ``SurfaceTests``.
+  static let all = [create, deferred, publish, behavior, replay, replayOfNone, replayOfAll]
+
+  static let create = Source("create", isShared: false) {
+    let observers = Locked<[AnyObserver<Int>]>([])
+    let stream = Observable<Int>.create { observer in
+      observers.withLock { $0.append(observer) }
+      return Disposables.create { observer.onNext(.min) }
+    }
+    return (stream, { observers.withLock { $0[0] } })
+  }
+
+  static let publish = Source("PublishSubject") {
+    let subject = PublishSubject<Int>()
+    return (subject.asObservable(), { subject })
+  }
+
+  private static let deferred = Source("deferred", isShared: false) {
+    let (stream, sender) = create.make()
+    return (.deferred { stream }, sender)
+  }
+
+  /// Without the value that it begins with.
+  private static let behavior = Source("BehaviorSubject") {
+    let subject = BehaviorSubject(value: 0)
+    return (subject.asObservable().skip(1), { subject })
+  }
+
+  private static let replay = replaying("ReplaySubject", .create(bufferSize: 2))
+  private static let replayOfNone = replaying("ReplaySubject, of none", .create(bufferSize: 0))
+  private static let replayOfAll = replaying("ReplaySubject, of all", .createUnbounded())
+
+  private static func replaying(
+    _ name: String, _ make: @autoclosure @escaping @Sendable () -> ReplaySubject<Int>
+  ) -> Source {
+    Source(name) {
+      let subject = make()
+      return (subject.asObservable(), { subject })
+    }
+  }
+}
