@@ -76,12 +76,12 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `O1: through all operators at once eight threads lose nothing, and keep their order`() {
+  @Test func `O1: through all operators at once eight threads lose nothing, and keep their order`() throws {
     let probe = Probe<Int>()
     let subject = PublishSubject<Int>()
     let stream = Operator.lossless.reduce(subject.asObservable()) { stream, op in op(stream) }
     let subscription = stream.subscribe(probe)
-    race { thread in
+    try race { thread in
       for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
     }
     subject.onCompleted()
