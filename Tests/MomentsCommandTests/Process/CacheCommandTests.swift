@@ -134,7 +134,7 @@ struct CacheCommandTests {
   }
 
   @Test func `whoever has the folder's lock is waited for no longer than --timeout says`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     try await account.online { _ in
       try await account.run("timeline").expectSuccess()
       let lock = try account.lockCache()

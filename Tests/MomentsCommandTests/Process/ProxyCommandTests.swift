@@ -28,7 +28,7 @@ struct ProxyCommandTests {
   }
 
   @Test func `S3: a proxy's password is in no error, log or file, though the proxy repeats it`() async throws {
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let page = try proxy { RawResponse(403, contentType: "text/html", headers: [("X-Told", $0)], body: "<p>\($0)") }
     let error = try proxy { RawResponse(body: #"{"errors": [{"message": "\#($0)"}], "data": null}"#) }
     for server in [page, error] {

@@ -9,7 +9,7 @@ struct SecretTests {
 
   @Test func `S3: a token stands in nothing that the command says or leaves, on any of its ways`() async throws {
     let server = try ScriptedServer(.answering { Self.answer($0) })
-    let account = try await Account.offline()
+    let account = try Account.offline()
     let folder = try #require(account.options.last)
     let environment = [
       "MOMENTS_TOKEN": "canary-token-1234", "MOMENTS_REFRESH_TOKEN": "canary-refresh-5678", "HOME": folder,
