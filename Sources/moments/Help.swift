@@ -1,8 +1,9 @@
+import HTTP
 import Networking
 
 /// The command's help text and version.
 enum Help {
-  static let version = "moments \(MomentsSDK.version)\n"
+  static let version = "moments \(HTTPHeaders.sdkVersion)\n"
 
   static let text = """
     Shows a user's timeline of moments, and likes or unlikes moments.

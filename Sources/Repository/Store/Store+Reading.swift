@@ -69,6 +69,11 @@ extension Store {
     }
   }
 
+  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:)`` with
+  /// `cacheFirst`.
+  @inlinable
+  public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
+
   /// A cold stream of one complete value from the network. Short for ``get(_:_:)`` with `networkOnly`, so it joins a
   /// request that is under way; a partial response fails with its errors.
   public func fresh(_ key: Key) -> Observable<Value> {

@@ -15,7 +15,7 @@ extension Arguments {
   /// A client for an endpoint, configured by the arguments.
   func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
     var client = try APIClient(
-      baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .ofCommand(),
+      baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .platform(name: "moments"),
       allowsCleartext: allowsCleartext)
     var outermost: [any HTTPMiddleware] = [GivenHeadersMiddleware(fields: headers)]
     var logging: [any HTTPMiddleware] = []

@@ -67,6 +67,17 @@ import Testing
     #expect(transport.requests.map(\.body) == [nil, Data("again".utf8)])
   }
 
+  @Test func `default headers are added where their name is missing`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json("{}"))
+    let defaults = DefaultHeadersMiddleware(["X-A": "default", "X-B": "default"])
+    _ = try await transport.send(try request(headers: ["x-a": "mine"]), through: [defaults]).collect(upTo: 9).value
+    let sent = try #require(transport.requests.first).headers
+    #expect(sent.map(\.name) == ["x-a", "X-B"])
+    #expect(sent["X-A"] == "mine")
+    #expect(sent["X-B"] == "default")
+  }
+
   @Test func `disposing goes through middlewares to the transport`() throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .never)

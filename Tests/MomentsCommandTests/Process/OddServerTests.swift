@@ -113,15 +113,6 @@ struct OddServerTests {
     #expect(bodies.last?["query"] == .string(UpdateMomentLikeSession.Session.query.text))
   }
 
-  @Test func `the command tells a server its name, its version and the system's`() async throws {
-    let server = try ScriptedServer(.answering { _ in RawResponse(body: TimelineJSON.plain) })
-    try await Moments.run(["--endpoint", server.url.absoluteString]).expectSuccess()
-    let request = try #require(server.requests.first)
-    #expect(request["User-Agent"]?.hasPrefix("moments/\(MomentsSDK.version) (linux ") == true)
-    #expect(request["x-app-platform"] == "linux" && request["x-app-version"] == MomentsSDK.version)
-    #expect(request["x-os-version"]?.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
-  }
-
   @Test func `given headers are sent, in the place of the client's own`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: TimelineJSON.plain) })
     let headers = ["X-One: 1", "x-two: a: b", "Accept: application/json", "User-Agent: mine", "X-Empty:"]

@@ -87,14 +87,23 @@ import Testing
     _ = try await Send(parameters: NoParameters()).get(on: client(transport)).value
     let headers = try #require(transport.onlyRequest).headers
     #expect(headers.map(\.name).sorted() == ["Accept", "User-Agent"])
-    #expect(headers["User-Agent"]?.hasPrefix("MomentsSDK/\(MomentsSDK.version) (linux ") == true)
+    #expect(headers["User-Agent"]?.hasPrefix("MomentsSDK/\(HTTPHeaders.sdkVersion) (linux ") == true)
     #expect(HTTPHeaders.userAgent(name: "a b", version: "1")["User-Agent"]?.hasPrefix("ab/1 (linux ") == true)
   }
 
+  @Test func `a platform's fields tell its name, its version and the system's`() {
+    let headers = HTTPHeaders.platform()
+    #expect(headers["x-app-platform"] == "linux")
+    #expect(headers["x-app-version"] == HTTPHeaders.sdkVersion)
+    #expect(headers["x-os-version"]?.wholeMatch(of: #/\d+\.\d+\.\d+/#) != nil)
+    #expect(headers["User-Agent"]?.hasPrefix("MomentsSDK/\(HTTPHeaders.sdkVersion) (linux ") == true)
+  }
+
   @Test func `an application's name and version are made fit for a header`() {
-    let headers = HTTPHeaders.userAgent(name: "My App/早安\r\nX: y", version: "1.2 beta\n")
-    #expect(headers["User-Agent"]?.wholeMatch(of: #/MyAppXy\/1\.2beta \(linux \d+\.\d+\.\d+\)/#) != nil)
-    #expect(HTTPHeaders.userAgent(name: "", version: "早")["User-Agent"]?.hasPrefix("unknown/unknown (") == true)
+    let headers = HTTPHeaders.platform(name: "My App/早安\r\nX: y", version: "1.2 beta\n")
+    #expect(headers["User-Agent"]?.hasPrefix("MyAppXy/1.2beta (") == true)
+    #expect(headers["x-app-version"] == "1.2beta")
+    #expect(HTTPHeaders.platform(name: "", version: "早")["User-Agent"]?.hasPrefix("unknown/unknown (") == true)
   }
 
   @Test func `what a client is made of may be given at once, so that it can be a constant`() async throws {
