@@ -42,12 +42,11 @@ extension MomentsCommand {
 
   func updateLike(_ isLiked: Bool, _ momentID: String) async throws {
     let service = try service()
-    let (user, withLikes, start) = (arguments.userID, arguments.showsLikes, StoreTime.now())
-    let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: user, withLikes: withLikes)
+    let (like, start) = (MomentLike(isLiked: isLiked, momentID: momentID, userID: arguments.userID), StoreTime.now())
     let words = like.words
     let queued = { try service.outbox?.entries().last { $0.mutation == like && $0.addedAt >= start } }
     do {
-      let update = service.repo.updateLike(isLiked: isLiked, momentID: momentID, fromUserID: user)
+      let update = service.repo.updateLike(isLiked: isLiked, momentID: momentID, fromUserID: arguments.userID)
       let details = try await answer(update, from: service)
       guard let moment = details.moments.first(where: { $0.id == momentID }) else {
         throw RequestError(.undecodable, "The response does not contain the moment '\(momentID)'.")

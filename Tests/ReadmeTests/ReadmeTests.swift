@@ -118,7 +118,7 @@ struct ReadmeTests {
   @Test func `the samples for tests and fixtures run`() async throws {
     try await Samples.scripted(endpoint: #require(URL(string: "https://example.com/graphql")))
     #expect(try await Samples.handled(fixture: fixture).getMoments(userID: "0").value == fixture)
-    #expect(try await FixtureSession(details: fixture).getMoments(userID: "9", withLikes: true).value == fixture)
+    #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
   }
 
   /// The home screen's three requests on the real server; the ids say which of them the server refuses.

@@ -67,7 +67,7 @@ func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
 struct FixtureSession: GetMomentsByUserIDSessionType {
   let details: MomentsDetails
 
-  func getMoments(userID: String, withLikes: Bool) -> Observable<MomentsDetails> {
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
     .just(details)
   }
 }

@@ -8,31 +8,34 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType {
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
+  private let withLikes: @Sendable () -> Bool
 
-  /// Sends requests through a client.
-  public init(client: APIClient) {
-    self.init(sessionHandler: { $0.post(on: client) })
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
+  public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
+    self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
   /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
-  public init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+  public init(
+    sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
+    withLikes: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.sessionHandler = sessionHandler
+    self.withLikes = withLikes
   }
 
   /// A cold stream of one complete timeline; any GraphQL error fails it.
-  public func getMoments(userID: String, withLikes: Bool = true) -> Observable<MomentsDetails> {
+  public func getMoments(userID: String) -> Observable<MomentsDetails> {
     Observable.deferred {
-      let session = Session(userID: userID, withLikes: withLikes)
+      let session = Session(userID: userID, withLikes: withLikes())
       return sessionHandler(session).map { try session.data(of: $0).getMomentsDetailsByUserID }
     }
   }
 
   /// A cold stream of one response: a timeline, and the GraphQL errors beside it.
-  public func getMomentsResponse(
-    userID: String, withLikes: Bool = true
-  ) -> Observable<GraphQLResponse<MomentsDetails>> {
+  public func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
     Observable.deferred {
-      let session = Session(userID: userID, withLikes: withLikes, errorPolicy: .all)
+      let session = Session(userID: userID, withLikes: withLikes(), errorPolicy: .all)
       return sessionHandler(session).map { response in
         let data = try session.data(of: response)
         return response.map { _ in data.getMomentsDetailsByUserID }

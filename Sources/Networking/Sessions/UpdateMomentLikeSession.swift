@@ -8,35 +8,42 @@ public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
   public typealias Response = GraphQLResponse<Session.ResponseData>
 
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
+  private let withLikes: @Sendable () -> Bool
 
-  /// Sends requests through a client.
-  public init(client: APIClient) {
-    self.init(sessionHandler: { $0.post(on: client) })
+  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
+  public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
+    self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
   }
 
   /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
-  public init(sessionHandler: @escaping @Sendable (Session) -> Observable<Response>) {
+  public init(
+    sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
+    withLikes: @escaping @Sendable () -> Bool = { true }
+  ) {
     self.sessionHandler = sessionHandler
+    self.withLikes = withLikes
   }
 
   /// A cold stream of one complete timeline, the one with the moment; any GraphQL error fails it.
-  public func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool = true
-  ) -> Observable<MomentsDetails> {
-    send(Session(isLiked: isLiked, momentID: momentID, userID: fromUserID, withLikes: withLikes))
+  public func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    updateLike(isLiked, momentID, fromUserID, idempotencyKey: nil)
   }
 
   /// The same with an idempotency key: such a request may be sent again even if the first may have arrived.
   public func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool = true, idempotencyKey: String
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {
-    send(
-      Session(
-        isLiked: isLiked, momentID: momentID, userID: fromUserID, withLikes: withLikes, idempotencyKey: idempotencyKey))
+    updateLike(isLiked, momentID, fromUserID, idempotencyKey: idempotencyKey)
   }
 
-  private func send(_ session: Session) -> Observable<MomentsDetails> {
-    .deferred { sessionHandler(session).map { try session.data(of: $0).updateMomentLike } }
+  private func updateLike(
+    _ isLiked: Bool, _ momentID: String, _ userID: String, idempotencyKey: String?
+  ) -> Observable<MomentsDetails> {
+    Observable.deferred {
+      let session = Session(
+        isLiked: isLiked, momentID: momentID, userID: userID, withLikes: withLikes(), idempotencyKey: idempotencyKey)
+      return sessionHandler(session).map { try session.data(of: $0).updateMomentLike }
+    }
   }
 }
 

@@ -13,15 +13,11 @@ public struct MomentLike: Codable, Hashable, Sendable {
   /// The id of the user who likes it, or no longer does.
   public let userID: String
 
-  /// Whether the answer is to have likes.
-  public let withLikes: Bool
-
   /// Makes a like.
-  public init(isLiked: Bool, momentID: String, userID: String, withLikes: Bool = true) {
+  public init(isLiked: Bool, momentID: String, userID: String) {
     self.isLiked = isLiked
     self.momentID = momentID
     self.userID = userID
-    self.withLikes = withLikes
   }
 }
 
@@ -48,9 +44,7 @@ extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
       folder: folder, partition: partition, lockTimeout: lockTimeout, clock: .system, fileSystem: fileSystem,
       isIdempotent: { _ in true },
       send: { like, key in
-        session.updateLike(
-          like.isLiked, momentID: like.momentID, fromUserID: like.userID, withLikes: like.withLikes,
-          idempotencyKey: key)
+        session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
       })
   }
 }

@@ -17,8 +17,8 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - getMomentsByUserIDSession: Fetches timelines.
   ///   - updateMomentLikeSession: Sets likes.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
-  ///   - withLikes: Read for each request: whether likes are requested. Timelines with and without likes are cached
-  ///     separately.
+  ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
+  ///     likes are cached separately.
   public init(
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
@@ -29,9 +29,7 @@ public struct MomentsRepo: MomentsRepoType {
   ) {
     store = Store(
       partialFetch: { key in
-        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID, withLikes: key.withLikes).map {
-          try Fetched($0)
-        }
+        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
       },
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
@@ -72,17 +70,12 @@ public struct MomentsRepo: MomentsRepoType {
   /// it. With an outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown
   /// all the same.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
-    .deferred {
-      let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID, withLikes: withLikes())
-      if let outbox { return outbox.submit(like) }
-      return store.mutateAll(
-        optimistic: { _, details in details.applying(like) },
-        send: {
-          updateMomentLikeSession.updateLike(
-            isLiked, momentID: momentID, fromUserID: fromUserID, withLikes: like.withLikes)
-        },
-        keyForResponse: { MomentsKey(of: $0, withLikes: like.withLikes) })
-    }
+    let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
+    if let outbox { return outbox.submit(like) }
+    return store.mutateAll(
+      optimistic: { _, details in details.applying(like) },
+      send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
+      keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
   }
 
   /// Returns when all earlier writes are in the source of truth, or have failed.

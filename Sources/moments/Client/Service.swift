@@ -20,9 +20,9 @@ struct Service {
     let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
     let sessions: any GetMomentsByUserIDSessionType & UpdateMomentLikeSessionType
     if let endpoint = arguments.endpoint {
-      sessions = ServerSessions(client: try arguments.client(for: endpoint))
+      sessions = ServerSessions(client: try arguments.client(for: endpoint), withLikes: withLikes)
     } else {
-      sessions = EmbeddedBackend(.sample(now: now))
+      sessions = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
     }
     let plainRepo = {
       MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
@@ -72,30 +72,25 @@ private struct ServerSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSe
   private let get: GetMomentsByUserIDSession
   private let update: UpdateMomentLikeSession
 
-  init(client: APIClient) {
-    get = GetMomentsByUserIDSession(client: client)
-    update = UpdateMomentLikeSession(client: client)
+  init(client: APIClient, withLikes: @escaping @Sendable () -> Bool) {
+    get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
+    update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
   }
 
-  func getMoments(userID: String, withLikes: Bool) -> Observable<MomentsDetails> {
-    get.getMoments(userID: userID, withLikes: withLikes)
+  func getMoments(userID: String) -> Observable<MomentsDetails> { get.getMoments(userID: userID) }
+
+  func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
+    get.getMomentsResponse(userID: userID)
   }
 
-  func getMomentsResponse(userID: String, withLikes: Bool) -> Observable<GraphQLResponse<MomentsDetails>> {
-    get.getMomentsResponse(userID: userID, withLikes: withLikes)
-  }
-
-  func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool
-  ) -> Observable<MomentsDetails> {
-    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID, withLikes: withLikes)
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID)
   }
 
   func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool, idempotencyKey: String
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {
-    update.updateLike(
-      isLiked, momentID: momentID, fromUserID: fromUserID, withLikes: withLikes, idempotencyKey: idempotencyKey)
+    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID, idempotencyKey: idempotencyKey)
   }
 }
 
@@ -105,12 +100,12 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
   let base: any GetMomentsByUserIDSessionType
   let outbox: Outbox<MomentLike, MomentsDetails>
 
-  func getMoments(userID: String, withLikes: Bool) -> Observable<MomentsDetails> {
-    flushed { base.getMoments(userID: userID, withLikes: withLikes) }
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
+    flushed { base.getMoments(userID: userID) }
   }
 
-  func getMomentsResponse(userID: String, withLikes: Bool) -> Observable<GraphQLResponse<MomentsDetails>> {
-    flushed { base.getMomentsResponse(userID: userID, withLikes: withLikes) }
+  func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
+    flushed { base.getMomentsResponse(userID: userID) }
   }
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {

@@ -8,26 +8,26 @@ import Streams
 /// Likes last as long as the backend.
 struct EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
   private let state: Locked<EmbeddedState>
+  private let withLikes: @Sendable () -> Bool
 
-  /// Takes the initial data.
-  init(_ state: EmbeddedState) {
+  /// Takes the initial data. The toggle is read for each request, and says whether the response has likes.
+  init(_ state: EmbeddedState, withLikes: @escaping @Sendable () -> Bool = { true }) {
     self.state = Locked(state)
+    self.withLikes = withLikes
   }
 
-  func getMoments(userID: String, withLikes: Bool = true) -> Observable<MomentsDetails> {
+  func getMoments(userID: String) -> Observable<MomentsDetails> {
     Observable.deferred {
-      let details = try state.withLock { try $0.details(userID: userID, withLikes: withLikes) }
+      let details = try state.withLock { try $0.details(userID: userID, withLikes: withLikes()) }
       return .just(details)
     }
   }
 
-  func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool = true
-  ) -> Observable<MomentsDetails> {
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     Observable.deferred {
       let details = try state.withLock { state in
         let ownerID = try state.setLike(isLiked, momentID: momentID, userID: fromUserID)
-        return try state.details(userID: ownerID, withLikes: withLikes)
+        return try state.details(userID: ownerID, withLikes: withLikes())
       }
       return .just(details)
     }

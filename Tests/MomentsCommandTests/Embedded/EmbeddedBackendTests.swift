@@ -47,8 +47,9 @@ struct EmbeddedBackendTests {
   }
 
   @Test func `likes may be left out`() async throws {
-    let read = try await backend.getMoments(userID: "0", withLikes: false).value
-    let like = try await backend.updateLike(true, momentID: "m0-0", fromUserID: "0", withLikes: false).value
+    let backend = EmbeddedBackend(.sample(now: 0), withLikes: { false })
+    let read = try await backend.getMoments(userID: "0").value
+    let like = try await backend.updateLike(true, momentID: "m0-0", fromUserID: "0").value
     #expect((read.moments + like.moments).allSatisfy { $0.likes == nil && $0.isLiked == nil })
   }
 

@@ -31,23 +31,26 @@ import Testing
     #expect(query.text.contains(#/\burl\b/#))
   }
 
-  @Test func `likes are asked for, or not, in each request`() async throws {
-    let session = GetMomentsByUserIDSession(client: try client(transport))
-    for withLikes in [true, false] {
-      _ = try await session.getMoments(userID: "0", withLikes: withLikes).value
-      _ = try await session.getMomentsResponse(userID: "0", withLikes: withLikes).value
-    }
-    #expect(transport.requests.map { $0.bodyJSON?["variables"]?["withLikes"] } == [true, true, false, false])
+  @Test func `the toggle is read for each request`() async throws {
+    let withLikes = Locked(true)
+    let session = GetMomentsByUserIDSession(client: try client(transport), withLikes: { withLikes.withLock { $0 } })
+    let moments = session.getMoments(userID: "0")
+    _ = try await moments.value
+    withLikes.withLock { $0 = false }
+    _ = try await moments.value
+    _ = try await session.getMoments(userID: "0").value
+    #expect(transport.requests.map { $0.bodyJSON?["variables"]?["withLikes"] } == [true, false, false])
   }
 
   @Test func `a handler in the place of a client gets the request as a value`() async throws {
     let userIDs = Locked<[String]>([])
-    let session = GetMomentsByUserIDSession { request in
-      userIDs.withLock { $0.append(request.variables.userID) }
-      #expect(request.variables.withLikes == false)
-      return .just(.init(data: .init(getMomentsDetailsByUserID: .fixture())))
-    }
-    #expect(try await session.getMoments(userID: "7", withLikes: false).value == .fixture())
+    let session = GetMomentsByUserIDSession(
+      sessionHandler: { request in
+        userIDs.withLock { $0.append(request.variables.userID) }
+        #expect(request.variables.withLikes == false)
+        return .just(.init(data: .init(getMomentsDetailsByUserID: .fixture())))
+      }, withLikes: { false })
+    #expect(try await session.getMoments(userID: "7").value == .fixture())
     #expect(userIDs.withLock { $0 } == ["7"])
   }
 

@@ -48,15 +48,14 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `likes are asked for, or not, in each request`() async throws {
-    let session = UpdateMomentLikeSession(client: try client(transport))
-    for withLikes in [true, false] {
-      _ = try await session.updateLike(true, momentID: "m", fromUserID: "0", withLikes: withLikes).value
-      _ = try await session.updateLike(
-        true, momentID: "m", fromUserID: "0", withLikes: withLikes, idempotencyKey: "k"
-      ).value
-    }
-    #expect(transport.requests.map { $0.bodyJSON?["variables"]?["withLikes"] } == [true, true, false, false])
+  @Test func `the toggle is read for each request`() async throws {
+    let withLikes = Locked(true)
+    let session = UpdateMomentLikeSession(client: try client(transport), withLikes: { withLikes.withLock { $0 } })
+    let update = session.updateLike(true, momentID: "m0-0", fromUserID: "0")
+    _ = try await update.value
+    withLikes.withLock { $0 = false }
+    _ = try await update.value
+    #expect(transport.requests.map { $0.bodyJSON?["variables"]?["withLikes"] } == [true, false])
   }
 
   @Test func `a handler in the place of a client gets the request as a value`() async throws {

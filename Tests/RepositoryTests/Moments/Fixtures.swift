@@ -15,11 +15,9 @@ struct FixtureSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionTy
   var get: @Sendable (String) -> Observable<MomentsDetails> = { .just(.fixture($0)) }
   var update: @Sendable (Bool, String, String) -> Observable<MomentsDetails> = { _, _, _ in .just(.fixture()) }
 
-  func getMoments(userID: String, withLikes: Bool) -> Observable<MomentsDetails> { get(userID) }
+  func getMoments(userID: String) -> Observable<MomentsDetails> { get(userID) }
 
-  func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, withLikes: Bool
-  ) -> Observable<MomentsDetails> {
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     update(isLiked, momentID, fromUserID)
   }
 }

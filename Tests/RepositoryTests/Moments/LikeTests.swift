@@ -100,35 +100,6 @@ struct LikeTests {
     like.dispose()
   }
 
-  @Test(arguments: [false, true])
-  func `the repository's toggle is that of all its requests`(hasOutbox: Bool) async throws {
-    let (folder, withLikes, asked) = (TemporaryFolder(), Mutable(false), Mutable<[Bool]>([]))
-    let get = GetMomentsByUserIDSession(sessionHandler: { session in
-      let withLikes = session.variables.withLikes
-      asked.update { $0.append(withLikes) }
-      let details = MomentsDetails.holding("m", owner: session.variables.userID, likers: withLikes ? ["9"] : nil)
-      return .just(.init(data: .init(getMomentsDetailsByUserID: details)))
-    })
-    let like = UpdateMomentLikeSession(sessionHandler: { session in
-      let withLikes = session.variables.withLikes
-      asked.update { $0.append(withLikes) }
-      let details = MomentsDetails.holding("m", owner: "0", likers: withLikes ? ["3", "9"] : nil)
-      return .just(.init(data: .init(updateMomentLike: details)))
-    })
-    let repo = MomentsRepo(
-      getMomentsByUserIDSession: get, updateMomentLikeSession: like,
-      outbox: hasOutbox ? try Outbox(folder: folder.url, partition: "0", session: like) : nil,
-      withLikes: { withLikes.value })
-    for value in [false, true] {
-      withLikes.update { $0 = value }
-      let watcher = watch(["0"], of: repo)[0]
-      _ = try await repo.updateLike(isLiked: true, momentID: "m", fromUserID: "3").value
-      #expect(asked.value == [value, value])
-      #expect(watcher.likes().last == (value ? "[3, 9] memory" : nil))
-      asked.update { $0 = [] }
-    }
-  }
-
   @Test func `timelines with likes and without are kept apart`() {
     let withLikes = Mutable(true)
     let sessions = FixtureSessions(get: { .just(.holding("m", owner: $0, likers: withLikes.value ? [] : nil)) })
