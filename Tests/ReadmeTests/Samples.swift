@@ -19,7 +19,7 @@ struct GetUser: GraphQLSession {
     let id: String
   }
   struct ResponseData: Decodable, Sendable {
-    let node: User  // where it is null, the error names its path
+    let node: User  // if it is null, the error names its path
   }
   static let query: GraphQLDocument = """
     query getUser($id: ID!) { node(id: $id) { ... on UserDetails { id name } } }
@@ -51,7 +51,7 @@ struct GetPhoto: APISession {
 }
 
 extension APIClient {
-  /// The same connections, on behalf of a user.
+  /// A client on the same connections, on behalf of a user.
   func acting(with token: String) throws -> APIClient {
     var client = self
     try client.defaultHeaders.set("Authorization", to: "Bearer \(token)")
@@ -60,8 +60,8 @@ extension APIClient {
 }
 
 func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
-  await transport.shutdown(within: .seconds(20))  // refuses new requests; those under way may come to their end
-  await users.flush()  // what was to be written behind is on disk
+  await transport.shutdown(within: .seconds(20))  // refuses new requests, and lets those under way finish
+  await users.flush()  // all writes are then on disk
 }
 
 struct FixtureSession: GetMomentsByUserIDSessionType {
@@ -97,11 +97,11 @@ enum Samples {
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
 
-    repo.momentsDetails(userID: "0")  // live: the latest, and each new one
+    repo.momentsDetails(userID: "0")  // live: the latest timeline, then every new one
       .subscribe(onNext: { print($0.userDetails.name, "has", $0.moments.count, "moments") })
       .disposed(by: bag)
 
-    let timeline = try await repo.getMoments(userID: "0").value  // fetches, keeps, and tells who watches
+    let timeline = try await repo.getMoments(userID: "0").value  // fetches, caches, and notifies watchers
     return timeline
   }
 
@@ -122,7 +122,7 @@ enum Samples {
   }
 
   static func endOnSignal(transport: SocketTransport, users: Store<Int, User>) -> any DispatchSourceSignal {
-    signal(SIGTERM, SIG_IGN)  // or it ends the process before its handler is called
+    signal(SIGTERM, SIG_IGN)  // otherwise it ends the process before the handler is called
     let terminations = DispatchSource.makeSignalSource(signal: SIGTERM)
     terminations.setEventHandler {
       Task {
@@ -160,7 +160,7 @@ enum Samples {
 
   static func photo(on api: APIClient, to file: URL) async throws -> HTTPResponseHead {
     var patient = api
-    patient.timeouts.total = nil  // a minute may be too short; the idle timeout ends what stalls
+    patient.timeouts.total = nil  // a minute may be too short; the idle timeout still ends what stalls
     let head = try await patient.download(GetPhoto(id: "7"), to: file, upTo: 1 << 30) { progress in
       print(progress.received, "of", progress.toReceive ?? 0, "bytes")
     }.value
@@ -186,10 +186,10 @@ enum Samples {
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
 
-    repo.snapshots(userID: "0", policy: .cacheAndNetwork)  // what is kept at once, then the network's, then each change
+    repo.snapshots(userID: "0", policy: .cacheAndNetwork)  // the cached value, the network's, then every change
       .subscribe(onNext: { snapshot in
         print(snapshot.value?.moments.count ?? 0, snapshot.source ?? "nothing yet", snapshot.age, snapshot.isFetching)
-        for error in snapshot.errors { print(error) }  // a failure is a value: the stream lives on
+        for error in snapshot.errors { print(error) }  // a failure is a value: the stream goes on
       })
       .disposed(by: bag)
     return repo
@@ -205,12 +205,12 @@ enum Samples {
     let users = Store<Int, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
       GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
     }
-    let snapshot = try await users.get(0, .networkFirst).value  // what is kept stands in where the network fails
+    let snapshot = try await users.get(0, .networkFirst).value  // the cached value if the network fails
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
     let rename = users.mutate(0, optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
       RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: api)
     }
-    await users.flush()  // what is written behind is on disk now: a process calls this before it ends
+    await users.flush()  // before the process ends: all writes are then on disk
     return (snapshot, rename)
   }
 
@@ -235,10 +235,10 @@ enum Samples {
     in repo: MomentsRepo, friend: Observable<User>, gallery: Observable<MomentsPage>
   ) -> Observable<Home> {
     let home = Observable.zip(
-      repo.getMoments(userID: "0"),  // has to be there: its failure fails the whole
-      friend.map { $0 as User? }.catchAndReturn(nil),  // may be missing
+      repo.getMoments(userID: "0"),  // required: its failure fails the whole
+      friend.map { $0 as User? }.catchAndReturn(nil),  // optional
       gallery.map { Result<MomentsPage, any Error>.success($0) }.catch { .just(.failure($0)) }  // shows its own error
-    ).map { Home(timeline: $0, friend: $1, gallery: $2) }
+    ) { Home(timeline: $0, friend: $1, gallery: $2) }
     return home
   }
 
@@ -247,7 +247,7 @@ enum Samples {
       session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
     }
     pager.states.subscribe(onNext: { print($0.items.count, $0.phase) }).disposed(by: bag)
-    pager.refresh()  // the first page, in the place of all that was there
+    pager.refresh()  // loads the first page, and replaces all rows with it
     return pager
   }
 
@@ -256,7 +256,7 @@ enum Samples {
     let likes = UpdateMomentLikeSession(client: client)
     let outbox = try Outbox(folder: folder.appending(path: "outbox"), partition: account, session: likes)
     var flushing = client
-    flushing.interceptors.append(OutboxInterceptor(outbox))  // sends what waits when another request succeeds
+    flushing.interceptors.append(OutboxInterceptor(outbox))  // sends waiting mutations when another request succeeds
     let repo = MomentsRepo(
       sourceOfTruth: try DiskCache(folder: folder.appending(path: "timelines"), partition: account),
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: flushing),
