@@ -46,7 +46,7 @@ struct Service {
     }
     let cache: DiskCache<MomentsKey, MomentsDetails>
     let outbox: Outbox<MomentLike, MomentsDetails>
-    // Whoever has the folder's lock is waited for no longer than the server would be.
+    // Wait for the lock of the folder no longer than for the server.
     let fileSystem = SystemFileSystem(lockTimeout: min(arguments.timeout ?? .seconds(10), .seconds(10)))
     do {
       cache = try DiskCache(folder: timelines, partition: account, coder: .json, fileSystem: fileSystem)
