@@ -6,7 +6,8 @@ import Synchronization
 /// A transport that tracks this calls ``noteWaiting()`` when it gets the request and ``depart()`` before the first
 /// byte; with any other transport, nothing is known.
 struct Departure: ~Copyable, Sendable {
-  private enum State: UInt8, AtomicRepresentable {
+  // Not private: with testable imports in release, other modules refer to it, and would not link.
+  enum State: UInt8, AtomicRepresentable {
     case unknown, waiting, departed, cancelled
   }
 

@@ -1,7 +1,0 @@
-/// Replaces a value by `new`, and returns the old one.
-@inlinable
-func exchange<Value>(_ value: inout Value, with new: Value) -> Value {
-  let old = value
-  value = new
-  return old
-}
