@@ -21,8 +21,8 @@ final class JSONPath {
     self.bytes = bytes
   }
 
-  /// The path to the value, array or object that contains a byte.
-  func path(to offset: Int) -> [JSONError.PathElement] {
+  /// The path to the value, array or object that contains a byte, or to the value directly before it.
+  func path(to offset: Int, isBehindValue: Bool = false) -> [JSONError.PathElement] {
     if offset < position {
       position = 0
       levels = []
@@ -30,7 +30,8 @@ final class JSONPath {
     advance(to: offset)
     // The closing bracket of an array or object belongs to that, not to its last element.
     let endsLevel =
-      offset < bytes.count && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
+      !isBehindValue && offset < bytes.count
+      && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
     return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
       level.isObject ? level.key.map { .key(Self.key(UnsafeBufferPointer(rebasing: bytes[$0]))) } : .index(level.index)
     }

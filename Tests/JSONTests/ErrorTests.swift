@@ -54,6 +54,37 @@ import Testing
     #expect(found == description)
   }
 
+  /// Rejects all texts but one, after it has read them.
+  private struct Yes: JSONDecodable {
+    init(from json: inout JSONReader) throws(JSONError) {
+      if try json.readString() != "yes" { throw json.invalid("'yes'") }
+    }
+  }
+
+  @Test(arguments: [
+    (#"{"a":"no"}"#, "At a (byte 9): expected 'yes'"), (#"{"a":"no" }"#, "At a (byte 9): expected 'yes'"),
+    (#"{"a":"no","b":"yes"}"#, "At a (byte 9): expected 'yes'"),
+    (#"{"a":"yes","b":"no"}"#, "At b (byte 19): expected 'yes'"),
+  ])
+  func `what a type rejects has the path of the value before`(text: String, description: String) {
+    #expect(#expect(throws: JSONError.self) { try [String: Yes](json: text) }?.description == description)
+  }
+
+  @Test func `a rejected last element has its index`() {
+    #expect(#expect(throws: JSONError.self) { try [Yes](json: #"["yes","no"]"#) }?.pathText == "[1]")
+  }
+
+  @Test(arguments: [#"{"price":1e999}"#, #"{"price":1e999,"b":1}"#, #"{"price":1e999 }"#])
+  func `a decimal that does not fit is reported at its place`(text: String) {
+    let error = #expect(throws: JSONError.self) { try [String: Decimal](json: text) }
+    #expect(error?.description == "At price (byte 9): expected a number that fits Decimal")
+  }
+
+  @Test func `digits that a decimal has no room for are dropped`() throws {
+    let value = try Decimal(json: "0." + String(repeating: "6", count: 50))
+    #expect(value.description == "0." + String(repeating: "6", count: 38))
+  }
+
   @Test func `an error holds nothing of the values`() throws {
     let error = try error(#"{"x": "hunter2", "tags": ["hunter2"]}"#)
     #expect(!String(reflecting: error).contains("hunter2"))

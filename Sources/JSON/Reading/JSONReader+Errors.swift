@@ -1,9 +1,10 @@
 extension JSONReader {
   /// An error for a value of the right kind that a type rejects: `throw json.invalid("a date")`.
   ///
-  /// Its place is the reader's position: after a value has been read, that is behind the value.
+  /// Its place is the reader's position: after a value has been read, that is behind the value, and its path is the
+  /// value's.
   public mutating func invalid(_ expected: String) -> JSONError {
-    error(.invalid, expected)
+    JSONError(.invalid, path: path(to: offset, isBehindValue: true), offset: offset, expected: expected)
   }
 
   /// An error for a value of another kind than the type reads: `throw json.mismatch("a string or a number")`.
@@ -55,9 +56,9 @@ extension JSONReader {
     JSONError(kind, path: path(to: offset), offset: offset, expected: expected)
   }
 
-  private mutating func path(to offset: Int) -> [JSONError.PathElement] {
+  private mutating func path(to offset: Int, isBehindValue: Bool = false) -> [JSONError.PathElement] {
     let search = search ?? JSONPath(of: UnsafeBufferPointer(start: start, count: end - start))
     self.search = search
-    return search.path(to: offset)
+    return search.path(to: offset, isBehindValue: isBehindValue)
   }
 }

@@ -47,10 +47,14 @@ extension Data: JSONDecodable, JSONEncodable {
 }
 
 extension Decimal: JSONDecodable, JSONEncodable {
-  /// Reads a number. More than 38 digits are rounded; a number out of range is an error.
+  /// Reads a number. Digits beyond about 38 are dropped; a number out of range is an error.
   public init(from json: inout JSONReader) throws(JSONError) {
-    let text = try json.readNumberText()
-    guard let value = Decimal(string: text), value.isFinite else { throw json.invalid("a number that fits Decimal") }
+    _ = json.peek()
+    let first = json.position
+    guard let value = Decimal(string: try json.readNumberText()), value.isFinite else {
+      json.position = first
+      throw json.outOfRange("a number that fits Decimal")
+    }
     self = value
   }
 
