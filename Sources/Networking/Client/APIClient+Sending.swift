@@ -12,7 +12,7 @@ extension APIClient {
     let chain = interceptors.reversed().reduce(answer) { next, interceptor in
       { session in interceptor.intercept(session, next: next) }
     }
-    return chain(session)
+    return .deferred { chain(session) }
   }
 
   /// Sends a session's request, and writes the response's body into a file: a cold stream of the response's head.

@@ -51,7 +51,7 @@ extension URL {
 
 extension String {
   /// The text with all but the unreserved characters (RFC 3986, section 2.3) percent-encoded: fit to be one segment of
-  /// a path, or a name or value in a query.
+  /// a path, unless it is `.` or `..`, or a name or value in a query.
   public var percentEncoded: String {
     let unreserved = CharacterSet(charactersIn: "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~")
     return addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""

@@ -186,7 +186,8 @@ extension [String: JSONValue] {
   /// The members that fit into a number of bytes: `code` first, then the others by name.
   fileprivate func bounded(to limit: Int) -> Self {
     var left = limit
-    return sorted { ($0.key != "code", $0.key) < ($1.key != "code", $1.key) }.reduce(into: [:]) { kept, member in
+    let inOrder = sorted { $1.key != "code" && ($0.key == "code" || $0.key < $1.key) }
+    return inOrder.reduce(into: [:]) { kept, member in
       let size = member.key.utf8.count + member.value.approximateSize
       guard size <= left else { return }
       left -= size
@@ -205,9 +206,4 @@ extension JSONValue {
     case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateSize }
     }
   }
-}
-
-// Tuples of a Bool and a string, compared in this order.
-private func < (left: (Bool, String), right: (Bool, String)) -> Bool {
-  left.0 == right.0 ? left.1 < right.1 : !left.0
 }

@@ -19,13 +19,16 @@ extension GraphQLNullable: Equatable where Value: Equatable {}
 extension GraphQLNullable: Hashable where Value: Hashable {}
 
 extension GraphQLNullable: Encodable {
-  /// Encodes the value, or `null`. As a member of an object, an absent variable is left out.
+  /// Encodes the value, or `null`. Throws for an absent variable: only a member of an object can be left out, and only
+  /// if its type is written there, as in the example; to send `null` instead would delete what was to stay.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.singleValueContainer()
-    if case .some(let value) = self {
-      try container.encode(value)
-    } else {
-      try container.encodeNil()
+    switch self {
+    case .absent:
+      throw EncodingError.invalidValue(
+        self, .init(codingPath: encoder.codingPath, debugDescription: "an absent variable cannot be left out here"))
+    case .null: try container.encodeNil()
+    case .some(let value): try container.encode(value)
     }
   }
 }

@@ -53,9 +53,10 @@ extension GraphQLSession {
   /// `true` for queries only.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
-  /// Sends the operation with `POST`: a cold stream of the response's `data`, as from ``data(of:)``.
-  public func data(on client: APIClient) -> Observable<ResponseData> {
-    post(on: client).map { try data(of: $0) }
+  /// Sends the operation: a cold stream of the response's `data`, as from ``data(of:)``. With `GET`, which caches on the
+  /// way can answer, only a query can be sent.
+  public func data(on client: APIClient, method: HTTPMethod = .post) -> Observable<ResponseData> {
+    client.send(self, method: method).map { try data(of: $0) }
   }
 
   /// The `data` of a response, by the session's error policy; throws `graphQL` for errors, or `undecodable` if there is

@@ -67,6 +67,15 @@ import Testing
     #expect(log.withLock { $0 } == ["a GetUser", "b GetUser", "b User", "a User"])
   }
 
+  @Test func `interceptors run anew for each subscriber, and not before`() async throws {
+    let log = Locked<[String]>([])
+    let user = GetUser().get(on: try client(transport, interceptors: [Note(name: "a", log: log)]))
+    #expect(log.withLock { $0 } == [])
+    _ = try await user.value
+    _ = try await user.value
+    #expect(log.withLock { $0 } == ["a GetUser", "a User", "a GetUser", "a User"])
+  }
+
   @Test func `an interceptor may replace the answer`() async throws {
     let users = Users { next in next().map { User(id: $0.id, name: "Replaced") } }
     #expect(try await GetUser().get(on: client(transport, interceptors: [users])).value.name == "Replaced")

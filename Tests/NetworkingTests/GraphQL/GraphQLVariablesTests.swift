@@ -49,9 +49,32 @@ import Testing
     #expect(try await sent(dates) == ["inner": ["at": "1970-01-01T00:00:00Z"]])
   }
 
-  @Test func `G8: in a list there is no absence, so it is sent as null`() throws {
-    let list: [GraphQLNullable<Int>] = [.some(1), .null, .absent]
-    #expect(try FoundationJSON().encode(list) == Data("[1,null,null]".utf8))
+  private struct Things<Variables: Encodable & Sendable>: GraphQLSession {
+    typealias ResponseData = [String: String]
+    static var query: GraphQLDocument { "query things($title: String) { things(title: $title) }" }
+    let variables: Variables
+  }
+
+  private struct Optionally: Encodable, Sendable {
+    var title: GraphQLNullable<String>? = .some(.absent)
+  }
+
+  @Test(arguments: [JSONCoder(), FoundationJSON()] as [any BodyEncoder])
+  func `G8: what is absent where it cannot be left out is an error, and is not sent as null`(
+    encoder: any BodyEncoder
+  ) async throws {
+    func expectFailure(_ variables: some Encodable & Sendable) async throws {
+      let transport = ScriptedTransport(always: .wholeThing)
+      var client = try client(transport)
+      client.encoder = encoder
+      let failure = await Things(variables: variables).post(on: client).failure
+      #expect(failure?.kind == .invalidRequest)
+      #expect(failure?.message.contains("title") == true)
+      #expect(transport.requests.isEmpty)
+    }
+    try await expectFailure(["title": GraphQLNullable<String>.absent])
+    try await expectFailure(Optionally())
+    try await expectFailure(["titles": [GraphQLNullable<Int>.some(1), .null, .absent]])
   }
 
   @Test(arguments: [
