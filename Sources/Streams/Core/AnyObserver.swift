@@ -3,7 +3,7 @@
 /// Thread-safe. The receiver gets one event at a time: if a call finds another one in flight, its event is queued, and
 /// delivered by the thread of the other. After a terminal event, or once the subscription is disposed, calls do
 /// nothing.
-public struct AnyObserver<Element: Sendable>: Sendable {
+public struct AnyObserver<Element: Sendable>: ObserverType {
   @usableFromInline let emitter: Emitter<Element>
 
   @inlinable init(_ emitter: Emitter<Element>) { self.emitter = emitter }
@@ -28,12 +28,6 @@ public struct AnyObserver<Element: Sendable>: Sendable {
   /// Ends the stream.
   @inlinable public func onCompleted() { emitter.end(nil) }
 
-  /// Sends an event.
-  @inlinable public func on(_ event: Event<Element>) {
-    switch event {
-    case .next(let element): onNext(element)
-    case .error(let error): onError(error)
-    case .completed: onCompleted()
-    }
-  }
+  /// The observer itself.
+  @inlinable public func asObserver() -> AnyObserver<Element> { self }
 }

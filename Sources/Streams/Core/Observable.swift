@@ -36,9 +36,9 @@ extension Observable {
     return lifetime
   }
 
-  /// Starts the stream, and passes its events to `observer`: a subject's `asObserver()`, for example.
+  /// Starts the stream, and passes its events to `observer`: a subject, for example.
   @inlinable
-  public func subscribe(_ observer: AnyObserver<Element>) -> any Disposable {
+  public func subscribe(_ observer: some ObserverType<Element>) -> any Disposable {
     subscribe(
       onNext: { observer.onNext($0) }, onError: { observer.onError($0) }, onCompleted: { observer.onCompleted() })
   }

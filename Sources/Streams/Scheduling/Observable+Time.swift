@@ -57,7 +57,8 @@ extension Observable {
     }
   }
 
-  /// The first element of each window of `dueTime` and, if `latest` is true, its last one when the window ends.
+  /// The first element of each window of `dueTime` and, if `latest` is true, its last one when the window ends, unless
+  /// the next element has come by then.
   ///
   ///     source           ──1─2─3────────4──|
   ///     throttle(…)      ──1──────3─────4──|

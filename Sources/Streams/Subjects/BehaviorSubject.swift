@@ -4,7 +4,7 @@
 ///     subscribed ▲                    2──3──|
 ///
 /// After its end, new subscribers get only the terminal event.
-public final class BehaviorSubject<Element: Sendable>: Sendable {
+public final class BehaviorSubject<Element: Sendable>: ObserverType {
   private struct Latest {
     var value: Element
     var isEnded = false
@@ -64,15 +64,4 @@ public final class BehaviorSubject<Element: Sendable>: Sendable {
 
   /// The current value and all that follow, as a stream.
   public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
-
-  /// Only the sending side.
-  public func asObserver() -> AnyObserver<Element> {
-    AnyObserver { event in
-      switch event {
-      case .next(let element): self.onNext(element)
-      case .error(let error): self.end(error)
-      case .completed: self.end(nil)
-      }
-    }
-  }
 }

@@ -7,7 +7,7 @@
 /// that delivers that one. So all subscribers see the same order, and an event that is sent from a handler comes after
 /// the one being handled. Subscribers that come after the end get the terminal event. A subject that goes away without
 /// an end disposes its subscriptions.
-public final class PublishSubject<Element: Sendable>: Sendable {
+public final class PublishSubject<Element: Sendable>: ObserverType {
   @usableFromInline let hub = Hub<Element>(capacity: 0)
 
   /// A subject without subscribers.
@@ -26,15 +26,4 @@ public final class PublishSubject<Element: Sendable>: Sendable {
 
   /// The subject's events, as a stream.
   @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
-
-  /// Only the sending side.
-  @inlinable public func asObserver() -> AnyObserver<Element> {
-    AnyObserver { event in
-      switch event {
-      case .next(let element): self.onNext(element)
-      case .error(let error): self.onError(error)
-      case .completed: self.onCompleted()
-      }
-    }
-  }
 }

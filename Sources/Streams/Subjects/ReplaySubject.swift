@@ -4,7 +4,7 @@
 ///     subscribed ▲                   (23)4──|
 ///
 /// Between the replayed elements and the live ones there is no gap and no duplicate.
-public final class ReplaySubject<Element: Sendable>: Sendable {
+public final class ReplaySubject<Element: Sendable>: ObserverType {
   @usableFromInline let hub: Hub<Element>
 
   private init(capacity: Int) { hub = Hub(capacity: capacity) }
@@ -28,15 +28,4 @@ public final class ReplaySubject<Element: Sendable>: Sendable {
 
   /// The subject's events, as a stream.
   @inlinable public func asObservable() -> Observable<Element> { Observable { self.hub.subscribe($0) } }
-
-  /// Only the sending side.
-  @inlinable public func asObserver() -> AnyObserver<Element> {
-    AnyObserver { event in
-      switch event {
-      case .next(let element): self.onNext(element)
-      case .error(let error): self.onError(error)
-      case .completed: self.onCompleted()
-      }
-    }
-  }
 }

@@ -1,22 +1,12 @@
 import Streams
 import Testing
 
-/// What sends events, called as it is: an `AnyObserver` in front of a subject would put in order what races.
-protocol Sender: Sendable {
-  func onNext(_ element: Int)
-  func onError(_ error: any Error)
-  func onCompleted()
-}
-
-extension AnyObserver: Sender where Element == Int {}
-extension PublishSubject: Sender where Element == Int {}
-extension BehaviorSubject: Sender where Element == Int {}
-extension ReplaySubject: Sender where Element == Int {}
-
 /// One entry of the compliance suite: a source that sends what it is told to.
 struct Source: Sendable, CustomTestStringConvertible {
   /// A stream, and what sends its subscribers events, which may be there only once there is a subscriber.
-  typealias Line = (stream: Observable<Int>, sender: @Sendable () -> any Sender)
+  ///
+  /// A subject is called as it is: its `asObserver()` would put in order what races.
+  typealias Line = (stream: Observable<Int>, sender: @Sendable () -> any ObserverType<Int>)
 
   let name: String
   /// Whether all subscribers of a stream have the same run.
