@@ -47,7 +47,7 @@ enum Help {
       --header 'Name: value'  send a header with each request; repeatable
       --verbose               print to standard error what is sent and received,
                               and how long it took
-      --help, --version       print this text, or the version
+      -h, --help, --version   print this text, or the version
 
     A value may also follow '=', as in --user=ID. Nothing after -- is an option.
 

@@ -22,6 +22,7 @@ struct ArgumentScanner {
       optionsHaveEnded = true
       return try next()
     }
+    if argument == "-h" { return .option(.help, value: "") }
 
     // Errors show only an option's name: what follows may be a secret, even after a one-letter option as in curl.
     let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)

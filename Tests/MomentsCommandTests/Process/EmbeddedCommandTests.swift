@@ -87,8 +87,13 @@ struct CommandOutputTests {
   }
 
   @Test func `a reader that goes away is no error`() async throws {
-    // The status of the command goes another way than its output, which nobody reads.
-    let result = try await shell(#"{ "$MOMENTS"; echo "status $?" >&2; } | true"#)
+    // The command starts once the reader is gone; its status goes another way than its output.
+    let result = try await shell(
+      #"""
+      gone=$(mktemp -u) && mkfifo "$gone"
+      { read -r _ <"$gone"; "$MOMENTS"; echo "status $?" >&2; } | { exec <&-; echo >"$gone"; }
+      rm "$gone"
+      """#)
     #expect(result.errorText == "status 0\n")
   }
 
