@@ -12,10 +12,8 @@ package enum RepositoryLayout {
   /// The program of the GraphQL server.
   package static let server = root.appendingPathComponent("Tests/BFF/server.py")
 
-  /// The Python of the virtual environment that `Scripts/test` makes, or the one that `MOMENTS_TEST_PYTHON` names.
-  package static let python =
-    ProcessInfo.processInfo.environment["MOMENTS_TEST_PYTHON"].map { URL(fileURLWithPath: $0) }
-    ?? root.appendingPathComponent(".venv/bin/python")
+  /// The Python of the virtual environment that `Scripts/test` makes.
+  package static let python = root.appendingPathComponent(".venv/bin/python")
 
   /// The folder that holds the running test bundle and with it the executables built in the same configuration,
   /// whatever the configuration and the scratch path are.
