@@ -42,8 +42,7 @@ struct ReadmeTests {
   }
 
   @Test func `the first screen gives a timeline of the real server`() async throws {
-    let bag = DisposeBag()
-    let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL, bag: bag)
+    let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL)
     #expect(timeline.moments.count == 60)
   }
 

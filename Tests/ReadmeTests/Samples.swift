@@ -91,12 +91,14 @@ struct Home: Sendable {
 }
 
 enum Samples {
-  static func firstScreen(endpoint: URL, bag: DisposeBag) async throws -> MomentsDetails {
+  static func firstScreen(endpoint: URL) async throws -> MomentsDetails {
+    // with import Networking, Repository and Streams; the endpoint is a URL such as http://127.0.0.1:8000/graphql
     let client = try APIClient(baseURL: endpoint)
     let repo = MomentsRepo(
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
 
+    let bag = DisposeBag()  // its subscriptions end with it
     repo.momentsDetails(userID: "0")  // live: the latest timeline, then every new one
       .subscribe(onNext: { print($0.userDetails.name, "has", $0.moments.count, "moments") })
       .disposed(by: bag)
