@@ -48,6 +48,7 @@ struct AliasTests {
       #expect(store.peek("7")?.value == "7 old" && store.peek("7")?.isStale == true)
       #expect(truth.read("7")?.isInvalidated == true)
     }
+    #expect(gets.allSatisfy { $0.isCompleted.value })
     let later = Recorder(store.get("me", .networkOnly))
     server[2].answer("7 new")
     #expect(store.peek("7")?.value == "7 new" && store.peek("7")?.isStale == false)
