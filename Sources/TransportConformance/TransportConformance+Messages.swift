@@ -21,6 +21,19 @@ extension TransportConformance {
       try expect(received?["x-two"], equals: "2", "A header")
       try expect(received?.body, equals: [UInt8]("{}".utf8), "The body")
     },
+    Case("a field may hold a tab") { transport in
+      let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("X-Answer", "a\tb")]) })
+      let value = try await transport.response(to: server.request()).head.headers["X-Answer"]
+      try expect(value?.replacing("\t", with: " "), equals: "a b", "A header")
+    },
+    Case("a content coding does not matter where there is no body") { transport in
+      for status in [204, 304] {
+        let server = try ScriptedServer([
+          .readRequest, .send("HTTP/1.1 \(status) No Body\r\nContent-Encoding: gzip\r\n\r\n"), .close,
+        ])
+        try expect(try await transport.response(to: server.request()).head.status, equals: status, "The status")
+      }
+    },
     Case("bodies of 4 MiB arrive whole, in both directions") { transport in
       let server = try ScriptedServer(.answering { RawResponse(body: $0.body) })
       let body = Data((0..<4 << 20).map { UInt8(truncatingIfNeeded: $0 / 999) })

@@ -21,9 +21,8 @@ package enum ContentCoding: Hashable, Sendable {
   package init?(of headers: HTTPHeaders, hasLibrary: Bool = Inflater.isAvailable) throws(RequestError) {
     guard headers.contains("Content-Encoding") else { return nil }
     let codings = headers.values(of: "Content-Encoding")
-      .flatMap { $0.split(separator: ",") }
-      .map { $0.lowercased().filter { $0 != " " && $0 != "\t" } }
-      .filter { !$0.isEmpty && $0 != "identity" }
+      .flatMap(\.listElements)
+      .filter { $0 != "identity" }
     if codings.isEmpty { return nil }
     switch (codings, hasLibrary) {
     case (["gzip"], true), (["x-gzip"], true): self = .gzip

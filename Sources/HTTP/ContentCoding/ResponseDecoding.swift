@@ -6,12 +6,12 @@ import Foundation
 /// Not thread-safe.
 final class ResponseDecoding {
   private var inflater: Inflater?
-  private let isWithoutBody: Bool
+  private let isHead: Bool
 
   /// Makes a decoder for one response; `isHead` tells that it is to a HEAD request, and so has no body whatever its
   /// head says.
   init(isHead: Bool) {
-    isWithoutBody = isHead
+    self.isHead = isHead
   }
 
   /// Decodes a part, and calls `emit` with one piece after the other for as long as it returns `true`; throws if the
@@ -19,8 +19,7 @@ final class ResponseDecoding {
   func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
     switch part {
     case .head(let head):
-      let hasBody = !isWithoutBody && head.status != 204 && head.status != 304
-      if hasBody, let coding = try ContentCoding(of: head.headers) { inflater = try Inflater(coding) }
+      if head.mayHaveBody(toHead: isHead), let coding = try ContentCoding(of: head.headers) { inflater = try Inflater(coding) }
       _ = emit(part)
     case .body(let piece):
       guard let inflater else {

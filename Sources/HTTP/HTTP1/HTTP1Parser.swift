@@ -158,12 +158,11 @@ struct HTTP1Parser {
   private mutating func notePersistence(_ headers: HTTPHeaders, minorVersion: Int) {
     isPersistent = minorVersion > 0
     if let connection = headers["Connection"] {
-      let options = connection.lowercased().split { ", \t".contains($0) }
+      let options = connection.listElements
       isPersistent = !options.contains("close") && (isPersistent || options.contains("keep-alive"))
     }
     guard let keepAlive = headers["Keep-Alive"] else { return }
-    let parameters = keepAlive.lowercased().split { ", \t;".contains($0) }
     keepAliveTimeout =
-      parameters.lazy.compactMap { $0.hasPrefix("timeout=") ? UInt32($0.dropFirst(8)).map(Int.init) : nil }.first
+      keepAlive.listElements.lazy.compactMap { $0.hasPrefix("timeout=") ? UInt32($0.dropFirst(8)).map(Int.init) : nil }.first
   }
 }

@@ -78,7 +78,9 @@ final class URLSessionExchange: @unchecked Sendable {
     hasHead = true
     deadlines.noteSign(at: .now)
     // A URLSession decodes content codings even if they were not asked for, without a limit on the decoded size.
-    if let coding = head.headers["Content-Encoding"], coding.lowercased() != "identity" {
+    if head.mayHaveBody(toHead: request.method == .head), let coding = head.headers["Content-Encoding"],
+      coding.lowercased() != "identity"
+    {
       finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not asked for."))
     } else {
       progress?.didReceive(.head(head))

@@ -17,7 +17,7 @@ public struct HTTPField: Hashable, Sendable {
       throw RequestError(
         .invalidRequest, "A header name that begins with '\(start)' is not valid: use only letters, digits and '-'.")
     }
-    guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+    guard !value.holdsControl else {
       throw RequestError(
         .invalidRequest, "The value of the header '\(name)' holds a control character, such as a line break.")
     }
@@ -27,7 +27,7 @@ public struct HTTPField: Hashable, Sendable {
   /// Takes a field as a peer sent it, unchecked; white space around the value is removed.
   package init(received name: String, value: String) {
     self.name = name
-    self.value = String(value.trimming { $0 == " " || $0 == "\t" })
+    self.value = value.hasBlankAround ? String(value.trimming { $0 == " " || $0 == "\t" }) : value
   }
 
   /// Takes a field that has been checked, and whose value has no white space around it.
@@ -91,6 +91,10 @@ extension UInt8 {
   fileprivate func isSameLetter(as other: UInt8) -> Bool {
     self == other || self ^ other == 0x20 && (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
   }
+}
+
+extension String {
+  fileprivate var hasBlankAround: Bool { utf8.first?.isSpaceOrTab ?? false || utf8.last?.isSpaceOrTab ?? false }
 }
 
 extension StringProtocol {

@@ -33,10 +33,3 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   /// The method as it is sent.
   public var description: String { rawValue }
 }
-
-extension String {
-  /// Whether this is a token: one or more letters, digits or certain punctuation marks (RFC 9110, section 5.6.2).
-  package var isToken: Bool {
-    !isEmpty && utf8.allSatisfy(\.isTokenByte)
-  }
-}

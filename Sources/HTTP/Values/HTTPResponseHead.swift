@@ -18,6 +18,9 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// Whether the status is a redirect to another address (RFC 9110, section 15.4): 301, 302, 303, 307 or 308.
   package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
+  /// Whether a body may follow (RFC 9110, section 6.4.1).
+  func mayHaveBody(toHead isHead: Bool) -> Bool { !isHead && status != 204 && status != 304 }
+
   /// The media type of `Content-Type`, in lower case and without parameters; `nil` if there is none.
   public var mediaType: String? {
     guard let value = headers.first(where: { $0.hasName("Content-Type") })?.value else { return nil }

@@ -41,7 +41,8 @@ extension ScriptedConnection {
 
   func wait(for latch: Latch) throws(End) {
     guard let (reader, writer) = try? Descriptor.pipe() else { throw .serverDone }
-    latch.whenOpen { writer.writeByte() }
+    // The reader stays, too: a write without one would end the process by SIGPIPE.
+    latch.whenOpen { [reader] in withExtendedLifetime(reader) { writer.writeByte() } }
     var entries = [
       pollfd(fd: socket.number, events: closedByPeer, revents: 0),
       pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0),

@@ -20,6 +20,13 @@ import Testing
     }
   }
 
+  @Test func `T1: a value may hold every character but those that Unicode calls control characters`() {
+    for scalar in (0...0x2FFF).compactMap(Unicode.Scalar.init) {
+      let isAllowed = (try? HTTPField(name: "X", value: "v\(scalar)é\(scalar)w")) != nil
+      #expect(isAllowed == (scalar.properties.generalCategory != .control), "U+\(String(scalar.value, radix: 16))")
+    }
+  }
+
   @Test(arguments: ["a\r\nX-Injected: yes", "a\r\n\r\nGET / HTTP/1.1", "a\nb", "a\rb", "a\u{0}b", "e\u{301}\r\n"])
   func `T1: no value begins another header or another request`(value: String) {
     #expect(throws: RequestError.self) { try HTTPField(name: "X", value: value) }

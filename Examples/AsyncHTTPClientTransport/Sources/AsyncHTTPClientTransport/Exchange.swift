@@ -196,7 +196,10 @@ extension HTTP.HTTPResponseHead {
     guard coding.lowercased() == "identity" || isBodiless else {
       throw RequestError(.badResponse, "The response is encoded as '\(coding)', which was not requested.")
     }
-    let fields = try head.headers.map { try HTTPField(name: $0.name, value: $0.value) }
+    // A field may contain tabs (RFC 9110, section 5.5), which `HTTPField` does not take.
+    let fields = try head.headers.map { field in
+      try HTTPField(name: field.name, value: field.value.replacing("\t", with: " "))
+    }
     self.init(status: Int(head.status.code), headers: HTTP.HTTPHeaders(fields))
   }
 }

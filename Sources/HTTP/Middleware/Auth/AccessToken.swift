@@ -22,7 +22,7 @@ public struct AccessToken: Hashable, Sendable {
   /// The token, as a refresh returned it; throws `undecodable` if it contains a control character, which no header may:
   /// the server is at fault, and if it were kept, every request would fail.
   package func checkedAfterRefresh() throws(RequestError) -> AccessToken {
-    guard value.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control }) else {
+    guard !value.holdsControl else {
       throw RequestError(.undecodable, "The new token contains a control character, such as a line break.")
     }
     return self

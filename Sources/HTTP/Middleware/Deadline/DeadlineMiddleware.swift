@@ -23,10 +23,10 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     guard let total = [limit, request.timeouts.total].compactMap({ $0 }).min() else { return next(request) }
     var request = request
     request.timeouts.total = total
-    let (place, name) = (request.url.shownSafely, request.operationName)
-    let error = { @Sendable (isUnsent: Bool) in
+    let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
       RequestError(
-        .timedOut, "After \(total) there was no whole answer from '\(place)': try again, or allow more time.",
+        .timedOut,
+        "After \(total) there was no whole answer from '\(target.url.shownSafely)': try again, or allow more time.",
         operationName: name, cause: isUnsent ? NothingWasSent() : nil)
     }
     guard total > .zero else { return .error(error(true)) }

@@ -103,5 +103,5 @@ public struct RetryMiddleware: HTTPMiddleware {
 
 extension HTTPResponseHead {
   /// Whether the response is read as it arrives, and may never end.
-  var isEndless: Bool { mediaType == "text/event-stream" || mediaType?.hasPrefix("multipart/") ?? false }
+  var isEndless: Bool { mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false }
 }
