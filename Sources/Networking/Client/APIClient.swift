@@ -90,20 +90,17 @@ extension APIClient {
   }
 
   private func url(appending path: String) throws(RequestError) -> URL {
-    // Servers treat an encoded dot as a dot (WHATWG URL, section 4.4).
-    let segments = path.lowercased().replacingOccurrences(of: "%2e", with: ".")
-      .split(separator: "/", omittingEmptySubsequences: false)
-    guard path.isEncodedPath, !segments.contains("."), !segments.contains("..") else {
+    guard path.isEncodedPath, !path.hasDotSegment else {
       throw RequestError(
         .invalidRequest, "'\(path)' is no path: percent-encode its segments, and leave out queries, '.' and '..'.")
     }
-    guard var components = URLComponents(url: baseURL, resolvingAgainstBaseURL: true) else {
-      throw RequestError(.invalidRequest, "'\(baseURL.shownSafely)' cannot take a path.")
-    }
-    let base = components.percentEncodedPath[...]
-    components.percentEncodedPath =
-      (base.last == "/" ? base.dropLast() : base) + "/" + (path.first == "/" ? path.dropFirst() : path[...])
-    guard let url = components.url else {
+    // The base has no fragment; its query stays behind the path.
+    let base = baseURL.absoluteString
+    let query = base.utf8.firstIndex(of: UInt8(ascii: "?")) ?? base.endIndex
+    let start = base[..<query]
+    let text =
+      (start.last == "/" ? start.dropLast() : start) + "/" + (path.first == "/" ? path.dropFirst() : path[...])
+    guard let url = URL(string: String(text + base[query...])) else {
       throw RequestError(.invalidRequest, "'\(baseURL.shownSafely)' cannot take the path '\(path)'.")
     }
     return url
@@ -111,6 +108,13 @@ extension APIClient {
 }
 
 extension String {
+  /// Whether one segment is `.` or `..`; servers take an encoded dot as a dot (WHATWG URL, section 4.4).
+  fileprivate var hasDotSegment: Bool {
+    guard utf8.contains(where: { $0 == UInt8(ascii: ".") || $0 == UInt8(ascii: "%") }) else { return false }
+    let segments = lowercased().replacing("%2e", with: ".").split(separator: "/")
+    return segments.contains(".") || segments.contains("..")
+  }
+
   /// Whether the text is a path by RFC 3986, section 3.3.
   fileprivate var isEncodedPath: Bool {
     var bytes = utf8.makeIterator()

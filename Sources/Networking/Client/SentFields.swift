@@ -6,12 +6,11 @@ import Streams
 struct SentFields: HTTPMiddleware {
   /// The session's other secrets.
   let secrets: [HTTPField]
-  private let operationName: String
+  private let session: any APISession
   private let heads = Locked<[HTTPHeaders]>([])
 
-  /// Takes a session's name and secrets.
   init(of session: some APISession) {
-    operationName = session.operationName
+    self.session = session
     secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
   }
 
@@ -29,13 +28,13 @@ struct SentFields: HTTPMiddleware {
 
   /// The error under the session's name, without the secrets of any request so far.
   func described(_ error: any Error) -> RequestError {
-    RequestError(wrapping: error).named(operationName).redacted(by: redactor)
+    RequestError(wrapping: error).named(session.operationName).redacted(by: redactor)
   }
 
   /// The response; any errors in it are put under the session's name, and stripped of secrets.
   func described<Response>(_ response: Response) -> Response {
     guard let partial = response as? any ResponseWithErrors, !partial.isWhole else { return response }
-    return partial.described(as: operationName, by: redactor) as? Response ?? response
+    return partial.described(as: session.operationName, by: redactor) as? Response ?? response
   }
 
   /// Removes the secrets of all requests so far from a text.

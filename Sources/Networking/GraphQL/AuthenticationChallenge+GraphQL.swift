@@ -13,10 +13,26 @@ extension AuthenticationChallenge {
 extension Data {
   fileprivate var isUnauthenticated: Bool {
     // This is enough for most responses, which are then not parsed twice.
-    guard range(of: Data(GraphQLError.unauthenticatedCode.utf8)) != nil,
+    guard holds(GraphQLError.unauthenticatedCode),
       let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       envelope.data == nil, envelope.failure == nil
     else { return false }
     return envelope.errors.contains(where: \.isUnauthenticated)
+  }
+
+  /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than receiving
+  /// the response.
+  private func holds(_ text: String) -> Bool {
+    let text = Array(text.utf8)
+    return withUnsafeBytes { bytes in
+      var position = 0
+      while position + text.count <= bytes.count, let start = bytes.baseAddress?.advanced(by: position),
+        let first = memchr(start, Int32(text[0]), bytes.count - position - text.count + 1)
+      {
+        if memcmp(first, text, text.count) == 0 { return true }
+        position += start.distance(to: first) + 1
+      }
+      return false
+    }
   }
 }

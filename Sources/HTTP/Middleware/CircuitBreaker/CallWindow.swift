@@ -23,8 +23,9 @@ struct CallWindow: Sendable {
 
   func totals(at now: Duration) -> (calls: Int, failures: Int) {
     let number = number(of: now)
-    return parts.filter { $0.number > number - 10 && $0.number <= number }
-      .reduce((0, 0)) { ($0.0 + $1.calls, $0.1 + $1.failures) }
+    return parts.reduce((0, 0)) { total, part in
+      number - 10 < part.number && part.number <= number ? (total.0 + part.calls, total.1 + part.failures) : total
+    }
   }
 
   private func number(of time: Duration) -> Int64 { Int64(max(time, .zero) / length) }

@@ -19,20 +19,22 @@ struct Circuit: Sendable {
   }
 
   private enum Phase {
-    case closed(CallWindow)
+    case closed
     case open(until: Duration)
     /// If the trial has not ended by then, or has been cancelled, another trial may begin.
     case halfOpen(nextTrial: Duration)
   }
 
   private let policy: CircuitBreakerPolicy
-  private var phase: Phase
+  private var phase = Phase.closed
+  /// The calls since the circuit was closed.
+  private var window: CallWindow
   /// The number of the phase.
   private var number = 0
 
   init(_ policy: CircuitBreakerPolicy) {
     self.policy = policy
-    phase = .closed(CallWindow(policy.window))
+    window = CallWindow(policy.window)
   }
 
   var state: CircuitState {
@@ -69,14 +71,15 @@ struct Circuit: Sendable {
   mutating func leave(_ pass: Pass, _ outcome: Outcome, at now: Duration) {
     guard pass.phase == number else { return }
     switch (phase, outcome) {
-    case (.closed(var window), .succeeded), (.closed(var window), .failed):
+    case (.closed, .succeeded), (.closed, .failed):
       window.count(isFailure: outcome == .failed, at: now)
-      phase = .closed(window)
       let (calls, failures) = window.totals(at: now)
       if calls >= policy.minimumCalls, failures > 0, Double(failures) >= policy.failureRate * Double(calls) {
         begin(.open(until: now + policy.openDuration))
       }
-    case (.halfOpen, .succeeded): begin(.closed(CallWindow(policy.window)))
+    case (.halfOpen, .succeeded):
+      window = CallWindow(policy.window)
+      begin(.closed)
     case (.halfOpen, .failed): begin(.open(until: now + policy.openDuration))
     case (.halfOpen, .abandoned): begin(.halfOpen(nextTrial: now))
     case (.closed, .abandoned), (.open, _): break
