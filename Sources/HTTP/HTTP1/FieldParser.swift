@@ -16,7 +16,7 @@ struct FieldParser {
   /// The next line without its line ending.
   mutating func nextLine() throws(RequestError) -> UnsafeRawBufferPointer {
     let rest = UnsafeRawBufferPointer(rebasing: bytes[position...])
-    guard let end = rest.firstLineFeed(from: 0) else { throw .notHTTP("a line has no end") }
+    guard let end = rest.firstIndex(of: .lineFeed) else { throw .notHTTP("a line has no end") }
     position += end + 1
     let length = end > 0 && rest[end - 1] == .carriageReturn ? end - 1 : end
     let line = UnsafeRawBufferPointer(rebasing: rest[..<length])
@@ -77,34 +77,10 @@ extension UnsafeRawBufferPointer {
     return count
   }
 
-  /// Whether all bytes may occur in a line.
-  fileprivate var isFieldContent: Bool {
-    var position = 0
-    // Eight at a time, until there is a byte below a space, or a DEL.
-    while position + 8 <= count {
-      let bytes = loadUnaligned(fromByteOffset: position, as: UInt64.self)
-      let others = bytes ^ 0x7F7F_7F7F_7F7F_7F7F
-      let controls = (bytes &- 0x2020_2020_2020_2020) & ~bytes
-      let deletes = (others &- 0x0101_0101_0101_0101) & ~others
-      if (controls | deletes) & 0x8080_8080_8080_8080 != 0 { break }
-      position += 8
-    }
-    while position < count, self[position].isFieldByte { position += 1 }
-    return position == count
-  }
-
-  /// The index of the first LF at or after `start`.
-  func firstLineFeed(from start: Int) -> Int? {
-    guard start < count, let base = baseAddress,
-      let found = memchr(base + start, Int32(UInt8.lineFeed), count - start)
-    else { return nil }
-    return UnsafeRawPointer(found) - base
-  }
-
   /// The index after the first empty line at or after `start`, which must be the beginning of a line.
   func endOfLines(from start: Int) -> Int? {
     var lineStart = start
-    while let end = firstLineFeed(from: lineStart) {
+    while let end = firstIndex(of: .lineFeed, from: lineStart) {
       let length = end - lineStart
       if length == 0 || (length == 1 && self[lineStart] == .carriageReturn) { return end + 1 }
       lineStart = end + 1

@@ -163,6 +163,7 @@ struct HTTP1Parser {
     }
     guard let keepAlive = headers["Keep-Alive"] else { return }
     keepAliveTimeout =
-      keepAlive.listElements.lazy.compactMap { $0.hasPrefix("timeout=") ? UInt32($0.dropFirst(8)).map(Int.init) : nil }.first
+      keepAlive.listElements.lazy.compactMap { $0.hasPrefix("timeout=") ? UInt32($0.dropFirst(8)).map(Int.init) : nil }
+      .first
   }
 }

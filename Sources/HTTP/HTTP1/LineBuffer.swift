@@ -11,7 +11,7 @@ struct LineBuffer {
   mutating func append(_ input: UnsafeRawBufferPointer) -> (count: Int, isComplete: Bool) {
     let known = bytes.count
     bytes.append(contentsOf: input.bindMemory(to: UInt8.self))
-    while let end = bytes.withUnsafeBytes({ $0.firstLineFeed(from: scanned) }) {
+    while let end = bytes.withUnsafeBytes({ $0.firstIndex(of: .lineFeed, from: scanned) }) {
       let length = end - lineStart
       let isEmptyLine = length == 0 || (length == 1 && bytes[lineStart] == .carriageReturn)
       (lineStart, scanned) = (end + 1, end + 1)

@@ -8,12 +8,14 @@ extension String {
   var holdsControl: Bool {
     // Far faster than to look up the category of each character, which took longer than a whole request for a token.
     var text = self
-    return text.withUTF8 { bytes in
-      var previous: UInt8 = 0
-      for byte in bytes {
-        // The characters from U+0080 begin with C2, and the first that is no control character is U+00A0.
-        if byte < 0x20 || byte == 0x7F || (previous == 0xC2 && byte < 0xA0) { return true }
-        previous = byte
+    return text.withUTF8 { text in
+      let bytes = UnsafeRawBufferPointer(text)
+      guard bytes.isFieldContent, bytes.firstIndex(of: .tab) == nil else { return true }
+      // From U+0080, a character begins with C2; the first that is no control character is U+00A0.
+      var position = 0
+      while let start = bytes.firstIndex(of: 0xC2, from: position) {
+        if bytes[start + 1] < 0xA0 { return true }
+        position = start + 2
       }
       return false
     }

@@ -26,11 +26,9 @@ extension Data {
     let text = Array(text.utf8)
     return withUnsafeBytes { bytes in
       var position = 0
-      while position + text.count <= bytes.count, let start = bytes.baseAddress?.advanced(by: position),
-        let first = memchr(start, Int32(text[0]), bytes.count - position - text.count + 1)
-      {
-        if memcmp(first, text, text.count) == 0 { return true }
-        position += start.distance(to: first) + 1
+      while let start = bytes.firstIndex(of: text[0], from: position) {
+        if bytes[start...].starts(with: text) { return true }
+        position = start + 1
       }
       return false
     }
