@@ -15,24 +15,35 @@ import Streams
 /// The clients that get a timeline: the SDK, and what one would write by hand.
 enum Client: String, CaseIterable, Sendable {
   case ours = "SDK, SocketTransport"
+  case standard = "SDK, with tokens and the standard middlewares"
   case asyncHTTPClient = "async-http-client, JSONDecoder"
   case urlSession = "URLSession, JSONDecoder"
 
   /// A closure that gets one timeline.
   func makeSender(_ load: Load) throws -> @Sendable () async throws -> Void {
     switch self {
-    case .ours: try Self.ours(load)
+    case .ours: try Self.ours(load, middlewares: [])
+    case .standard: try Self.ours(load, middlewares: Self.standardMiddlewares)
     case .asyncHTTPClient: Self.asyncHTTPClient(load)
     case .urlSession: try Self.urlSession(load)
     }
   }
 
-  private static func ours(_ load: Load) throws -> @Sendable () async throws -> Void {
+  /// As in a server: each request carries a token of 800 bytes.
+  private static var standardMiddlewares: [any HTTPMiddleware] {
+    let token = AccessToken(String(repeating: "abcdefgh", count: 100))
+    return .standard(tokens: InMemoryTokenProvider(token) { _ in .never() }, retries: 2)
+  }
+
+  private static func ours(
+    _ load: Load, middlewares: [any HTTPMiddleware]
+  ) throws -> @Sendable () async throws -> Void {
     guard let url = URL(string: load.url) else { throw URLError(.badURL) }
     var configuration = SocketTransport.Configuration()
     configuration.maximumConnectionsPerOrigin = max(load.width, 8)
     let session = GetMomentsByUserIDSession(
-      client: try APIClient(baseURL: url, transport: SocketTransport(configuration: configuration)))
+      client: try APIClient(
+        baseURL: url, transport: SocketTransport(configuration: configuration), middlewares: middlewares))
     return {
       let timeline = try await session.getMoments(userID: "0").value
       guard !timeline.moments.isEmpty else { throw URLError(.badServerResponse) }

@@ -74,7 +74,8 @@ final class SocketEngine: Sendable {
   /// thread: if the request cannot be sent, the exchange fails, and calls its observer, at once.
   func start(_ exchange: SocketExchange) {
     let deadline = exchange.earliestDeadline
-    if let deadline, deadline <= exchange.start, let phase = exchange.passedDeadline {
+    if let deadline, deadline <= exchange.start, let (phase, instant) = exchange.nextDeadline, instant <= exchange.start
+    {
       return exchange.fail(exchange.error(for: phase))
     }
     var effects = Pool.Effects()

@@ -70,11 +70,6 @@ final class SocketExchange: @unchecked Sendable {
     return shortest.map { start + $0 }
   }
 
-  /// The deadline that had passed at the start, because its duration is zero or less.
-  var passedDeadline: ExchangeDeadlines.Phase? {
-    nextDeadline.flatMap { $0.instant <= start ? $0.phase : nil }
-  }
-
   /// The deadline that comes next in the current state.
   var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
     var timeouts = request.timeouts
