@@ -15,11 +15,12 @@ struct HeldResponse: Sendable {
       response = HTTPResponse(head: head)
       return nil
     case .body(let piece):
-      guard response != nil else { return ([part], nil) }
-      response?.body.append(piece)
-      guard let held = response, held.body.count > limit else { return nil }
-      response = nil
-      return (held.parts, held)
+      guard var held = response.take() else { return ([part], nil) }
+      // Most responses are a single piece, which is not copied.
+      if held.body.isEmpty { held.body = piece } else { held.body.append(piece) }
+      if held.body.count > limit { return (held.parts, held) }
+      response = held
+      return nil
     }
   }
 
