@@ -184,12 +184,13 @@ extension StoreState {
   }
 
   /// Makes a new request if a key has watchers whose policy uses the network and caches the response; returns whether
-  /// it has.
+  /// it did. If a request is under way, they join it, and the next one is made when its response has come.
   @discardableResult
   mutating func refetch(_ key: Key) -> Bool {
-    guard let entry = entries[key], entry.fetch == nil, !isSignedOut else { return false }
+    guard let entry = entries[key], !isSignedOut else { return false }
+    let isNew = entry.fetch == nil
     let watchers = entry.watchers.filter { $0.value.networkFetch != .never && $0.value.keepsAnswer }
     for (id, _) in watchers { claim(key, id: id, keepsAnswer: true) }
-    return !watchers.isEmpty
+    return isNew && !watchers.isEmpty
   }
 }

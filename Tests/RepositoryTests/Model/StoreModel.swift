@@ -201,7 +201,6 @@ struct StoreModel {
   }
 
   private mutating func refetch(_ key: String) {
-    guard requests[key] == nil else { return }
     for (id, watcher) in watchers where watcher.key == key && ![.cacheOnly, .noCache].contains(watcher.policy) {
       claim(key, id, keepsAnswer: true)
     }

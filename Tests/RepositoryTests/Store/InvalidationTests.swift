@@ -38,6 +38,18 @@ import Testing
     #expect(watch.take().last?.isStale == false)
   }
 
+  @Test func `an invalidation is not lost if the reader leaves whose request was under way`() throws {
+    let watch = Recorder(store.stream("k"))
+    let reader = Recorder(store.get("k", .networkOnly))
+    store.invalidate("k")
+    reader.dispose()
+    #expect(!server[0].isCancelled.value)
+    server[0].answer(["older"])
+    try #require(server.count == 2)
+    server[1].answer(["new"])
+    #expect(watch.take().last?.brief == #"["new"] network"#)
+  }
+
   @Test func `an invalidation while a change is kept is not lost`() {
     store.save(["a"], for: "x")
     let isDue = Mutable(false)
