@@ -3,8 +3,11 @@ import Streams
 /// Remembers what was done to each key since the oldest operation under way began. It tells whether a response has been
 /// overtaken, even if the value has been evicted from memory.
 ///
-/// Nothing is remembered while nothing is under way. Methods return what they forget, for the caller to release outside
-/// the lock: the last release may run the user's code.
+/// Nothing is remembered while nothing is under way. If something stays under way for long, the oldest marks are
+/// forgotten; responses to requests that began before then count as overtaken.
+///
+/// Methods return what they forget, for the caller to release outside the lock: the last release may run the user's
+/// code.
 struct Recency<Key: Hashable & Sendable> {
   /// The numbers of the latest operations on one key; 0 for none.
   struct Marks {
@@ -23,14 +26,22 @@ struct Recency<Key: Hashable & Sendable> {
   private var countOfKey: [Key: Int] = [:]
   private var countOfAny = 0
   /// Ordered by `notedAt`.
-  private var marks = LRUCache<Key, Marks>(countLimit: .max, costLimit: .max)
+  private var marks = LRUCache<Key, Marks>(countLimit: Self.limit, costLimit: .max)
+  /// The number of the latest operation whose mark was forgotten while something older was under way.
+  private var forgottenThrough: UInt64 = 0
+
+  /// How many keys may have marks: more than are changed during an ordinary request.
+  static var limit: Int { 1 << 16 }
 
   var isEmpty: Bool { underWay.isEmpty && count == 0 }
 
   /// The number of keys with marks.
   var count: Int { marks.statistics.count }
 
-  subscript(key: Key) -> Marks { marks.peek(key) ?? Marks(key: key) }
+  /// A key without marks may have been changed and invalidated when the marks that were forgotten were made.
+  subscript(key: Key) -> Marks {
+    marks.peek(key) ?? Marks(key: key, changedAt: forgottenThrough, invalidatedAt: forgottenThrough)
+  }
 
   /// Remembers what is done from a number on, to the key or, if `nil`, to any key, until the matching `end`.
   mutating func begin(_ number: UInt64, for key: Key? = nil) {
@@ -62,6 +73,9 @@ struct Recency<Key: Hashable & Sendable> {
     var mark = self[key]
     mark.notedAt = number
     change(&mark)
+    if count >= Self.limit, marks.peek(key) == nil, let oldest = marks.oldestValue {
+      forgottenThrough = oldest.notedAt
+    }
     return marks.write(mark, for: key, cost: 0)
   }
 }

@@ -22,6 +22,33 @@ import Testing
     #expect(store.perform { $0.recency.count } < 5)
   }
 
+  @Test func `a request that never ends makes the store remember a limited number of keys`() throws {
+    let endless = Recorder(store.get("endless", .networkOnly))
+    for number in 0..<70_000 { store.save([], for: "\(number)") }
+    #expect(store.perform { $0.recency.count } == 65_536)
+    // Nothing is forgotten that was done since a later request began.
+    let reader = Recorder(store.get("k"))
+    server[1].answer(["a"])
+    #expect(reader.isCompleted.value && store.peek("k")?.isStale == false)
+    endless.dispose()
+    #expect(store.perform { $0.recency.isEmpty })
+  }
+
+  @Test(arguments: [true, false])
+  func `what may have been forgotten counts as changed and invalidated`(isInvalidated: Bool) throws {
+    store.save(["a"], for: "k")
+    let watch = Recorder(store.stream("k"))
+    let reader = Recorder(store.get("k", .networkOnly))
+    if isInvalidated { store.invalidate("k") } else { store.save(["b"], for: "k") }
+    for number in 0..<70_000 { store.save([], for: "\(number)") }
+    server[0].answer(["old"])
+    #expect(reader.take().first?.value == ["old"] && watch.take().allSatisfy { $0.value != ["old"] })
+    #expect(store.peek("k")?.value == (isInvalidated ? ["a"] : ["b"]))
+    try #require(server.count == 2)
+    server[1].answer(["new"])
+    #expect(watch.take().last?.brief == #"["new"] network"#)
+  }
+
   @Test func `O2: thousands of watchers and readers that come and go leave nothing but the cache`() {
     let requests = FakeServer<Int, String>()
     let store = Store<Int, String>(partialFetch: requests.fetch)
