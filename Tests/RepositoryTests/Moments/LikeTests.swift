@@ -1,10 +1,11 @@
 import HTTP
 import Models
 import Networking
-import Repository
 import Streams
 import TestSupport
 import Testing
+
+@testable import Repository
 
 @Suite("likes, shown at once")
 struct LikeTests {
@@ -60,6 +61,18 @@ struct LikeTests {
     let like = Recorder(repo.updateLike(isLiked: false, momentID: "m", fromUserID: "3"))
     #expect(watchers.map { $0.likes() } == [[]])
     like.dispose()
+  }
+
+  @Test func `ids are told apart by their bytes, though they are equal as text`() throws {
+    let details = MomentsDetails.holding("m\u{E9}", owner: "0", likers: ["\u{E9}"])
+    #expect(details.applying(MomentLike(isLiked: true, momentID: "me\u{301}", userID: "1")) == nil)
+    let like = MomentLike(isLiked: true, momentID: "m\u{E9}", userID: "e\u{301}")
+    let liked = try #require(details.applying(like))
+    #expect(liked.moments[0].likes?.map { Array($0.id.utf8) } == [[0xC3, 0xA9], [0x65, 0xCC, 0x81]])
+    let unliked = liked.applying(MomentLike(isLiked: false, momentID: "m\u{E9}", userID: "e\u{301}"))
+    #expect(unliked?.moments[0].likes?.map { Array($0.id.utf8) } == [[0xC3, 0xA9]])
+    let own = MomentsDetails.holding("m", owner: "\u{E9}", likers: [])
+    #expect(own.applying(MomentLike(isLiked: true, momentID: "m", userID: "e\u{301}"))?.moments[0].isLiked == false)
   }
 
   @Test func `O6: two likes end in either order`() {
