@@ -43,12 +43,14 @@ extension Outbox {
   }
 
   /// Changes an entry on disk; returns `nil` if it has been removed meanwhile.
-  func change(_ entry: Entry, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry? {
-    var changed = entry
-    change(&changed)
-    guard try await onQueue({ [changed] in try self.folder.update(changed) }) else { return nil }
+  func change(_ name: OutboxFileName, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry? {
+    let update = { @Sendable (entry: inout Entry) in
+      change(&entry)
+      return true
+    }
+    guard let changed = try await onQueue({ try self.folder.update(name, update) }) else { return nil }
     let old = state.withLock { state in
-      state.known[entry.name] == nil ? nil : state.known.replace(entry.name, with: changed)
+      state.known[name] == nil ? nil : state.known.replace(name, with: changed)
     }
     // Released here, outside the lock.
     _ = old

@@ -109,7 +109,7 @@ extension Outbox {
       }
       do {
         // If the process ends during the attempt, the next one sees that it was made.
-        guard let noted = try await change(entry, { $0.attempts = 1 }) else { return nil }
+        guard let noted = try await change(entry.name, { $0.attempts = 1 }) else { return nil }
         entry = noted
       } catch {
         // On disk it may look as if it had been sent, and then it never is: so do not say that it waits.
@@ -147,7 +147,7 @@ extension Outbox {
       if verdict == .blocked || failure.status == 429 { pause(attempts: 0, failure) }
       if isIdempotent { return failure }
       do {
-        _ = try await change(entry) { $0.attempts = 0 }
+        _ = try await change(entry.name) { $0.attempts = 0 }
         return failure
       } catch {
         // On disk it looks as if it had been sent, so it would not be sent again: do not say that it waits.
@@ -156,7 +156,7 @@ extension Outbox {
     case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Entry.attemptLimit:
       pause(attempts: entry.attempts + 1, failure)
       // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
-      _ = try? await change(entry) { $0.attempts += 1 }
+      _ = try? await change(entry.name) { $0.attempts += 1 }
       return failure
     case .mayHaveBeenSent where !isIdempotent:
       try await reject(entry, failure, &report)

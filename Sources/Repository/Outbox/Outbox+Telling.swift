@@ -17,7 +17,7 @@ extension Outbox {
     if await dismiss(entry, error, &report) { return }
     // A server's message may be longer than a file should hold.
     let reason = String("\(error)".unicodeScalars.prefix(8_000))
-    guard let refused = try await change(entry, { $0.refusal = reason }) else { return }
+    guard let refused = try await change(entry.name, { $0.refusal = reason }) else { return }
     report.refused.append(refused)
     await onQueue { self.tellRefusal(of: refused, error) }
   }

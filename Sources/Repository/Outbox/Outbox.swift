@@ -75,7 +75,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
   ///     keys.
-  ///   - send: Sends a mutation with its key; the stream's first element is the response.
+  ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request with
+  ///     a total deadline does: everything behind it waits.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60),
@@ -92,7 +93,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
-    self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem)
+    self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem, now: clock.now)
     self.lockTimeout = lockTimeout
     self.clock = clock
     self.isIdempotent = isIdempotent
@@ -168,14 +169,14 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// such an entry with this id. It keeps its key and its place; the next flush sends it, here or in a later process.
   @discardableResult
   public func retry(id: String) throws -> Bool {
-    guard let name = try names().first(where: { $0.id == id }), var entry = try folder.read(name) else {
-      return false
+    guard let name = try names().first(where: { $0.id == id }) else { return false }
+    let retried = try folder.update(name) { entry in
+      if entry.isWaiting { return false }
+      (entry.refusal, entry.attempts) = (nil, 0)
+      return true
     }
-    guard !entry.isWaiting else { return false }
-    (entry.refusal, entry.attempts) = (nil, 0)
-    guard try folder.update(entry) else { return false }
-    note(entry)
-    return true
+    if let retried { note(retried) }
+    return retried != nil
   }
 
   /// Removes an entry that waits or was set aside; its submitter gets ``OutboxError/discarded``. An entry that is being

@@ -23,7 +23,9 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let isSignedOut = Guarded(false)
 
   /// - Parameter entryLimit: The greatest size of a new entry's file, in bytes.
-  init(_ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20) throws {
+  init(
+    _ folder: URL, partition: String, fileSystem: any FileSystem, entryLimit: Int = 16 << 20, now: StoreTime = .now()
+  ) throws {
     self.partition = Array(partition.utf8)
     path = Partition.folder(of: partition, in: folder).path
     self.fileSystem = fileSystem
@@ -34,7 +36,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") {
         try fileSystem.removeIfThere("\(path)/\(name)", sparingFolders: true)
       }
-      try forgetDiscarded(.now())
+      try forgetDiscarded(now)
     }
   }
 
@@ -57,13 +59,14 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
-  /// Replaces an entry, unless it has been removed meanwhile; returns whether it was there.
+  /// Changes an entry, unless the closure returns `false`; returns it as it is now. `nil` if it was not changed, is
+  /// gone, or cannot be read.
   @discardableResult
-  func update(_ entry: Entry) throws -> Bool {
+  func update(_ name: OutboxFileName, _ change: (inout Entry) -> Bool) throws -> Entry? {
     try changing { folder in
-      guard try isThere(entry.name) else { return false }
-      try write(bytes(of: entry), as: "\(entry.name)", in: folder)
-      return true
+      guard case .entry(var entry)? = try content(name), change(&entry) else { return nil }
+      try write(bytes(of: entry), as: "\(name)", in: folder)
+      return entry
     }
   }
 

@@ -86,7 +86,7 @@ import Testing
     var entry = try #require(try outbox.entries().first)
     entry.attempts = attempts
     let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
-    #expect(try files.update(entry))
+    #expect(try files.replace(entry))
     #expect(try outbox.entries().map(\.attempts) == [attempts < 0 ? 0 : 8])
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))
     for _ in 0..<(attempts < 0 ? 8 : 1) { await outbox.flush() }

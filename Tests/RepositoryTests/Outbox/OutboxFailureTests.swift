@@ -71,7 +71,7 @@ import Testing
       let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
       var entry = try files.append("a", id: "key", now: .now())
       entry.attempts = 1
-      try files.update(entry)
+      try files.replace(entry)
       let outbox = try folder.outbox(server, isIdempotent: isIdempotent)
       let report = await outbox.flush()
       #expect(report.sent.map(\.id) == (isIdempotent ? ["key"] : []))
@@ -226,6 +226,26 @@ import Testing
     #expect(await outbox.flush().sent.map(\.id) == [entry.id])
     #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
     #expect(changes.take().map(\.name) == ["added", "sent"])
+  }
+
+  @Test func `R1: what two ask for again at once keeps its attempt, so that it is not sent twice`() async throws {
+    server.set(.isAway)
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
+    _ = await outbox.outcome("a")
+    server.set(.losesAnswers)
+    let entry = try #require(await outbox.flush().refused.first)
+    let other = try folder.outbox(server, isIdempotent: false)
+    let isRetried = Mutable(false)
+    files.beforeLock {
+      isRetried.update { $0 = (try? other.retry(id: entry.id)) == true }
+      // An attempt begins.
+      guard var sent = try? other.entries().first else { return }
+      sent.attempts = 1
+      _ = try? other.folder.replace(sent)
+    }
+    #expect(try !outbox.retry(id: entry.id) && isRetried.value)
+    #expect(try outbox.entries().first?.attempts == 1)
   }
 
   @Test func `what was set aside here, and asked for again by another process, is sent`() async throws {

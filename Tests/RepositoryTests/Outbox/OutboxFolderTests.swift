@@ -72,7 +72,7 @@ import Testing
     var greatest = try #require(kept)
     #expect((500..<999).contains(greatest.mutation.count) && entryFiles.count == greatest.mutation.count + 1)
     greatest.refusal = String(String.UnicodeScalarView(repeating: "\u{1}", count: 8_000))
-    try files.update(greatest)
+    try files.replace(greatest)
     #expect(try files.read(greatest.name)?.refusal == greatest.refusal)
   }
 
@@ -94,6 +94,18 @@ import Testing
     #expect(try files.wasDiscarded(names[0]))
     let later = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     #expect(try names.map(later.wasDiscarded) == [false, true, true])
+  }
+
+  @Test func `that an entry was discarded is remembered for an hour of the outbox's clock`() throws {
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
+    _ = try outbox.folder.append("a", id: "id", now: outbox.clock.now)
+    try outbox.discard(id: "id")
+    for (time, count) in [(0, 1), (3_601, 0)] {
+      scheduler.advance(by: .seconds(time))
+      _ = try folder.outbox(server, clock: .scheduler(scheduler))
+      #expect(folder.files.filter { $0.hasSuffix(".discarded") }.count == count)
+    }
   }
 
   @Test func `that an entry was discarded is forgotten while the outbox is open, too`() throws {

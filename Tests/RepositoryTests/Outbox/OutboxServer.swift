@@ -78,6 +78,18 @@ extension TemporaryFolder {
   }
 }
 
+extension OutboxFolder {
+  /// Writes an entry in the place of the one of its name; returns whether there was one.
+  @discardableResult
+  func replace(_ entry: Entry) throws -> Bool {
+    let isThere = try update(entry.name) { old in
+      old = entry
+      return true
+    }
+    return isThere != nil
+  }
+}
+
 extension Outbox<String, String> {
   /// What came of submitting a mutation, in one word or two.
   func outcome(_ mutation: String) async -> String {

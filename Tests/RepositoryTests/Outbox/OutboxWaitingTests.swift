@@ -41,7 +41,7 @@ import Testing
       let submission = Recorder(outbox.submit("a"))
       var entry = try #require(try outbox.entries().first)
       entry.refusal = refusal
-      if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.update(entry) }
+      if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.replace(entry) }
       letOthersSend()
       await outbox.flush()
       #expect(submission.error.value.map { "\($0)" } == outcome)

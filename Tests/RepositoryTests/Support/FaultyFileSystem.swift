@@ -12,6 +12,7 @@ final class FaultyFileSystem: FileSystem {
     var names: [String] = []
     var bytesRead = 0
     var keptSuffix: String?
+    var beforeLock: (@Sendable () -> Void)?
   }
 
   private let real = SystemFileSystem()
@@ -38,6 +39,9 @@ final class FaultyFileSystem: FileSystem {
   /// Lets no file be removed whose name ends like this; any, where there is none.
   func keepFiles(endingWith suffix: String?) { state.update { $0.keptSuffix = suffix } }
 
+  /// Does something once, when the file `lock` is about to be opened.
+  func beforeLock(_ action: @escaping @Sendable () -> Void) { state.update { $0.beforeLock = action } }
+
   /// Whether a write is to be cut short.
   @discardableResult
   private func check(_ name: String) throws -> Bool {
@@ -61,6 +65,7 @@ final class FaultyFileSystem: FileSystem {
 
   func open(_ path: String, _ mode: FileMode) throws -> Int32 {
     try check("open")
+    if path.hasSuffix("/lock") { state.update { $0.beforeLock.take() }?() }
     return try real.open(path, mode)
   }
 
