@@ -25,22 +25,22 @@ extension StoreConformance {
     ),
     Case(
       "two instances of the same partition can both write",
-      { place, first, failures in
-        let second = try place.reopened()
+      { open, first, failures in
+        let second = try open("a")
         let found = Findings()
         onThreads(2, rounds: 25) { thread, round in
           let subject = thread == 0 ? first : second
           found.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
         }
         for line in found.lines { failures.expect(false, line) }
-        let keys = try place.reopened().keys()
+        let keys = try open("a").keys()
         failures.expect(keys.count, is: 50, "the number of keys after reopening")
         failures.expect(Set(keys).count, is: 50, "the number of different keys after reopening")
       }
     ),
     Case(
       "keys are listed, and everything is removed, while other threads write",
-      { place, subject, failures in
+      { open, subject, failures in
         let keys = (0..<8).map { "\($0)" }
         let found = Findings()
         onThreads(4, rounds: 25) { thread, round in
@@ -61,7 +61,7 @@ extension StoreConformance {
         }
         for line in found.lines { failures.expect(false, line) }
         try subject.removeAll()
-        for subject in [subject, try place.reopened()] {
+        for subject in [subject, try open("a")] {
           failures.expect(try subject.keys(), is: [], "the keys after removing all")
           failures.expect(try subject.read("7"), is: nil, "a value after removing all")
         }

@@ -13,9 +13,9 @@ extension StoreConformance {
   static let keyChecks: [Case] = [
     Case(
       "every key has a value of its own",
-      { place, subject, failures in
+      { open, subject, failures in
         for key in hostileKeys { try subject.write(stored("value of \(key)"), for: key) }
-        for subject in [subject, try place.reopened()] {
+        for subject in [subject, try open("a")] {
           for key in hostileKeys {
             failures.expect(
               try subject.read(key), is: stored("value of \(key)"), "the value of \(key.prefix(40).debugDescription)")
@@ -34,8 +34,8 @@ extension StoreConformance {
   static let partitionChecks: [Case] = [
     Case(
       "partitions have nothing in common",
-      { place, first, failures in
-        let second = try place.reopened("b")
+      { open, first, failures in
+        let second = try open("b")
         try first.write(stored("first"), for: "k")
         failures.expect(try second.read("k"), is: nil, "the key in the other partition")
         failures.expect(try second.keys(), is: [], "the keys of the other partition")
@@ -43,23 +43,23 @@ extension StoreConformance {
         failures.expect(try first.read("k"), is: stored("first"), "the value of the first")
         try first.removeAll()
         failures.expect(try second.read("k"), is: stored("second"), "the second's value after emptying the first")
-        failures.expect(try place.reopened("b").read("k"), is: stored("second"), "the second, reopened")
+        failures.expect(try open("b").read("k"), is: stored("second"), "the second, reopened")
       }
     ),
     Case(
       "a partition and a key are not read as another partition and another key",
-      { place, _, failures in
+      { open, _, failures in
         let names = ["a", "ab", "a\0b", "a/b", ""]
-        for name in names { try place.reopened(name).removeAll() }
-        try place.reopened("a").write(stored("v"), for: "bc")
+        for name in names { try open(name).removeAll() }
+        try open("a").write(stored("v"), for: "bc")
         for name in names.dropFirst() {
           for key in ["c", "bc", "\0bc", ""] {
             failures.expect(
-              try place.reopened(name).read(key), is: nil,
+              try open(name).read(key), is: nil,
               "\(key.debugDescription) in \(name.debugDescription)")
           }
         }
-        for name in names { try place.reopened(name).removeAll() }
+        for name in names { try open(name).removeAll() }
       }
     ),
   ]

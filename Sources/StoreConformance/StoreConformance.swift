@@ -14,12 +14,15 @@ public enum StoreConformance {
 
   /// One thing that a source of truth must do.
   public struct Case: Sendable, CustomStringConvertible {
+    /// Opens a partition of the store anew.
+    typealias Opening = @Sendable (_ partition: String) throws -> Subject
+
     /// What it must do, as a sentence.
     public let description: String
 
-    private let body: @Sendable (Place, Subject, inout Failures) throws -> Void
+    private let body: @Sendable (Opening, Subject, inout Failures) throws -> Void
 
-    init(_ description: String, _ body: @escaping @Sendable (Place, Subject, inout Failures) throws -> Void) {
+    init(_ description: String, _ body: @escaping @Sendable (Opening, Subject, inout Failures) throws -> Void) {
       self.description = description
       self.body = body
     }
@@ -28,11 +31,11 @@ public enum StoreConformance {
     /// - Parameter open: Opens a partition of the same store. It is called many times, and must find what was written
     ///   before. The contents of the partitions are deleted.
     public func check(opening open: @escaping @Sendable (_ partition: String) throws -> Subject) throws {
-      let (place, subject) = (Place(open: open), try open("a"))
+      let subject = try open("a")
       try subject.removeAll()
       try open("b").removeAll()
       var failures = Failures()
-      try body(place, subject, &failures)
+      try body(open, subject, &failures)
       if !failures.lines.isEmpty { throw Violation(description: failures.lines.joined(separator: "\n")) }
     }
   }
