@@ -3,13 +3,8 @@ internal import HTTP
 internal import Streams
 
 extension Outbox {
-  /// Sends what waits, after all turns that were requested earlier.
-  func takeTurn(lockTimeout: Duration? = nil) -> Task<OutboxReport<Mutation>, Never> {
-    state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }
-  }
-
-  /// The same, unless the server has failed shortly before. All callers before the turn begins share it; one that has
-  /// begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
+  /// Sends what waits, unless the server has failed shortly before. All callers before the turn begins share it; one
+  /// that has begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
   /// - Parameter submitted: An entry whose submitter is told its outcome by the end of the turn.
   func joinTurn(for submitted: Entry? = nil) {
     state.withLock { state in
@@ -26,8 +21,9 @@ extension Outbox {
     if state.withLock({ $0.known.waitingCount > 0 && $0.pause.reason(now: now) == nil }) { joinTurn() }
   }
 
+  /// Adds a turn after all that were requested earlier.
   @discardableResult
-  private func addTurn(
+  func addTurn(
     to state: inout State, _ run: @escaping @Sendable () async -> OutboxReport<Mutation>
   ) -> Task<OutboxReport<Mutation>, Never> {
     let turn = Task { [previous = state.turn] in
@@ -55,7 +51,7 @@ extension Outbox {
     return report
   }
 
-  private func runTurn(_ lockTimeout: Duration) async -> OutboxReport<Mutation> {
+  func runTurn(_ lockTimeout: Duration) async -> OutboxReport<Mutation> {
     var report = OutboxReport<Mutation>()
     do {
       if try await !onQueue({ try self.look() }).isEmpty {

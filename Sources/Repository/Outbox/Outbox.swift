@@ -162,7 +162,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// - Returns: What was sent, what was set aside, and why the rest still waits.
   @discardableResult
   public func flush(lockTimeout: Duration? = nil) async -> OutboxReport<Mutation> {
-    await takeTurn(lockTimeout: lockTimeout).value
+    await state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }.value
   }
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is

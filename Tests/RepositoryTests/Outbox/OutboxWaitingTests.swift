@@ -70,9 +70,8 @@ import Testing
     let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
-    let flush = outbox.takeTurn()
     try outbox.signOut()
-    _ = await flush.value
+    await outbox.flush()
     #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     letOthersSend()
   }
