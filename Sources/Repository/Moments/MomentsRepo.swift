@@ -68,7 +68,7 @@ public struct MomentsRepo: MomentsRepoType {
 
   /// Sets or removes a like. The change is shown at once in every timeline with the moment, and then as the server has
   /// it. With an outbox, this fails with ``OutboxError/queued(because:)`` if the like will be sent later; it is shown
-  /// all the same.
+  /// all the same. Each accepted like reads all timelines in the source of truth that are not in memory.
   public func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
     let like = MomentLike(isLiked: isLiked, momentID: momentID, userID: fromUserID)
     if let outbox { return outbox.submit(like) }
