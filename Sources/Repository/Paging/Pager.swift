@@ -43,11 +43,28 @@ where Item.ID: Sendable {
   public var states: Observable<PagerState<Item>> { subject.asObservable() }
 
   /// Requests the first page. Any request under way is cancelled, and its late response dropped.
-  public func refresh() { commands.onNext(.refresh) }
+  public func refresh() { commands.onNext(.refresh(then: nil)) }
+
+  /// Requests the first page, as ``refresh()`` does, and returns the state once the page has come, or the request has
+  /// failed (see ``PagerState/error``). If another refresh takes over, it waits for that one. Cancelling the task
+  /// cancels neither the request nor the wait: if `fetch` never ends, this does not return.
+  @discardableResult
+  public func refreshed() async -> PagerState<Item> {
+    await withCheckedContinuation { continuation in
+      // The pager stays until then: its end would cancel the request.
+      commands.onNext(.refresh { state in withExtendedLifetime(self) { continuation.resume(returning: state) } })
+    }
+  }
 
   /// Requests the next page, or the first if there is none yet. Does nothing while a request is under way, or if all
   /// pages are loaded.
   public func loadMore() { commands.onNext(.loadMore) }
+
+  /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request
+  /// is under way, the change is made again to the rows with its response, so making it twice must do no harm.
+  /// - Parameter change: Called on the thread that publishes the new state. A row that it adds a second time keeps its
+  ///   place and takes the new value.
+  public func edit(_ change: @escaping @Sendable (inout [Item]) -> Void) { commands.onNext(.edit(change)) }
 }
 
 extension Pager where Cursor == Int {

@@ -1,7 +1,9 @@
 /// What a pager is told to do, and the results of its requests.
 enum PagerCommand<Item: Sendable, Cursor: Sendable>: Sendable {
-  case refresh
+  /// `then` is told the state after the refresh.
+  case refresh(then: (@Sendable (PagerState<Item>) -> Void)?)
   case loadMore
+  case edit(@Sendable (inout [Item]) -> Void)
   /// The result of the request with this number.
   case loaded(UInt64, Result<Page<Item, Cursor>, any Error>)
 }

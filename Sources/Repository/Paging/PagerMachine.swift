@@ -18,6 +18,10 @@ where Item.ID: Sendable {
   private var hasFirstPage = false
   private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
   private var lastNumber: UInt64 = 0
+  /// The changes made during the request.
+  private var edits: [@Sendable (inout [Item]) -> Void] = []
+  /// Told when the refresh under way ends.
+  private var waiting: [@Sendable (PagerState<Item>) -> Void] = []
 
   init(
     _ subject: BehaviorSubject<PagerState<Item>>,
@@ -29,8 +33,14 @@ where Item.ID: Sendable {
 
   func handle(_ event: Event<PagerCommand<Item, Cursor>>) {
     switch event {
-    case .next(.refresh): load(isRefresh: true)
+    case .next(.refresh(let completion)):
+      if let completion { waiting.append(completion) }
+      load(isRefresh: true)
     case .next(.loadMore): loadMore()
+    case .next(.edit(let change)):
+      if request != nil { edits.append(change) }
+      apply(change)
+      show(subject.value.phase)
     case .next(.loaded(let number, let result)): finish(number, result)
     case .error, .completed:
       request?.subscription.dispose()
@@ -67,16 +77,26 @@ where Item.ID: Sendable {
   private func finish(_ number: UInt64, _ result: Result<Page<Item, Cursor>, any Error>) {
     guard let request, request.number == number else { return }
     self.request = nil
+    defer { edits = [] }
     switch result {
     case .success(let page):
       if request.isRefresh { (items, places, asked, hasFirstPage) = ([], [:], [], true) }
       page.items.forEach(put)
+      edits.forEach(apply)
       if let cursor = request.cursor { asked.append(cursor) }
       // A server that returns a cursor that was used before has no more pages.
       next = page.next.flatMap { asked.contains($0) ? nil : $0 }
       show(next == nil ? .noMore : .idle)
     case .failure(let error): show(.failed(error))
     }
+    for tell in exchange(&waiting, with: []) { tell(subject.value) }
+  }
+
+  private func apply(_ change: (inout [Item]) -> Void) {
+    var edited = items
+    change(&edited)
+    (items, places) = ([], [:])
+    edited.forEach(put)
   }
 
   private func put(_ item: Item) {

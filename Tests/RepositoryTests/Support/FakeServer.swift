@@ -1,6 +1,7 @@
 import Foundation
 import Repository
 import Streams
+import TestSupport
 
 struct Failure: Error, Hashable, CustomStringConvertible {
   var name = "failure"
@@ -24,17 +25,22 @@ final class FakeServer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   let requests = Mutable<[Request]>([])
+  private let began = Monitor(0)
 
   /// Answers nothing by itself.
   func fetch(_ key: Key) -> Observable<Fetched<Value>> {
     .create { observer in
       let request = Request(key: key, observer: observer, isCancelled: Mutable(false))
       self.requests.update { $0.append(request) }
+      self.began.update { $0 += 1 }
       return Disposables.create { request.isCancelled.update { $0 = true } }
     }
   }
 
   var count: Int { requests.value.count }
+
+  /// Waits until there were this many requests.
+  func wait(forCount count: Int) async throws { try await began.wait { $0 >= count } }
 
   subscript(index: Int) -> Request { requests.value[index] }
 }
