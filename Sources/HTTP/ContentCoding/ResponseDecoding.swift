@@ -19,7 +19,9 @@ final class ResponseDecoding {
   func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
     switch part {
     case .head(let head):
-      if head.mayHaveBody(toHead: isHead), let coding = try ContentCoding(of: head.headers) { inflater = try Inflater(coding) }
+      if head.mayHaveBody(toHead: isHead), let coding = try ContentCoding(of: head.headers) {
+        inflater = try Inflater(coding)
+      }
       _ = emit(part)
     case .body(let piece):
       guard let inflater else {
