@@ -84,7 +84,7 @@ struct ArgumentsTests {
     (["--bogus=secret"], "there is no option '--bogus'"),
     (["-x"], "there is no option '-x'"),
     (["-HX-Api-Key: secret"], "there is no option '-H'"),
-    (["-h"], "there is no option '-h'"),
+    (["-x"], "there is no option '-x'"),
     (["--User", "1"], "there is no option '--User'"),
     (["--user"], "--user has no value"),
     (["--user", "--json"], "--user has no value"),
