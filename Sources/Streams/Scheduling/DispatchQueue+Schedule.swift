@@ -9,20 +9,9 @@ extension DispatchQueue {
     return job
   }
 
-  /// Uses a timer rather than `asyncAfter`, which would keep the closure until the time has come, even if it is
-  /// disposed.
+  /// Not `asyncAfter`, which would keep the closure until the time has come, even if it is disposed.
   func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable {
-    let job = Lifetime()
-    let timer = DispatchSource.makeTimerSource(queue: self)
-    timer.setEventHandler {
-      guard job.claim() else { return }
-      action()
-      job.close()
-    }
-    timer.schedule(deadline: .now() + delay.dispatchInterval)
-    job.add(ClosureNode { timer.cancel() })
-    timer.resume()
-    return job
+    TimerQueue.shared.schedule(at: .now() + delay.dispatchInterval, on: self, action)
   }
 }
 

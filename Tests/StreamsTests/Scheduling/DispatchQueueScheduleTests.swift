@@ -21,6 +21,47 @@ import Testing
     #expect(runs.count == 0)
   }
 
+  @Test(arguments: [true, false])
+  func `37: a delayed action that is disposed after its time, while its queue is busy, is not run`(
+    _ isSerial: Bool
+  ) {
+    let queue = DispatchQueue(label: "busy")
+    let scheduler = scheduler(queue, isSerial: isSerial)
+    let (mayGoOn, isDue, done) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let runs = Counter()
+    queue.async { mayGoOn.wait() }
+    let action = scheduler.schedule(after: .zero) { runs.increment() }
+    _ = ConcurrentScheduler().schedule(after: .milliseconds(1)) { isDue.signal() }
+    #expect(isDue.wait(timeout: .now() + 20) == .success)
+    action.dispose()
+    _ = scheduler.schedule { done.signal() }
+    mayGoOn.signal()
+    #expect(done.wait(timeout: .now() + 20) == .success)
+    #expect(runs.count == 0)
+  }
+
+  @Test func `an action goes although the one that the timer was set for was disposed`() {
+    let scheduler = ConcurrentScheduler()
+    let done = DispatchSemaphore(value: 0)
+    let first = scheduler.schedule(after: .milliseconds(5)) {}
+    _ = scheduler.schedule(after: .milliseconds(20)) { done.signal() }
+    first.dispose()
+    #expect(done.wait(timeout: .now() + 20) == .success)
+  }
+
+  @Test(arguments: [true, false]) func `16: a delayed action that is disposed lets go of its closure at once`(
+    _ isSerial: Bool
+  ) {
+    let isFree = DispatchSemaphore(value: 0)
+    let action: any Disposable
+    do {
+      let token = Token { isFree.signal() }
+      action = scheduler(.global(), isSerial: isSerial).schedule(after: .seconds(3600)) { token.touch() }
+    }
+    action.dispose()
+    #expect(isFree.wait(timeout: .now()) == .success)
+  }
+
   @Test(arguments: [true, false]) func `16: a timer of a queue lets go of its closure when it has fired`(
     _ isSerial: Bool
   ) {
