@@ -121,7 +121,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
     deliver(on: task.eventLoop) { [self] in
       hasHead = true
       progress.toReceive = head.headers.first(name: "Content-Length").flatMap { Int($0) }
-      observer.onNext(.head(try HTTP.HTTPResponseHead(head, isBodiless: request.method == .head)))
+      observer.onNext(.head(try HTTP.HTTPResponseHead(head, isToHead: request.method == .head)))
     }
   }
 
@@ -188,12 +188,13 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
 
 extension HTTP.HTTPResponseHead {
   /// Throws if the response cannot be used, since it changes the protocol or is encoded.
-  fileprivate init(_ head: NIOHTTP1.HTTPResponseHead, isBodiless: Bool) throws {
+  fileprivate init(_ head: NIOHTTP1.HTTPResponseHead, isToHead: Bool) throws {
     guard head.status != .switchingProtocols else {
       throw RequestError(.badResponse, "The server changed the protocol, which was not requested.")
     }
     let coding = head.headers.first(name: "Content-Encoding") ?? "identity"
-    guard coding.lowercased() == "identity" || isBodiless else {
+    let mayHaveBody = !isToHead && head.status != .noContent && head.status != .notModified
+    guard coding.lowercased() == "identity" || !mayHaveBody else {
       throw RequestError(.badResponse, "The response is encoded as '\(coding)', which was not requested.")
     }
     // A field may contain tabs (RFC 9110, section 5.5), which `HTTPField` does not take.
