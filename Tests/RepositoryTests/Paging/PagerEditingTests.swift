@@ -1,0 +1,93 @@
+import Repository
+import Streams
+import TestSupport
+import Testing
+
+/// Changes of the rows, and refreshes that are awaited.
+@Suite(.timeLimit(.minutes(1))) struct PagerEditingTests {
+  private let world = PagerWorld()
+
+  @Test func `an edit is shown at once, and is made again to the response under way alone`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    world.pager.loadMore()
+    world.pager.edit { rows in
+      rows.removeAll { $0.id == 1 }
+      rows = rows.map { Row(id: $0.id, text: "!") }
+    }
+    world.answer(1, [2, 3])
+    world.pager.loadMore()
+    world.answer(2, [1, 3, 4], isLast: true)
+    #expect(
+      world.events == [
+        " refreshing", "1,2 idle", "1,2 loadingMore", "2! loadingMore", "2!,3! idle", "2!,3! loadingMore",
+        "2!,3,1,4 noMore",
+      ])
+  }
+
+  @Test func `an edit stays until a refresh that began after it`() {
+    world.pager.refresh()
+    world.pager.edit { $0.insert(Row(id: 9), at: 0) }
+    world.pager.refresh()
+    world.answer(1, [1])
+    #expect(world.events == [" refreshing", "9 refreshing", "9 refreshing", "9,1 idle"])
+    world.pager.refresh()
+    world.answer(2, [1])
+    #expect(world.events == ["9,1 refreshing", "1 idle"])
+  }
+
+  @Test func `an edit during a request that fails is made once`() {
+    world.pager.refresh()
+    world.answer(0, [1])
+    world.pager.loadMore()
+    world.pager.edit { $0.removeAll() }
+    world.server[1].fail()
+    world.pager.loadMore()
+    world.answer(2, [1, 2], isLast: true)
+    #expect(world.events.suffix(3) == [" failed(failure)", " loadingMore", "1,2 noMore"])
+  }
+
+  @Test func `an edit shows each row once, and changes nothing else`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2], isLast: true)
+    world.pager.edit { $0 += [Row(id: 1, text: "b"), Row(id: 3)] }
+    #expect(world.events.last == "1b,2,3 noMore")
+  }
+
+  @Test func `who awaits a refresh gets its first page`() async throws {
+    let pager = world.pager
+    async let refreshed = pager.refreshed()
+    try await world.server.wait(forCount: 1)
+    world.answer(0, [1, 2])
+    #expect(await refreshed.brief == "1,2 idle")
+  }
+
+  @Test(arguments: [false, true])
+  func `all who await a refresh get the page of the last one, or its failure`(isFailure: Bool) async throws {
+    let (server, pager) = (world.server, world.pager)
+    async let one = pager.refreshed()
+    try await server.wait(forCount: 1)
+    async let other = pager.refreshed()
+    try await server.wait(forCount: 2)
+    pager.refresh()
+    try await server.wait(forCount: 3)
+    #expect(server[0].isCancelled.value && server[1].isCancelled.value)
+    if isFailure { server[2].fail() } else { world.answer(2, [1]) }
+    for state in await [one, other] { #expect(state.brief == (isFailure ? " failed(failure)" : "1 idle")) }
+  }
+
+  @Test func `a refresh is awaited by a task that was cancelled, and keeps its pager`() async throws {
+    let server = FakeServer<Int, Rows>()
+    let task = Task { await Pager<Row, Int>(first: 1) { server.fetch($0).map(\.value) }.refreshed() }
+    try await server.wait(forCount: 1)
+    task.cancel()
+    #expect(!server[0].isCancelled.value)
+    server[0].answer(Rows([Row(id: 1)], next: nil))
+    #expect(await task.value.brief == "1 noMore")
+  }
+
+  @Test func `who awaits a refresh without a page is told`() async {
+    let pager = Pager<Row, Int>(first: 1) { _ in .empty() }
+    #expect(await pager.refreshed().error as? StreamError == .noElements)
+  }
+}
