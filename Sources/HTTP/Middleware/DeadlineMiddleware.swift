@@ -30,14 +30,11 @@ public struct DeadlineMiddleware: HTTPMiddleware {
         operationName: name, cause: isUnsent ? NothingWasSent() : nil)
     }
     guard total > .zero else { return .error(error(true)) }
-    return .create { [request] observer in
+    return .deferred { [request] in
       let departure = Departure.Shared()
       var request = request
       request.departure = departure
-      // The timer is set first, so that a response that arrives at once can end both.
-      let timer = scheduler.schedule(after: total) { observer.onError(error(departure.value.cancel())) }
-      let exchange = next(request).subscribe(observer)
-      return Disposables.create(timer, exchange)
+      return next(request).deadline(total, scheduler: scheduler) { error(departure.value.cancel()) }
     }
   }
 }

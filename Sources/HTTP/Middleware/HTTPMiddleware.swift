@@ -18,9 +18,9 @@ extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
     guard !middlewares.isEmpty else { return sendObserved(request) }
-    let transport: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendObserved($0) }
-    let chain = middlewares.reversed().reduce(transport) { next, middleware in
-      { request in middleware.intercept(request, next: next) }
+    var chain: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendObserved($0) }
+    for middleware in middlewares.reversed() {
+      chain = { [next = chain] request in middleware.intercept(request, next: next) }
     }
     return chain(request)
   }

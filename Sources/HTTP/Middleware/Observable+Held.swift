@@ -11,39 +11,33 @@ extension Observable where Element == HTTPResponsePart {
     upTo limit: Int, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
     judge: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) throws -> Void
   ) -> Observable<HTTPResponsePart> {
-    Observable.create { observer in
-      let answer = Locked(HeldResponse())
-      return self.subscribe(
-        onNext: { part in
-          var startsHolding = false
-          if case .head(let head) = part { startsHolding = isHeld(head) }
-          do {
-            guard let parts = answer.withLock({ $0.add(part, startsHolding: startsHolding, limit: limit) }) else {
-              return
-            }
-            if let response = parts.judged { try judge(response, false) }
-            for part in parts.parts { observer.onNext(part) }
-          } catch {
-            observer.onError(error)
-          }
-        },
-        onError: observer.onError,
-        onCompleted: {
-          do {
-            if let response = answer.withLock({ $0.take() }) {
-              try judge(response, true)
-              for part in response.parts { observer.onNext(part) }
-            }
-            observer.onCompleted()
-          } catch {
-            observer.onError(error)
-          }
-        })
+    transform(HTTPResponse?.none) { held, part, emit in
+      switch part {
+      case .head(let head):
+        if isHeld(head) { held = HTTPResponse(head: head) } else { emit(part) }
+      case .body(let piece):
+        guard var response = held.take() else { return emit(part) }
+        // Most responses are a single piece, which is not copied.
+        if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
+        guard response.body.count > limit else { return held = response }
+        try judge(response, false)
+        response.forEachPart(emit)
+      }
+    } finishing: { held, emit in
+      guard let response = held.take() else { return }
+      try judge(response, true)
+      response.forEachPart(emit)
     }
   }
 }
 
 extension HTTPResponse {
+  /// Calls a closure with the parts that a transport emits.
+  fileprivate func forEachPart(_ action: (HTTPResponsePart) -> Void) {
+    action(.head(head))
+    if !body.isEmpty { action(.body(body)) }
+  }
+
   /// The response as the parts that a transport emits.
   package var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
 }

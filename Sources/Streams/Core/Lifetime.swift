@@ -92,3 +92,8 @@ class Lifetime: Node, Disposable, @unchecked Sendable {
     while let teardown = list.pop() { teardown.run() }
   }
 }
+
+extension Disposable {
+  /// Whether this is a lifetime that has ended. The type is compared first, as a cast that fails is slow.
+  var hasEnded: Bool { Self.self is Lifetime.Type && (self as? Lifetime)?.isClosed ?? false }
+}

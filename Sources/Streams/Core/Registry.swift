@@ -14,14 +14,14 @@ final class Registry: Node, Disposable, @unchecked Sendable {
 
   @usableFromInline func insert(_ item: any Disposable) {
     // A stream that ended while it was subscribed to is not kept at all.
-    if type(of: item) == NoDisposable.self || Self.hasEnded(item) { return }
+    if type(of: item) == NoDisposable.self || item.hasEnded { return }
     // Removed items are released after the lock: their deinit may run foreign code.
     let (isDisposed, swept) = state.withLock { state -> (Bool, [any Disposable]) in
       if state.isDisposed { return (true, []) }
       var swept: [any Disposable] = []
       if state.items.count >= state.limit {
         swept = state.items
-        state.items = swept.filter { !Self.hasEnded($0) }
+        state.items = swept.filter { !$0.hasEnded }
         state.limit = max(16, state.items.count * 2)
       }
       state.items.append(item)
@@ -30,8 +30,6 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     if isDisposed { item.dispose() }
     _ = swept
   }
-
-  private static func hasEnded(_ item: any Disposable) -> Bool { (item as? Lifetime)?.isClosed ?? false }
 
   /// A new segment that ends with this registry at the latest.
   @usableFromInline func child() -> Segment {

@@ -8,7 +8,7 @@ final class Slot: Node, @unchecked Sendable {
   /// Replaces the previous item, which has ended. An item that has already ended on another thread is ignored, since
   /// its successor may be here by now.
   @usableFromInline func set(_ item: any Disposable) {
-    if (item as? Lifetime)?.isClosed ?? false { return }
+    if item.hasEnded { return }
     let (isDisposed, old) = state.withLock { state -> (Bool, (any Disposable)?) in
       state.isDisposed ? (true, nil) : (false, exchange(&state.item, with: item))
     }

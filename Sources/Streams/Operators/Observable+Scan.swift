@@ -49,6 +49,35 @@ extension Observable {
     }
   }
 
+  /// What `step` emits for each element, and `finish` at completion. Both can change a state, which begins as `seed` for
+  /// each subscriber.
+  ///
+  ///     source                  ──1──2──3──|
+  ///     emits pairs, and a rest ─────12────3|
+  ///
+  /// If `step` or `finish` throws, the stream ends with that error, and the source is cancelled.
+  @inlinable
+  package func transform<State: Sendable, Result: Sendable>(
+    _ seed: State,
+    _ step: @escaping @Sendable (inout State, Element, _ emit: (Result) -> Void) throws -> Void,
+    finishing finish: @escaping @Sendable (inout State, _ emit: (Result) -> Void) throws -> Void
+  ) -> Observable<Result> {
+    Observable<Result> { sink in
+      let state = Cell(seed)
+      let emit: @Sendable (Result) -> Void = { if !sink.lifetime.isClosed { sink.next($0) } }
+      self.start(
+        Sink(
+          next: { element in
+            do { try step(&state.value, element, emit) } catch { sink.end(error) }
+          },
+          end: { error in
+            if let error { return sink.end(error) }
+            do { try finish(&state.value, emit) } catch { return sink.end(error) }
+            sink.endIfOpen()
+          }, lifetime: sink.lifetime))
+    }
+  }
+
   /// The elements that differ from the one before. `comparer` returns true for two that count as the same.
   ///
   ///     source                  ──1──1──2──2──1──|

@@ -121,6 +121,22 @@ extension Observable {
     }
   }
 
+  /// Fails with the result of `error` if the stream has not ended within `dueTime`; the source is then cancelled.
+  ///
+  ///     source         ──1──2──────────3──|
+  ///     deadline(…)    ──1──2─────x
+  package func deadline(
+    _ dueTime: Duration, scheduler: some Scheduler, error: @escaping @Sendable () -> any Error
+  ) -> Observable<Element> {
+    Observable { sink in
+      let timer = Timer(sink.lifetime, scheduler)
+      timer.action = { sink.end(error()) }
+      timer.attach()
+      timer.fire(at: scheduler.now + dueTime)
+      self.start(sink, timer, next: sink.next, end: sink.end)
+    }
+  }
+
   /// Starts this stream above `sink`; its events and the timer's come one at a time.
   private func start<Result: Sendable>(
     _ sink: Sink<Result>, _ timer: Timer,

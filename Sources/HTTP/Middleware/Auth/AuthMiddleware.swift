@@ -64,31 +64,39 @@ public struct AuthMiddleware: HTTPMiddleware {
     .deferred {
       guard !request.headers.contains(fieldName) else { return next(request) }
       let start = scheduler.now
-      return keeper.ticket(for: request).flatMap { ticket in
-        var first = try adding(ticket.token, to: left(of: request, since: start))
-        let isRedirected = Locked(false)
-        first.noteRedirect = {
-          isRedirected.withLock { $0 = true }
-          request.noteRedirect?()
-        }
-        return next(first)
-          .held(upTo: RefusedResponse.bodyLimit, where: challenge.isPossible) { response, isWhole in
-            if challenge.isMet(response) { throw RefusedResponse(response: response, isWhole: isWhole) }
-          }
-          .catch { error in
-            guard let refused = error as? RefusedResponse else { throw error }
-            request.observation?.tell(.challenged)
-            // After a redirect, the challenge is to another request, and this one may have been carried out.
-            guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
-            return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
-              guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
-                return refused.stream
-              }
-              return next(try adding(token, to: left(of: request, since: start)))
-            }
-          }
-      }
+      let ticket = keeper.ticket()
+      guard ticket.isExpired else { return try exchange(request, ticket, since: start, next) }
+      return keeper.renewed(ticket, for: request).flatMap { try exchange(request, $0, since: start, next) }
     }
+  }
+
+  /// Sends the request with the token of a ticket, and again with a new one if it is challenged.
+  private func exchange(
+    _ request: HTTPRequest, _ ticket: TokenKeeper.Ticket, since start: Duration,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) throws -> Observable<HTTPResponsePart> {
+    var first = try adding(ticket.token, to: left(of: request, since: start))
+    let isRedirected = Locked(false)
+    first.noteRedirect = {
+      isRedirected.withLock { $0 = true }
+      request.noteRedirect?()
+    }
+    return next(first)
+      .held(upTo: RefusedResponse.bodyLimit, where: challenge.isPossible) { response, isWhole in
+        if challenge.isMet(response) { throw RefusedResponse(response: response, isWhole: isWhole) }
+      }
+      .catch { error in
+        guard let refused = error as? RefusedResponse else { throw error }
+        request.observation?.tell(.challenged)
+        // After a redirect, the challenge is to another request, and this one may have been carried out.
+        guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
+        return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
+          guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
+            return refused.stream
+          }
+          return next(try adding(token, to: left(of: request, since: start)))
+        }
+      }
   }
 
   /// The request with what is left of its total deadline.

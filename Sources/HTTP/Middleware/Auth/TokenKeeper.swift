@@ -7,6 +7,8 @@ final class TokenKeeper: Sendable {
   struct Ticket: Sendable {
     /// The token; `nil` to send none.
     let token: AccessToken?
+    /// Whether the token must be replaced before it is sent.
+    fileprivate(set) var isExpired = false
     /// How many refreshes for its holder had ended by then.
     fileprivate let seen: Int
 
@@ -70,19 +72,18 @@ final class TokenKeeper: Sendable {
 
   private var currentToken: AccessToken? { provider.currentToken }
 
-  /// The token for a request: the current one, or a new one if that has expired. A token that is about to expire is
-  /// renewed in the background.
-  func ticket(for request: HTTPRequest) -> Observable<Ticket> {
-    let ticket = makeTicket(currentToken)
-    guard let token = ticket.token, let expiry = token.expiresAt else { return .just(ticket) }
+  /// The current token. One that is about to expire is renewed in the background.
+  func ticket() -> Ticket {
+    var ticket = makeTicket(currentToken)
+    guard let token = ticket.token, let expiry = token.expiresAt else { return ticket }
     let now = now()
-    if expiry <= now { return renewed(ticket, for: request) }
+    ticket.isExpired = expiry <= now
     // Read again, after making the ticket: a refresh that ended in between has replaced the token.
-    if isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
-    return .just(ticket)
+    if !ticket.isExpired, isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
+    return ticket
   }
 
-  /// The token for a request whose ticket was rejected; no token after a sign-out. Fails with the refresh's error, or
+  /// The token for a request whose ticket has expired or was rejected; no token after a sign-out. Fails with the refresh's error, or
   /// with `timedOut` when the request's remaining time is over.
   func renewed(_ ticket: Ticket, for request: HTTPRequest) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }

@@ -38,28 +38,10 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
       guard let pass = circuit.change({ $0.enter(at: start) }) else {
         throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
       }
-      let call = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
-      let end: @Sendable (Circuit.Outcome) -> Void = { outcome in
-        let (isFirst, hasFailed) = call.withLock { call in
-          defer { call.isOver = true }
-          return (!call.isOver, call.hasFailed)
-        }
-        guard isFirst else { return }
-        circuit.change { $0.leave(pass, hasFailed ? .failed : outcome, at: scheduler.now) }
-      }
+      let call = CircuitCall(circuit, pass, start: start, total: request.timeouts.total, scheduler)
       return next(request).do(
-        onNext: { part in
-          if case .head(let head) = part, head.status >= 500, head.status < 600 {
-            call.withLock { $0.hasFailed = true }
-          }
-        },
-        onError: { end(RequestError(wrapping: $0).isServersFailure ? .failed : .abandoned) },
-        onCompleted: { end(.succeeded) },
-        onDispose: {
-          // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
-          let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
-          end(isTimeOver ? .failed : .abandoned)
-        })
+        onNext: { call.note($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
+        onDispose: { call.wasDisposed() })
     }
   }
 
@@ -73,13 +55,6 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
     return RequestError(
       .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(seconds) s.",
       operationName: request.operationName)
-  }
-}
-
-extension RequestError {
-  /// Whether the error means that something is wrong with the server or the way to it.
-  fileprivate var isServersFailure: Bool {
-    [.cannotConnect, .connectionLost, .timedOut, .insecure, .badResponse].contains(kind)
   }
 }
 

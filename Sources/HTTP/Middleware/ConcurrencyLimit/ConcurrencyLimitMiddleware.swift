@@ -27,8 +27,18 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    .create { observer in
+    .deferred {
       let gate = gates.withValue(of: request.origin) { $0 }
+      guard gate.takeFreeSlot() else { return inLine(at: gate, request, next: next) }
+      return next(request).do(onDispose: gate.giveBack)
+    }
+  }
+
+  private func inLine(
+    at gate: SlotGate, _ request: HTTPRequest,
+    next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .create { observer in
       let start = scheduler.now
       let exchange = DisposeBag()
       let entry = gate.enter { hasWaited in

@@ -29,6 +29,11 @@ final class SlotGate: Sendable {
     self.scheduler = scheduler
   }
 
+  /// Takes a slot, which must be given back, unless all are taken.
+  func takeFreeSlot() -> Bool {
+    state.withLock { $0.slots.takeFree() }
+  }
+
   /// Takes a place for `run`, which is called at once if there is a free slot, and otherwise later on the scheduler;
   /// returns `nil` if the line is full.
   func enter(_ run: @escaping @Sendable (_ hasWaited: Bool) -> Void) -> Entry? {
@@ -68,7 +73,8 @@ final class SlotGate: Sendable {
     if isWaiting { entry.run(hasWaited) } else { giveBack() }
   }
 
-  private func giveBack() {
+  /// Gives back a slot, to whoever is next in line.
+  @Sendable func giveBack() {
     guard let next = state.withLock({ $0.slots.leave() }) else { return }
     // Not on this stack: if exchanges end at once, it would grow with the length of the line.
     _ = scheduler.schedule { self.start(next, hasWaited: true) }

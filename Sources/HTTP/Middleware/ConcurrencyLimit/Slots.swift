@@ -17,12 +17,16 @@ struct Slots<Waiter: Sendable>: Sendable {
     self.queueLimit = max(queueLimit, 0)
   }
 
+  /// Takes a slot; returns false if all are taken.
+  mutating func takeFree() -> Bool {
+    guard taken < limit else { return false }
+    taken += 1
+    return true
+  }
+
   /// Gives a slot or a place in line, or refuses.
   mutating func enter(_ id: UInt64, _ waiter: Waiter) -> Entry {
-    if taken < limit {
-      taken += 1
-      return .go
-    }
+    if takeFree() { return .go }
     guard waiters.count < queueLimit else { return .refused }
     waiters[id] = waiter
     order.append(id)
