@@ -20,9 +20,8 @@ public struct DeadlineMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard let total = [limit, request.timeouts.total].compactMap({ $0 }).min() else { return next(request) }
-    var request = request
-    request.timeouts.total = total
+    let own = request.timeouts.total
+    guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return next(request) }
     let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
       RequestError(
         .timedOut,
@@ -30,9 +29,10 @@ public struct DeadlineMiddleware: HTTPMiddleware {
         operationName: name, cause: isUnsent ? NothingWasSent() : nil)
     }
     guard total > .zero else { return .error(error(true)) }
-    return .deferred { [request] in
+    return .deferred {
       let departure = Departure.Shared()
       var request = request
+      request.timeouts.total = total
       request.departure = departure
       return next(request).deadline(total, scheduler: scheduler) { error(departure.value.cancel()) }
     }
