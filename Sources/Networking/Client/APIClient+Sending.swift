@@ -4,11 +4,16 @@ public import Streams
 
 extension APIClient {
   /// Sends a session's request with a method: a cold stream of one element, as ``APISession`` says.
+  ///
+  ///     client.send(AddPhoto(photo), method: .post) { progress in … }
+  ///
+  /// `onProgress` is called as `HTTPRequest.onProgress` is, for the upload and the download; when the request is sent
+  /// again, the counts start over.
   public func send<Session: APISession>(
-    _ session: Session, method: HTTPMethod
+    _ session: Session, method: HTTPMethod, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
   ) -> Observable<Session.ResponseType> {
-    guard !interceptors.isEmpty else { return answer(to: session, method) }
-    let answer: @Sendable (Session) -> Observable<Session.ResponseType> = { self.answer(to: $0, method) }
+    guard !interceptors.isEmpty else { return answer(to: session, method, onProgress) }
+    let answer: @Sendable (Session) -> Observable<Session.ResponseType> = { self.answer(to: $0, method, onProgress) }
     let chain = interceptors.reversed().reduce(answer) { next, interceptor in
       { session in interceptor.intercept(session, next: next) }
     }
@@ -41,10 +46,10 @@ extension APIClient {
   }
 
   private func answer<Session: APISession>(
-    to session: Session, _ method: HTTPMethod
+    to session: Session, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)?
   ) -> Observable<Session.ResponseType> {
     .deferred {
-      try exchange(session, method) { parts, sent in
+      try exchange(session, method, onProgress) { parts, sent in
         let (parser, isSecret) = (session.responseParser, session.isResponseSecret)
         return parts.collect(upTo: responseBodyLimit).map { [decoder] response in
           do throws(RequestError) {
@@ -59,7 +64,7 @@ extension APIClient {
 
   /// Sends a session's request; `read` turns the response's parts into the output.
   private func exchange<Output>(
-    _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)? = nil,
+    _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)?,
     read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) throws -> Observable<Output> {
     let sent = SentFields(of: session)

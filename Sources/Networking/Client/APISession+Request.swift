@@ -2,9 +2,14 @@ import Foundation
 public import HTTP
 
 extension APISession {
+  /// The standard request.
+  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+    try standardRequest(method, for: client)
+  }
+
   /// The request for this session's path, headers and parameters, which are in the query for `GET`, `HEAD` and
   /// `DELETE`, and in the body for the other methods.
-  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+  public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     var headers = try headers
     var target = try client.target(forPath: path)
     var body: Data?

@@ -66,7 +66,8 @@ public protocol APISession: Sendable {
   /// Turns a response into a `ResponseType`; JSON with the client's decoder by default.
   var responseParser: ResponseParser<ResponseType> { get }
 
-  /// Makes the request. Implement this if the parameters need a form of their own.
+  /// Makes the request; by default, ``standardRequest(_:for:)``. Implement this to send something else, such as a query
+  /// beside a body: begin with `standardRequest`, and change what it returns.
   func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest
 }
 

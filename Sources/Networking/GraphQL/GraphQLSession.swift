@@ -80,11 +80,16 @@ extension GraphQLSession where Variables == NoParameters {
 }
 
 extension GraphQLSession {
+  /// The standard request.
+  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+    try standardRequest(method, for: client)
+  }
+
   /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
   ///
   /// Throws `invalidRequest` for a mutation by `GET`, which caches and link prefetching could repeat; for other
   /// methods; and for a subscription, which has more than one response.
-  public func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+  public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     guard let operation else {
       throw RequestError(.invalidRequest, "The document has no operation named '\(operationName)'.")
     }

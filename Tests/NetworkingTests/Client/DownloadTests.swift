@@ -76,29 +76,28 @@ struct SessionDownloadTests {
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func `a middleware hears how far the upload of a session has come`() async throws {
+  @Test(arguments: [false, true])
+  func `whoever sends a session hears how far its upload has come`(isIntercepted: Bool) async throws {
     struct AddPhoto: APISession {
       typealias ResponseType = NoContent
-      let parameters: [String: String]
+      let parameters: Data
+      var bodyFormat: BodyFormat { .data(contentType: "image/jpeg") }
     }
-    struct ProgressMiddleware: HTTPMiddleware {
-      let onProgress: @Sendable (HTTPProgress) -> Void
-
-      func intercept(
-        _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-      ) -> Observable<HTTPResponsePart> {
-        var request = request
-        request.onProgress = onProgress
-        return next(request)
-      }
+    struct Interceptor: SessionInterceptor {
+      func intercept<Session: APISession>(
+        _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
+      ) -> Observable<Session.ResponseType> { next(session) }
     }
     let server = try ScriptedServer(.answering { _ in RawResponse(204, contentType: nil) })
     let reports = Monitor<[HTTPProgress]>([])
-    var reporting = try client(server)
-    reporting.middlewares.append(ProgressMiddleware { progress in reports.update { $0.append(progress) } })
-    let photo = String(repeating: "0", count: 1 << 20)
-    _ = try await AddPhoto(parameters: ["photo": photo]).post(on: reporting).value
-    try await reports.wait { $0.last.map { $0.sent == $0.toSend && $0.sent > 1 << 20 } ?? false }
+    var client = try client(server)
+    if isIntercepted { client.interceptors = [Interceptor()] }
+    let sending = client.send(AddPhoto(parameters: Data(count: 1 << 20)), method: .post) { progress in
+      reports.update { $0.append(progress) }
+    }
+    _ = try await sending.value
+    try await reports.wait { $0.last?.sent == 1 << 20 }
+    #expect(reports.value.allSatisfy { $0.toSend == 1 << 20 })
     try FileManager.default.removeItem(at: folder)
   }
 

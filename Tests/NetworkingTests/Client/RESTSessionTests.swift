@@ -24,6 +24,21 @@ import Testing
     #expect(request.operationName == "GetUser")
   }
 
+  @Test func `a session may change the standard request, and so send a query beside a body`() async throws {
+    struct Change: APISession {
+      typealias ResponseType = User
+      let parameters = RESTSessionTests.Parameters()
+      func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+        let request = try standardRequest(method, for: client)
+        return try request.to(request.url.appending(queryItems: [URLQueryItem(name: "dry", value: "1")]))
+      }
+    }
+    _ = try await Change().put(on: client(transport)).value
+    let request = try #require(transport.onlyRequest)
+    #expect(request.query == "dry=1" && request.bodyText == #"{"a":1,"b":"x y"}"#)
+    #expect(request.operationName == "Change" && request.headers["Content-Type"] == "application/json")
+  }
+
   @Test(arguments: [HTTPMethod.get, .head, .delete])
   func `these methods carry parameters in the query`(method: HTTPMethod) async throws {
     _ = try await client(transport).send(Send(parameters: Parameters()), method: method).value
