@@ -50,15 +50,30 @@ where Item.ID: Sendable {
   /// cancels neither the request nor the wait: if `fetch` never ends, this does not return.
   @discardableResult
   public func refreshed() async -> PagerState<Item> {
-    await withCheckedContinuation { continuation in
-      // The pager stays until then: its end would cancel the request.
-      commands.onNext(.refresh { state in withExtendedLifetime(self) { continuation.resume(returning: state) } })
-    }
+    await state { .refresh(then: $0) }
   }
 
   /// Requests the next page, or the first if there is none yet. Does nothing while a request is under way, or if all
   /// pages are loaded.
-  public func loadMore() { commands.onNext(.loadMore) }
+  public func loadMore() { commands.onNext(.loadMore(then: nil)) }
+
+  /// Requests the next page, as ``loadMore()`` does, and returns the state once the page has come, or the request has
+  /// failed (see ``PagerState/error``). If another request is under way, it waits for that one; if all pages are loaded,
+  /// it returns at once. Cancelling the task is as with ``refreshed()``.
+  @discardableResult
+  public func loadedMore() async -> PagerState<Item> {
+    await state { .loadMore(then: $0) }
+  }
+
+  /// The state after a command.
+  private func state(
+    after command: (@escaping @Sendable (PagerState<Item>) -> Void) -> PagerCommand<Item, Cursor>
+  ) async -> PagerState<Item> {
+    await withCheckedContinuation { continuation in
+      // The pager stays until then: its end would cancel the request.
+      commands.onNext(command { state in withExtendedLifetime(self) { continuation.resume(returning: state) } })
+    }
+  }
 
   /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request
   /// is under way, the change is made again to the rows with its response, so making it twice must do no harm.

@@ -20,7 +20,7 @@ where Item.ID: Sendable {
   private var lastNumber: UInt64 = 0
   /// The changes made during the request.
   private var edits: [@Sendable (inout [Item]) -> Void] = []
-  /// Told when the refresh under way ends.
+  /// Told when the request under way ends.
   private var waiting: [@Sendable (PagerState<Item>) -> Void] = []
 
   init(
@@ -36,7 +36,10 @@ where Item.ID: Sendable {
     case .next(.refresh(let completion)):
       if let completion { waiting.append(completion) }
       load(isRefresh: true)
-    case .next(.loadMore): loadMore()
+    case .next(.loadMore(let completion)):
+      if let completion { waiting.append(completion) }
+      loadMore()
+      if request == nil { tellWaiting() }
     case .next(.edit(let change)):
       if request != nil { edits.append(change) }
       apply(change)
@@ -89,6 +92,10 @@ where Item.ID: Sendable {
       show(next == nil ? .noMore : .idle)
     case .failure(let error): show(.failed(error))
     }
+    tellWaiting()
+  }
+
+  private func tellWaiting() {
     for tell in exchange(&waiting, with: []) { tell(subject.value) }
   }
 

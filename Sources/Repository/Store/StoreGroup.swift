@@ -4,12 +4,14 @@ import Streams
 /// data.
 ///
 ///     let timelines = StoreGroup { account in
-///       Store(sourceOfTruth: try DiskCache(folder: caches, partition: account)) { session.getTimeline($0) }
+///       let folder = caches.appending(path: "timelines")
+///       return Store(sourceOfTruth: try DiskCache(folder: folder, partition: account)) { session.getTimeline($0) }
 ///     }
 ///     try timelines.store(for: "3@bff.example.com").stream("0")
 ///
 /// The partition's name identifies the account: a user's id together with an endpoint, for example. Each partition has
-/// a store of its own, so requests, values and records of two partitions never mix.
+/// a store of its own, so requests, values and records of two partitions never mix. A store stays in memory until its
+/// partition is closed or signed out: a server with many users closes those that have gone.
 public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let make: @Sendable (String) throws -> Store<Key, Value>
   /// By the UTF-8 of their names: `String` equality is canonical equivalence, but partitions are told apart by bytes.
@@ -20,7 +22,7 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     self.make = make
   }
 
-  /// The store of a partition; the same one until it is signed out. Throws what the group's closure throws; the next
+  /// The store of a partition; the same one until it is closed or signed out. Throws what the group's closure throws; the next
   /// call then tries again.
   public func store(for partition: String) throws -> Store<Key, Value> {
     let name = Array(partition.utf8)
@@ -33,12 +35,24 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
+  /// Lets go of the store of a partition, whose data stay, once all its writes are on disk. Whoever still uses the store
+  /// may go on, but shares nothing with the one that the next call of ``store(for:)`` makes.
+  public func close(_ partition: String) async {
+    let name = Array(partition.utf8)
+    guard let store = stores.withLock({ $0[name] }) else { return }
+    await store.flush()
+    remove(store, name)
+  }
+
   /// Ends the store of a partition, and removes everything it has kept; see ``Store/signOut()``. If the store is not
   /// open, it is opened first; throws what the group's closure throws then, and its data stay.
   public func signOut(_ partition: String) throws {
     let store = try store(for: partition)
     store.signOut()
-    let name = Array(partition.utf8)
+    remove(store, Array(partition.utf8))
+  }
+
+  private func remove(_ store: Store<Key, Value>, _ name: [UInt8]) {
     stores.withLock { if $0[name] === store { $0[name] = nil } }
   }
 }

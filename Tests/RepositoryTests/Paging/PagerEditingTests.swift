@@ -90,4 +90,33 @@ import Testing
     let pager = Pager<Row, Int>(first: 1) { _ in .empty() }
     #expect(await pager.refreshed().error as? StreamError == .noElements)
   }
+
+  @Test func `who awaits more gets the next page`() async throws {
+    let (server, pager) = (world.server, world.pager)
+    async let first = pager.loadedMore()
+    try await server.wait(forCount: 1)
+    world.answer(0, [1])
+    #expect(await first.brief == "1 idle")
+    async let second = pager.loadedMore()
+    try await server.wait(forCount: 2)
+    world.answer(1, [2], isLast: true)
+    #expect(await second.brief == "1,2 noMore")
+    #expect(await pager.loadedMore().brief == "1,2 noMore", "there is no more to wait for")
+    #expect(server.count == 2)
+  }
+
+  @Test func `who awaits more is told of a failure, and of the refresh that took over`() async throws {
+    let (server, pager) = (world.server, world.pager)
+    pager.refresh()
+    world.answer(0, [1])
+    async let failed = pager.loadedMore()
+    try await server.wait(forCount: 2)
+    server[1].fail()
+    #expect(await failed.brief == "1 failed(failure)")
+    async let more = pager.loadedMore()
+    try await server.wait(forCount: 3)
+    pager.refresh()
+    world.answer(3, [7])
+    #expect(await more.brief == "7 idle")
+  }
 }

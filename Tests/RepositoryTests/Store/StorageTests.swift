@@ -163,6 +163,27 @@ struct StorageTests {
     #expect(folder.records.count == 1)
   }
 
+  @Test func `a partition that is closed keeps its data, and lets go of its store`() async throws {
+    let group = StoreGroup<String, String> { [server, folder] partition in
+      var configuration = StoreConfiguration<String>()
+      configuration.writing = .behind
+      return Store(
+        partialFetch: server.fetch, configuration: configuration,
+        sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
+    }
+    weak var old: Store<String, String>?
+    do {
+      let store = try group.store(for: "mei")
+      old = store
+      store.save("v", for: "k")
+      await group.close("mei")
+    }
+    #expect(old == nil && folder.records.count == 1)
+    #expect(Recorder(try group.store(for: "mei").get("k", .cacheOnly)).take().first?.value == "v")
+    await group.close("tom")
+    #expect(folder.records.count == 1)
+  }
+
   @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() throws {
     let isBroken = Mutable(true)
     let group = StoreGroup<String, String> { [server, folder] partition in
