@@ -9,6 +9,12 @@ public struct GraphQLError: Hashable, Sendable {
     public let line: Int
     /// Counts from 1.
     public let column: Int
+
+    /// Makes a position.
+    public init(line: Int, column: Int) {
+      self.line = line
+      self.column = column
+    }
   }
 
   /// A step of a path into `data`.
