@@ -63,7 +63,7 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "HTTP", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
+        "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
       ]),
     .testTarget(
       name: "MomentsCommandTests",

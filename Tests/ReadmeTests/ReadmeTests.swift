@@ -12,17 +12,39 @@ struct ReadmeTests {
   private let fixture = MomentsDetails(
     userDetails: .init(id: "0", name: "Wei", avatar: "a", backgroundImage: "b"), moments: [])
 
-  @Test func `every Swift sample of the README stands in the file that compiles`() throws {
-    let readme = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
-    let blocks = readme.components(separatedBy: "```swift\n").dropFirst().compactMap {
+  private func swiftBlocks(of path: String) throws -> [String] {
+    let text = try String(contentsOf: RepositoryLayout.root.appending(path: path), encoding: .utf8)
+    return text.components(separatedBy: "```swift\n").dropFirst().compactMap {
       $0.components(separatedBy: "\n```").first
     }
-    let samples = Self.unindented(
-      try String(contentsOfFile: #filePath.replacing("ReadmeTests.swift", with: "Samples.swift"), encoding: .utf8))
-    #expect(blocks.count > 5)
+  }
+
+  @Test(arguments: [
+    ("README.md", "Samples"), ("Sources/HTTP/HTTP.docc/HTTP.md", "Articles/HTTPArticle"),
+    ("Sources/JSON/JSON.docc/JSON.md", "Articles/JSONArticle"),
+    ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
+    ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
+    ("Sources/Streams/Streams.docc/FromAsyncSequence.md", "Articles/AsyncSequenceArticle"),
+    ("Sources/Streams/Streams.docc/Streams.md", "Articles/StreamsArticle"),
+  ]) func `every Swift sample of the documents stands in a file that compiles`(document: String, file: String) throws {
+    let blocks = try swiftBlocks(of: document)
+    let source = RepositoryLayout.root.appending(path: "Tests/ReadmeTests/\(file).swift")
+    let samples = Self.unindented(try String(contentsOf: source, encoding: .utf8))
+    #expect(!blocks.isEmpty)
     for block in blocks {
-      #expect(samples.contains(Self.unindented(block)), "not in Samples.swift:\n\(block)")
+      #expect(samples.contains(Self.unindented(block)), "not in \(file).swift:\n\(block)")
     }
+  }
+
+  @Test func `a session without content fails by the code of its API's envelope`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json(#"{"code": 1001, "msg": "No."}"#))
+    let client = try APIClient(baseURL: #require(URL(string: "https://example.com")), transport: transport)
+    let errors = [
+      await #expect(throws: RequestError.self) { try await NetworkingArticle.RemoveName().delete(on: client).value },
+      await #expect(throws: RequestError.self) { try await NetworkingArticle.GetName().get(on: client).value },
+    ]
+    #expect(errors.map { $0?.kind } == [.rejected, .rejected])
   }
 
   @Test func `every guarantee has a test that begins with its number`() throws {

@@ -184,7 +184,7 @@ enum Samples {
 
   static func keptTimelines(client: APIClient, caches: URL, bag: DisposeBag) throws -> MomentsRepo {
     let repo = MomentsRepo(
-      sourceOfTruth: try DiskCache(folder: caches, partition: "3@bff.example.com"),
+      sourceOfTruth: try DiskCache(folder: caches.appending(path: "timelines"), partition: "3@bff.example.com"),
       getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
 
@@ -204,7 +204,8 @@ enum Samples {
     configuration.freshness.staleTime = .seconds(60)
     configuration.freshness.staleIfError = .seconds(3600)
     configuration.writing = .behind
-    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: try DiskCache(folder: caches)) { id in
+    let cache = try DiskCache<Int, User>(folder: caches.appending(path: "users"))
+    let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
       GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
     }
     let snapshot = try await users.get(0, .networkFirst).value  // the cached value if the network fails

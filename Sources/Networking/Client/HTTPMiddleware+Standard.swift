@@ -54,6 +54,9 @@ extension [any HTTPMiddleware] {
   /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else before
   /// the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
   ///
+  /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: what refreshes a
+  /// token for all who wait for it is the middleware.
+  ///
   ///     var client = client  // a copy for one user
   ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))
   public func authenticating(by authentication: AuthMiddleware) -> [any HTTPMiddleware] {

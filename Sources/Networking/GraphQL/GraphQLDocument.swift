@@ -42,9 +42,11 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
   /// Joins a document and the fragments that it uses. A literal that is in both, such as a third fragment used by two
   /// others, is included once: servers reject duplicate names (GraphQL specification, section 5.5.1.1).
   ///
-  ///     static let userFields: GraphQLDocument = "fragment userFields on User { id name }"
-  ///     static let postFields: GraphQLDocument =
-  ///       "fragment postFields on Post { author { ...userFields } }" + .userFields
+  ///     extension GraphQLDocument {
+  ///       static let userFields: GraphQLDocument = "fragment userFields on User { id name }"
+  ///       static let postFields: GraphQLDocument =
+  ///         "fragment postFields on Post { author { ...userFields } }" + .userFields
+  ///     }
   ///     static let query: GraphQLDocument = "query post($id: ID!) { post(id: $id) { ...postFields } }" + .postFields
   public static func + (document: GraphQLDocument, fragments: GraphQLDocument) -> GraphQLDocument {
     GraphQLDocument(document.parts + fragments.parts.filter { !document.parts.contains($0) })

@@ -17,7 +17,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
 
   /// Opens a folder, and creates it if it does not exist.
   /// - Parameters:
-  ///   - folder: The folder of the partitions; it should contain nothing else.
+  ///   - folder: The folder of the partitions, and of nothing else: give each store a folder of its own. Records are
+  ///     found by their keys alone, so two stores over the same partition overwrite each other's.
   ///   - partition: Identifies the account.
   ///   - limit: The greatest total size of a partition's files, in bytes; while one is written, there may be one more.
   ///     The oldest are removed first.

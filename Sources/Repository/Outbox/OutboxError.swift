@@ -39,7 +39,7 @@ extension OutboxError: CustomStringConvertible {
     case .discarded: "The change was discarded."
     case .unreadable(let entry): "The change cannot be read back, and is not sent: discard \(entry.id)."
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
-    case .busy: "Another process is sending what waits."
+    case .busy: "Another process is sending what waits: try again, or with a longer lockTimeout."
     case .signedOut: "The outbox's account was signed out."
     }
   }

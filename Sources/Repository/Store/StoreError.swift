@@ -16,7 +16,7 @@ extension StoreError: CustomStringConvertible {
   /// One line for people.
   public var description: String {
     switch self {
-    case .notCached: "Nothing is cached for this key."
+    case .notCached: "Nothing is cached for this key: read it with a policy that makes a request."
     case .noResponse: "The request ended without a response."
     case .signedOut: "The store's account was signed out."
     }

@@ -5,6 +5,8 @@ public import Streams
 ///
 ///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
 ///
+/// Servers of GraphQL may reject a token with status 200: for them, Networking has the challenge `graphQL`.
+///
 /// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
 /// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
 /// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is ``HTTPRequest/isReplayable``

@@ -1,0 +1,26 @@
+// The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
+
+import Foundation
+import HTTP
+import Streams
+
+enum HTTPArticle {
+  struct RequestID: HTTPMiddleware {
+    func intercept(
+      _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    ) -> Observable<HTTPResponsePart> {
+      .deferred {
+        var request = request
+        try request.headers.set("X-Request-ID", to: UUID().uuidString)
+        return next(request)
+      }
+    }
+  }
+
+  static func response(from url: URL) async throws -> HTTPResponse {
+    let transport = SocketTransport()
+    let request = try HTTPRequest(method: .get, url: url)
+    let response = try await transport.send(request).collect(upTo: 1 << 20).value
+    return response
+  }
+}

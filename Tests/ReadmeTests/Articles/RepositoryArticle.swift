@@ -1,0 +1,53 @@
+// The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
+
+import Foundation
+import HTTP
+import Networking
+import Repository
+import Streams
+
+enum RepositoryArticle {
+  struct Rename: Codable, Sendable {
+    let name: String
+  }
+
+  struct RenameUser: APISession {
+    typealias ResponseType = User
+    let parameters: Rename
+    let idempotencyKey: String?
+
+    init(_ rename: Rename, idempotencyKey: String) {
+      parameters = rename
+      self.idempotencyKey = idempotencyKey
+    }
+  }
+
+  static func read(
+    _ id: String, _ session: NetworkingArticle.GetUserSession, _ caches: URL, account: String, bag: DisposeBag,
+    show: @escaping @Sendable (User?, Bool) -> Void
+  ) async throws -> (User, Snapshot<User>) {
+    let folder = caches.appending(path: "users")  // one for each store
+    let users = Store<String, User>(sourceOfTruth: try DiskCache(folder: folder, partition: account)) { id in
+      session.getUser(id: id)
+    }
+
+    users.stream(id, .cacheAndNetwork)  // Observable<Snapshot<User>>, live
+      .subscribe(onNext: { snapshot in show(snapshot.value, snapshot.isFetching) })
+      .disposed(by: bag)
+
+    let user = try await users.cached(id).value  // the cached user if it is fresh, else the server's
+    let snapshot = try await users.get(id, .networkFirst).value  // by any policy, with its source and age
+    return (user, snapshot)
+  }
+
+  static func submit(_ rename: Rename, on client: APIClient, caches: URL, account: String) async throws -> User {
+    let outbox = try Outbox<Rename, User>(
+      folder: caches.appending(path: "outbox"), partition: account, isIdempotent: { _ in true }
+    ) { rename, key in
+      RenameUser(rename, idempotencyKey: key).put(on: client)
+    }
+    let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
+    await outbox.flush()  // sends what waits
+    return user
+  }
+}
