@@ -28,7 +28,7 @@ let package = Package(
     .target(name: "Networking", dependencies: ["Streams", "HTTP", "JSON", "Models"]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
-    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP"]),
+    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
     .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),

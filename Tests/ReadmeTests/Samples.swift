@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTP
+import JSON
 import Models
 import Networking
 import NetworkingTesting
@@ -228,7 +229,8 @@ enum Samples {
 
   static func scripted(endpoint: URL) async throws {
     let transport = ScriptedTransport()
-    transport.expect(.operation("getUser"), .json(#"{"data": {"node": {"id": "0", "name": "Wei"}}}"#))
+    transport.expect(
+      .operation("getUser", variables: ["id": "0"]), .json(#"{"data": {"node": {"id": "0", "name": "Wei"}}}"#))
     let client = try APIClient(baseURL: endpoint, transport: transport)
     #expect(try await user(on: client).name == "Wei")
     #expect(transport.failures.isEmpty)

@@ -1,5 +1,7 @@
 import Foundation
 import HTTP
+import JSON
+import Networking
 import NetworkingTesting
 import Streams
 import Testing
@@ -21,6 +23,27 @@ import Testing
     transport.always(.any, .response(status: 200))
     let statuses = try await [status(), status()]
     #expect(statuses == [200, 202])
+    #expect(transport.failures.isEmpty)
+  }
+
+  @Test(arguments: [HTTPMethod.post, .get]) func `two requests for an operation are told apart by their variables`(
+    method: HTTPMethod
+  ) async throws {
+    struct GetUser: GraphQLSession {
+      struct ResponseData: Decodable, Sendable {
+        let name: String
+      }
+      static let query: GraphQLDocument = "query getUser($id: ID!) { name(id: $id) }"
+      let variables: [String: String]
+    }
+    for (id, name) in [("7", "Wei"), ("8", "Mei")] {
+      transport.expect(
+        .operation("getUser", variables: ["id": .string(id)]), .json(#"{"data": {"name": "\#(name)"}}"#))
+    }
+    let client = try APIClient(baseURL: #require(URL(string: "https://h.example/")), transport: transport)
+    for (id, name) in [("8", "Mei"), ("7", "Wei")] {
+      #expect(try await GetUser(variables: ["id": id]).data(on: client, method: method).value.name == name)
+    }
     #expect(transport.failures.isEmpty)
   }
 
