@@ -2,8 +2,10 @@
 
 /// An action that runs on a queue at a time, once; disposing it prevents that.
 ///
+/// It is a lifetime so that a bag lets go of it when it has run.
+///
 /// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
-final class TimedAction: Disposable, @unchecked Sendable {
+final class TimedAction: Lifetime, @unchecked Sendable {
   let time: DispatchTime
   let queue: DispatchQueue
   /// `nil` once it has begun or was disposed.
@@ -25,7 +27,14 @@ final class TimedAction: Disposable, @unchecked Sendable {
 
   func isBefore(_ other: TimedAction) -> Bool { (time.rawValue, number) < (other.time.rawValue, other.number) }
 
-  func run() { timers.take(self)?() }
+  func fire() {
+    guard claim() else { return }
+    timers.take(self)?()
+    close()
+  }
 
-  func dispose() { _ = timers.take(self) }
+  override func dispose() {
+    super.dispose()
+    _ = timers.take(self)
+  }
 }

@@ -61,6 +61,6 @@ final class TimerQueue: Sendable {
       setAlarm(&state)
       return due
     }
-    for timed in due { timed.queue.async { timed.run() } }
+    for timed in due { timed.queue.async { timed.fire() } }
   }
 }

@@ -1,3 +1,4 @@
+import Foundation
 import Streams
 import TestSupport
 import Testing
@@ -139,6 +140,20 @@ import Testing
       handle.disposed(by: bag)
       return Weak(object: handle as AnyObject)
     }
+    #expect(handles.filter { $0.object != nil }.count <= 32)
+  }
+
+  @Test func `17: delayed actions that have run leave a bag`() {
+    struct Weak { weak var object: AnyObject? }
+    let (bag, scheduler, group) = (DisposeBag(), ConcurrentScheduler(), DispatchGroup())
+    let handles = (0..<1000).map { _ in
+      group.enter()
+      let action = scheduler.schedule(after: .zero) { group.leave() }
+      action.disposed(by: bag)
+      return Weak(object: action as AnyObject)
+    }
+    #expect(group.wait(timeout: .now() + 20) == .success)
+    for _ in 0..<2000 { Observable<Int>.never().subscribe().disposed(by: bag) }
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
 
