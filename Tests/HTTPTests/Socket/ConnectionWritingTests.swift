@@ -51,6 +51,21 @@ import Testing
     #expect(connection.shared.withLock { $0.exchange == nil })
   }
 
+  @Test func `an exchange that was not sent is released when its connection closes, and not under its lock`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    channel.failure = RequestError(.connectionLost, "…")
+    connection.shared.withLock { $0.channel = channel }
+    weak var unsent: SocketExchange?
+    do {
+      let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/")))
+      unsent = exchange
+      _ = connection.start(exchange)
+    }
+    #expect(unsent != nil)
+    connection.close()
+    #expect(unsent == nil)
+  }
+
   @Test func `nobody sees an exchange before whoever measures has been told of its connection`() throws {
     let (connection, channel) = (Connection(route: route), GreedyChannel())
     connection.shared.withLock { $0.channel = channel }

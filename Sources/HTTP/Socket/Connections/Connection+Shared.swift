@@ -6,6 +6,8 @@ extension Connection {
   struct Shared {
     var channel: (any ByteChannel)?
     private(set) var exchange: SocketExchange?
+    /// An exchange of which nothing could be sent, until the connection is closed.
+    private var unsentExchange: SocketExchange?
     /// When writing of the exchange's request began.
     private(set) var startTime = Instant.now
     private(set) var hasSent = false
@@ -74,7 +76,7 @@ extension Connection {
     private mutating func didFailToWrite(_ error: RequestError) -> Start {
       guard hasSent else {
         // The pool still has the exchange. What the server has sent unasked must not be taken for its response.
-        exchange = nil
+        unsentExchange = exchange.take()
         outbound = Outbound()
         return .dead(error)
       }
@@ -109,7 +111,7 @@ extension Connection {
       channel?.close()
       channel = nil
       outbound = Outbound()
-      return exchange.take()
+      return exchange.take() ?? unsentExchange.take()
     }
   }
 

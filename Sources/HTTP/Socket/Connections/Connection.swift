@@ -12,8 +12,8 @@ import Streams
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
 
-  /// Its lock is held during system calls that do not block, and never together with another lock except the progress
-  /// report's.
+  /// Its lock is held during system calls that do not block, and never together with another lock except those of the
+  /// progress report and of the TLS tickets, under which nothing else is called.
   let shared = Guarded(Shared())
 
   // Only on the loop's thread. Nothing that is called while one of these is being changed uses them, so the checks for
