@@ -76,10 +76,7 @@ extension SocketEngine {
   func didClose() {
     let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
       guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }
-      let result = (state.whenShutDown, state.loop)
-      state.whenShutDown = []
-      state.loop = nil
-      return result
+      return (exchange(&state.whenShutDown, with: []), state.loop.take())
     }
     loop?.stop()
     guard !completions.isEmpty else { return }

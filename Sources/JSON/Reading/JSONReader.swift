@@ -1,8 +1,8 @@
 /// Reads a JSON text from front to back, straight into values, without a tree in between.
 ///
 /// It is strict: RFC 8259 to the letter and UTF-8 only, in skipped values, too. A byte order mark at the front is
-/// ignored; arrays and objects nest at most ``depthLimit`` deep. A reader is only lent: it lives no longer than the
-/// bytes that it reads, and can be neither copied nor kept.
+/// ignored; arrays and objects nest at most ``depthLimit`` deep. A reader is only lent, and cannot be copied: it must
+/// not be kept, nor swapped with another one, as it lives no longer than the bytes that it reads.
 ///
 ///     extension Point: JSONDecodable {
 ///       init(from json: inout JSONReader) throws(JSONError) {

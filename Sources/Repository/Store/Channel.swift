@@ -33,10 +33,8 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     guard begins else { return }
     while true {
       let deliveries = queue.withLock { queue in
-        let deliveries = queue.deliveries
-        queue.deliveries = []
-        if deliveries.isEmpty { queue.isDraining = false }
-        return deliveries
+        if queue.deliveries.isEmpty { queue.isDraining = false }
+        return exchange(&queue.deliveries, with: [])
       }
       if deliveries.isEmpty { return }
       for delivery in deliveries { deliver(delivery, freshness: freshness, now: clock.now) }

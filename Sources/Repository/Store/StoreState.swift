@@ -2,7 +2,7 @@ import Streams
 
 /// A store's state, without locks and files: methods change it, and collect the effects to carry out afterwards.
 ///
-/// The only user code that runs here is the `==` and `hash` of keys.
+/// The only user code that runs here is the `==` and `hash` of keys and, if they are objects, their `deinit`.
 @usableFromInline
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What to do once the lock is released.

@@ -29,9 +29,7 @@ final class Delivery: TaskMailbox.Job, @unchecked Sendable {
 
   func run() {
     guard !hasBegun.exchange(true, ordering: .acquiringAndReleasing) else { return }
-    let action = action
-    self.action = nil
-    action?()
+    action.take()?()
     unfinished.leave()
   }
 }

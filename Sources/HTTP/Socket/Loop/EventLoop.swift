@@ -82,20 +82,14 @@ final class EventLoop: @unchecked Sendable {
       poller.wait(until: earlier(patience, nextTimer), into: &events)
       for event in events { handler(of: event.token)?.ready(event) }
       runTimers()
-      for task in inbox.withLock({ inbox in
-        let tasks = inbox.tasks
-        inbox.tasks = []
-        return tasks
-      }) { task() }
+      for task in inbox.withLock({ exchange(&$0.tasks, with: []) }) { task() }
     }
     for entry in entries { entry.handler?.loopStopped() }
     deliveries.close()
     timers = []
     let dropped = inbox.withLock { inbox in
       inbox.isStopped = true
-      let tasks = inbox.tasks
-      inbox.tasks = []
-      return tasks
+      return exchange(&inbox.tasks, with: [])
     }
     _ = dropped  // released here, not under the lock
     unfinished.leave()
