@@ -245,7 +245,7 @@ struct HTTP1ParserTests {
       let pieces = [Array(bytes[..<cut]), Array(bytes[cut...])]
       let whole = try? ParsedResponse([bytes], isClosed: true)
       let split = try? ParsedResponse(pieces, isClosed: true)
-      #expect(whole == split)
+      #expect(whole == split, "\(bytes), cut at \(cut)")
     }
   }
 }

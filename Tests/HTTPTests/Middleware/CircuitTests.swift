@@ -1,4 +1,5 @@
 import Streams
+import TestSupport
 import Testing
 
 @testable import HTTP
@@ -51,20 +52,9 @@ private struct Model {
 
 @Suite("The circuit as a state machine")
 struct CircuitTests {
-  private struct Dice: RandomNumberGenerator {
-    var state: UInt64
-
-    mutating func next() -> UInt64 {
-      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
-      var mixed = state
-      mixed = (mixed ^ (mixed >> 33)) &* 0xFF51_AFD7_ED55_8CCD
-      return mixed ^ (mixed >> 33)
-    }
-  }
-
   @Test(arguments: 0..<50)
   func `it does what the model does, whatever happens`(seed: UInt64) {
-    var dice = Dice(state: seed)
+    var dice = SplitMix(seed: seed)
     let policy = CircuitBreakerPolicy(
       failureRate: [0.2, 0.4, 0.6].randomElement(using: &dice) ?? 0.6, minimumCalls: .random(in: 1...6, using: &dice),
       window: .seconds(Int.random(in: 1...4, using: &dice)), openDuration: .seconds(1))

@@ -14,6 +14,7 @@ struct GraphQLChallengeTests {
       ("", 401, true),
       (#"{"errors":[\#(unauthenticated)]}"#, 200, true),
       (#"{"data":null,"errors":[\#(unauthenticated)]}"#, 200, true),
+      (#"{"errors":[{"message":"User UNAUTH","extensions":{"code":"UNAUTHENTICATED"}}]}"#, 200, true),
       (#"{"data":null,"errors":[{"message":"m"},\#(unauthenticated)]}"#, 400, true),
       (#"{"data":{"a":null},"errors":[\#(unauthenticated)]}"#, 200, false),
       (#"{"data":{},"errors":[\#(unauthenticated)]}"#, 200, false),

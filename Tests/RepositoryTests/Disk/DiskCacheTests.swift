@@ -65,7 +65,7 @@ struct DiskCacheTests {
         #expect(try ["old", new].contains(cache.read("k")?.value), "call \(number)")
         #expect([nil, "second"].contains(try cache.read("l")?.value), "call \(number)")
       }
-      #expect(!folder.files.contains { $0.contains("temporary") }, "call \(number)")
+      #expect(!folder.files.contains { $0.contains("temporary") } && files.openCount == 0, "call \(number)")
       if isPast { return }
     }
     Issue.record("there were more calls than were tried")
@@ -81,7 +81,7 @@ struct DiskCacheTests {
       // The time of the folder's change spares looking at it; and what is closed has been used.
       let mayFail = failed.map { ["touch", "close"].contains($0) } ?? true
       #expect((opened != nil) == mayFail, "call \(number), \(failed ?? "none")")
-      #expect(try cache().read("k")?.value == "v")
+      #expect(try cache().read("k")?.value == "v" && files.openCount == 0)
       if failed == nil { return }
     }
     Issue.record("there were more calls than were tried")
@@ -202,6 +202,18 @@ struct DiskCacheTests {
     #expect(try second.read("3")?.value == "v")
   }
 
+  @Test func `D8, S1: what is removed is gone from the device, too`() throws {
+    let files = FaultyFileSystem()
+    let cache = try cache("", files)
+    for key in ["a", "b"] { try cache.write(stored("v"), for: key) }
+    for remove in [{ try cache.remove("a") }, { try cache.removeAll() }] {
+      files.fail(call: nil)
+      try remove()
+      let last = try #require(files.names.lastIndex(of: "remove"))
+      #expect(files.names[last...].contains("sync"))
+    }
+  }
+
   @Test func `S1: whichever file cannot be looked at or removed, the others go`() throws {
     for call in 0..<60 {
       let files = FaultyFileSystem()
@@ -219,6 +231,7 @@ struct DiskCacheTests {
       try cache.write(stored("v"), for: "b")
       #expect(try Set(cache.keys()) == ["a", "b"], "call \(call)")
       try cache.removeAll()
+      #expect(files.openCount == 0, "call \(call)")
       if isPast { return }
     }
     Issue.record("there were more calls than were tried")

@@ -85,7 +85,7 @@ import Testing
     _ = await outbox.outcome("a")
     var entry = try #require(try outbox.entries().first)
     entry.attempts = attempts
-    let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let files = try folder.outboxFolder()
     #expect(try files.replace(entry))
     #expect(try outbox.entries().map(\.attempts) == [attempts < 0 ? 0 : 8])
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))

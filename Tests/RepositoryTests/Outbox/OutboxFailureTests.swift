@@ -68,7 +68,7 @@ import Testing
   @Test func `R1: an attempt that the end of a process cut off is not repeated unless idempotent`() async throws {
     for isIdempotent in [true, false] {
       let folder = TemporaryFolder()
-      let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+      let files = try folder.outboxFolder()
       var entry = try files.append("a", id: "key", now: .now())
       entry.attempts = 1
       try files.replace(entry)

@@ -121,7 +121,7 @@ import Testing
   func `a folder is listed as often for one entry as for a hundred`(isIdempotent: Bool) async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, isIdempotent: isIdempotent, fileSystem: files)
-    let entries = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let entries = try folder.outboxFolder()
     server.set(.answers)
     var counts: [Int] = []
     for count in [1, 100] {

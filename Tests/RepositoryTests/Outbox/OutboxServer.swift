@@ -76,6 +76,11 @@ extension TemporaryFolder {
       folder: url, partition: partition, lockTimeout: lockTimeout, clock: clock, fileSystem: fileSystem,
       isIdempotent: { _ in isIdempotent }, send: { server.send($0, $1) })
   }
+
+  /// The entries of that outbox, as another process sees them.
+  func outboxFolder() throws -> OutboxFolder<String> {
+    try OutboxFolder(url, partition: "account", fileSystem: SystemFileSystem())
+  }
 }
 
 extension OutboxFolder {
@@ -91,6 +96,9 @@ extension OutboxFolder {
 }
 
 extension Outbox<String, String> {
+  /// Waits until the turn under way, if there is one, has ended.
+  func lastTurn() async { _ = await state.withLock { $0.turn }?.value }
+
   /// What came of submitting a mutation, in one word or two.
   func outcome(_ mutation: String) async -> String {
     do {

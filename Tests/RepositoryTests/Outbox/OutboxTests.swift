@@ -67,7 +67,7 @@ import Testing
     if isKnown { outbox.notices.onNext(.change(.added(entry)) {}) } else { outbox.note(entry) }
     outbox.endArrival(of: entry)
     outbox.joinTurn(for: entry)
-    _ = await outbox.state.withLock { $0.turn }?.value
+    await outbox.lastTurn()
     #expect(server.received == ["a"])
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }

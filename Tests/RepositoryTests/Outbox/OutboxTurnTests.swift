@@ -30,10 +30,6 @@ import Testing
       })
   }
 
-  private func lastTurn(of outbox: Outbox<String, String>) async {
-    _ = await outbox.state.withLock { $0.turn }?.value
-  }
-
   @Test(arguments: [(RequestError(.timedOut, "Late."), 1), (RequestError(.cannotConnect, "Refused."), 2)])
   func `those who submit during an attempt that fails hear of it after one more at most`(
     error: RequestError, count: Int
@@ -43,7 +39,7 @@ import Testing
     try await attempts.wait { $0 == 1 }
     let others = ["b", "c", "d"].map { Recorder(outbox.submit($0)) }
     gate.open()
-    await lastTurn(of: outbox)
+    await outbox.lastTurn()
     for submission in [first] + others {
       guard case OutboxError.queued(let reason)? = submission.error.value else { return #expect(Bool(false)) }
       #expect(reason.kind == error.kind)
@@ -69,7 +65,7 @@ import Testing
     try await attempts.wait { $0 == 1 }
     outbox.flushSoon()
     gate.open()
-    await lastTurn(of: outbox)
+    await outbox.lastTurn()
     #expect(submission.error.value is OutboxError)
     #expect(attempts.value == 1)
   }
@@ -80,13 +76,13 @@ import Testing
     _ = await outbox.outcome("a")
     for _ in 0..<3 {
       outbox.flushSoon()
-      await lastTurn(of: outbox)
+      await outbox.lastTurn()
     }
     #expect(server.received == ["a"])
     scheduler.advance(by: .seconds(2))
     server.set(.answers)
     outbox.flushSoon()
-    await lastTurn(of: outbox)
+    await outbox.lastTurn()
     #expect(server.received == ["a", "a"])
   }
 }

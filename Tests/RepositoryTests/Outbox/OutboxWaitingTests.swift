@@ -15,7 +15,7 @@ import Testing
 
   @Test func `disposing says that nobody waits: the mutation is sent all the same, or set aside`() async throws {
     let outbox = try folder.outbox(server)
-    let files = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let files = try folder.outboxFolder()
     for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
       server.set(mood)
       let letOthersSend = try #require(try files.trySend())
@@ -32,7 +32,7 @@ import Testing
 
   @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     for (refusal, outcome) in [
       (nil, "Another process has sent the change."),
       ("No.", "Another process has sent the change, and it was refused: No."),
@@ -53,7 +53,7 @@ import Testing
   @Test func `another process that sends, and never ends, is waited for no longer than the lock timeout`() async throws
   {
     let outbox = try folder.outbox(server, lockTimeout: .milliseconds(50))
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     #expect(await outbox.flush().error == nil, "Nothing waits")
     #expect(await outbox.outcome("a") == "queued: timed out")
@@ -65,9 +65,18 @@ import Testing
     #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
   }
 
+  @Test func `whoever waits for another process that sends leaves no file open`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, lockTimeout: .milliseconds(100), fileSystem: files)
+    let letOthersSend = try #require(try folder.outboxFolder().trySend())
+    #expect(await outbox.outcome("a") == "queued: timed out")
+    #expect(files.openCount == 0)
+    letOthersSend()
+  }
+
   @Test func `S1: signing out ends the wait for another process that sends`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     try outbox.signOut()
@@ -79,7 +88,7 @@ import Testing
   @Test(arguments: [true, false])
   func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let other = try folder.outbox(server)
@@ -92,7 +101,7 @@ import Testing
 
   @Test func `where the folder is gone, the files' own error is told`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
     let elsewhere = TemporaryFolder()
@@ -104,7 +113,7 @@ import Testing
 
   @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
     let outbox = try folder.outbox(server)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let isFree = Mutable<Bool?>(nil)
     server.set(.fails(no))
     let submission = outbox.submit("a").do(onError: { _ in
@@ -125,7 +134,7 @@ import Testing
       outbox.flushSoon()
     })
     await #expect(throws: OutboxError.self) { try await submission.value }
-    _ = await outbox.state.withLock { $0.turn }?.value
+    await outbox.lastTurn()
     #expect(server.received == ["a"])
   }
 
@@ -139,7 +148,7 @@ import Testing
         scheduler.advance(by: pause)
         for _ in 0..<3 {
           outbox.flushSoon()
-          _ = await outbox.state.withLock { $0.turn }?.value
+          await outbox.lastTurn()
         }
         #expect(server.received.count == count)
       }
@@ -157,7 +166,7 @@ import Testing
     for _ in 0..<1_000 {
       scheduler.advance(by: .seconds(1))
       outbox.flushSoon()
-      _ = await outbox.state.withLock { $0.turn }?.value
+      await outbox.lastTurn()
     }
     #expect((8...20).contains(server.received.count))
     server.set(.answers)
@@ -167,7 +176,7 @@ import Testing
     _ = await outbox.outcome("b")
     server.set(.answers)
     outbox.flushSoon()
-    _ = await outbox.state.withLock { $0.turn }?.value
+    await outbox.lastTurn()
     #expect(server.received.last == "b")
   }
 
@@ -176,7 +185,7 @@ import Testing
     let earlier = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await earlier.outcome(mutation) }
     server.set(.answers)
-    let otherProcess = try OutboxFolder<String>(folder.url, partition: "account", fileSystem: SystemFileSystem())
+    let otherProcess = try folder.outboxFolder()
     let outbox = try Outbox<String, String>(
       folder: folder.url, partition: "account",
       isIdempotent: { mutation in

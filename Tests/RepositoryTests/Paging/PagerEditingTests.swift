@@ -36,6 +36,15 @@ import Testing
     #expect(world.events == ["9,1 refreshing", "1 idle"])
   }
 
+  @Test func `an edit while nothing is requested is replaced by the next refresh`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    world.pager.edit { $0.removeFirst() }
+    world.pager.refresh()
+    world.answer(1, [1, 2])
+    #expect(world.events.last == "1,2 idle")
+  }
+
   @Test func `an edit during a request that fails is made once`() {
     world.pager.refresh()
     world.answer(0, [1])

@@ -115,7 +115,13 @@ import Testing
     #expect(world.events.suffix(3) == ["1,2 refreshing", "1,2 failed(failure)", "1,2 noMore"])
   }
 
-  @Test func `an answer that never comes, or a second one, is no answer`() {
+  @Test func `the first answer of a stream that goes on is the page`() {
+    let pager = Pager<Row, Int>(first: 1) { .concat(.just(Rows([Row(id: $0)], next: nil)), .never()) }
+    pager.refresh()
+    #expect(pager.state.brief == "1 noMore")
+  }
+
+  @Test func `a request that ends without an answer has failed`() {
     let pager = Pager<Row, Int>(first: 1) { $0 == 1 ? .just(Rows([], number: 1, isLast: false)) : .empty() }
     pager.refresh()
     pager.loadMore()

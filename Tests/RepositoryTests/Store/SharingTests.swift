@@ -87,6 +87,22 @@ struct SharingTests {
     #expect(try group.store(for: composed) !== store)
   }
 
+  @Test func `S1: whoever opens an account while it is being opened has the same store`() throws {
+    let (group, inner) = (Mutable<StoreGroup<String, Int>?>(nil), Mutable<Store<String, Int>?>(nil))
+    let isFirst = Mutable(true)
+    let made = StoreGroup<String, Int> { name in
+      if isFirst.update({ exchange(&$0, with: false) }) {
+        let store = try group.value?.store(for: name)
+        inner.update { $0 = store }
+      }
+      return Store(partialFetch: FakeServer<String, Int>().fetch)
+    }
+    group.update { $0 = made }
+    let outer = try made.store(for: "a")
+    #expect(outer === inner.value)
+    group.update { $0 = nil }
+  }
+
   @Test func `O4: one write wakes each watcher of its key once, and no other`() {
     let store = Store<Int, Int>(partialFetch: FakeServer<Int, Int>().fetch)
     let watchers = (0..<100).map { index in (index, Recorder(store.stream(index % 10, .cacheOnly))) }

@@ -13,6 +13,7 @@ final class FaultyFileSystem: FileSystem {
     var bytesRead = 0
     var keptSuffix: String?
     var beforeLock: (@Sendable () -> Void)?
+    var openCount = 0
   }
 
   private let real = SystemFileSystem()
@@ -22,6 +23,9 @@ final class FaultyFileSystem: FileSystem {
 
   /// The calls since `fail` was called, by name.
   var names: [String] { state.value.names }
+
+  /// The files that are open.
+  var openCount: Int { state.value.openCount }
 
   /// The bytes that were read since `fail` was called.
   var bytesRead: Int { state.value.bytesRead }
@@ -66,7 +70,9 @@ final class FaultyFileSystem: FileSystem {
   func open(_ path: String, _ mode: FileMode) throws -> Int32 {
     try check("open")
     if path.hasSuffix("/lock") { state.update { $0.beforeLock.take() }?() }
-    return try real.open(path, mode)
+    let file = try real.open(path, mode)
+    state.update { $0.openCount += 1 }
+    return file
   }
 
   func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
@@ -95,6 +101,7 @@ final class FaultyFileSystem: FileSystem {
 
   func close(_ file: Int32) throws {
     // The system closes the number, whatever else goes wrong.
+    state.update { $0.openCount -= 1 }
     try real.close(file)
     try check("close")
   }

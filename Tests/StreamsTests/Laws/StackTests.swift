@@ -1,5 +1,6 @@
 import Foundation
 import Streams
+import TestSupport
 import Testing
 
 /// Laws 17, 25 and 26.
@@ -26,9 +27,9 @@ import Testing
       ]
       let subscription = Disposables.create(streams.map { $0.subscribe(onNext: { _ in }) })
       for index in 0..<1000 { subject.onNext(index) }
-      let before = try residentBytes()
+      let before = try #require(ProcessUsage.current).memory
       for index in 0..<StackTests.many { subject.onNext(index) }
-      let growth = try residentBytes() - before
+      let growth = try #require(ProcessUsage.current).memory - before
       subscription.dispose()
       if growth > 2 << 20 && !isSanitized { exit(1) }
     }

@@ -28,6 +28,15 @@ import Testing
     }
   }
 
+  @Test func `a deadline ends what has not ended by then, whatever it has sent`() {
+    let source = scheduler.cold("-a-b-c-----d|")
+    let stream = source.asObservable().deadline(.seconds(8), scheduler: scheduler) { MarbleError() }
+    expect(stream, "-a-b-c--#")
+    #expect(source.subscriptions == [.init(.zero, .seconds(8))])
+    expect(cold("--a--b|").deadline(.seconds(7), scheduler: scheduler) { MarbleError() }, "--a--b|")
+    #expect(scheduler.pendingCount == 0)
+  }
+
   @Test func `delay moves elements and completion, not errors`() {
     expect(cold("a-bc|").delay(.seconds(2), scheduler: scheduler), "--a-bc|")
     expect(cold("a-b-#").delay(.seconds(3), scheduler: scheduler), "---a#")
@@ -47,6 +56,7 @@ import Testing
     let timed = [
       stream.delay(.seconds(5), scheduler: scheduler), stream.debounce(.seconds(5), scheduler: scheduler),
       stream.throttle(.seconds(5), scheduler: scheduler), stream.timeout(.seconds(5), scheduler: scheduler),
+      stream.deadline(.seconds(5), scheduler: scheduler) { MarbleError() },
     ]
     for stream in timed {
       let observer = scheduler.observe(stream)
@@ -55,18 +65,6 @@ import Testing
       observer.dispose()
       #expect(scheduler.pendingCount == 0)
     }
-  }
-
-  @Test(arguments: [true, false]) func `37: a disposed timer of a queue lets go of its closure at once`(_ serial: Bool)
-  {
-    let scheduler: any Scheduler = serial ? SerialScheduler(queue: .global()) : ConcurrentScheduler()
-    let isFree = DispatchSemaphore(value: 0)
-    do {
-      let token = Token { isFree.signal() }
-      scheduler.schedule(after: .seconds(1000)) { token.touch() }.dispose()
-    }
-    // The queue releases a cancelled timer on its own thread.
-    #expect(isFree.wait(timeout: .now() + 20) == .success)
   }
 
   @Test(arguments: [true, false]) func `a queue's scheduler runs work when it is due`(_ serial: Bool) {

@@ -1,6 +1,7 @@
 import Foundation
-import Streams
 import Testing
+
+@testable import Streams
 
 @Suite struct DispatchQueueScheduleTests {
   private func scheduler(_ queue: DispatchQueue, isSerial: Bool) -> any Scheduler {
@@ -60,6 +61,27 @@ import Testing
     }
     action.dispose()
     #expect(isFree.wait(timeout: .now()) == .success)
+  }
+
+  @Test func `16: an action that is disposed is no longer in the heap`() {
+    weak var disposed: TimedAction?
+    do {
+      let action = TimerQueue.shared.schedule(at: .now() + 3600, on: .global()) {}
+      disposed = action
+      action.dispose()
+    }
+    #expect(disposed == nil)
+  }
+
+  @Test func `23: what an action held may dispose another one as it goes away`() {
+    let scheduler = ConcurrentScheduler()
+    let other = scheduler.schedule(after: .seconds(3600)) {}
+    let action: any Disposable
+    do {
+      let token = Token { other.dispose() }
+      action = scheduler.schedule(after: .seconds(3600)) { token.touch() }
+    }
+    #expect(returns { action.dispose() })
   }
 
   @Test(arguments: [true, false]) func `16: a timer of a queue lets go of its closure when it has fired`(

@@ -1,4 +1,5 @@
 import Dispatch
+import TestSupport
 import Testing
 
 @testable import Streams
@@ -11,15 +12,16 @@ import Testing
     return action
   }
 
-  @Test func `the first action is the one whose time comes first, whatever was inserted and removed`() {
-    var (heap, model) = (TimerHeap(), [TimedAction]())
-    for number in 0..<5000 {
-      if model.isEmpty || Bool.random() || number < 100 {
-        let action = action(at: .random(in: 1...100), number: UInt64(number))
+  @Test(arguments: 0..<4)
+  func `the first action is the one whose time comes first, whatever was inserted and removed`(seed: UInt64) {
+    var (heap, model, random) = (TimerHeap(), [TimedAction](), SplitMix(seed: seed))
+    for number in 0..<2000 {
+      if model.isEmpty || Bool.random(using: &random) || number < 100 {
+        let action = action(at: .random(in: 1...100, using: &random), number: UInt64(number))
         heap.insert(action)
         model.append(action)
       } else {
-        let action = Bool.random() ? model.min { $0.isBefore($1) } : model.randomElement()
+        let action = Bool.random(using: &random) ? model.min { $0.isBefore($1) } : model.randomElement(using: &random)
         guard let action, let index = model.firstIndex(where: { $0 === action }) else { continue }
         heap.remove(model.remove(at: index))
         heap.remove(action)

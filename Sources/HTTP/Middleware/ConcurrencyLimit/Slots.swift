@@ -12,6 +12,9 @@ struct Slots<Waiter: Sendable>: Sendable {
   private var waiters: [UInt64: Waiter] = [:]
   private var order = Fifo<UInt64>()
 
+  /// How many places the line takes up, left ones included.
+  var lineLength: Int { order.count }
+
   init(limit: Int, queueLimit: Int) {
     self.limit = max(limit, 1)
     self.queueLimit = max(queueLimit, 0)
