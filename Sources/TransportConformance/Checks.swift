@@ -15,7 +15,8 @@ func expect(_ condition: Bool, _ what: String) throws {
   guard condition else { throw TransportConformance.Violation(description: what) }
 }
 
-/// Measures up to 5 times, and throws unless each time is long enough, and one is at most `leeway` longer than expected.
+/// Measures up to 5 times, and throws unless each time is long enough, and one is at most `leeway` longer than
+/// expected.
 ///
 /// A busy machine delays some measurements; a transport that is late by itself is late in all of them.
 package func expectDelay(

@@ -12,8 +12,8 @@ final class Interrupt: Sendable {
   /// Handles Ctrl-C from now on, unless the parent process has set it to be ignored.
   init() {
     guard let reader = Self.pipe?.reader else { return }
-    // A signal source of Dispatch is set up only later, and a signal that came before would be lost. A process starts with
-    // either the default, which is returned as `nil`, or ignoring.
+    // A signal source of Dispatch is set up only later, and a signal that came before would be lost. A process starts
+    // with either the default, which is returned as `nil`, or ignoring.
     guard signal(SIGINT, { _ in Interrupt.tell() }) == nil else {
       signal(SIGINT, SIG_IGN)
       return

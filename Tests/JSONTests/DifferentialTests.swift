@@ -3,8 +3,8 @@ import JSON
 import TestSupport
 import Testing
 
-/// Damaged texts, of which Foundation's decoder and both ways of this module must say the same, but for differences that
-/// are explained.
+/// Damaged texts, of which Foundation's decoder and both ways of this module must say the same, but for differences
+/// that are explained.
 @Suite struct DifferentialTests {
   private static let timeline = """
     {"data":{"getMomentsDetailsByUserID":{"userDetails":{"id":"0","name":"林薇","avatar":"https:\\/\\/a.example\\/0.png",\

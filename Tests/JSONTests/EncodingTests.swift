@@ -2,7 +2,8 @@ import Foundation
 import JSON
 import Testing
 
-/// What encoders do with values that stand alone, fail, or are dictionaries, held to Foundation's where that does the same.
+/// What encoders do with values that stand alone, fail, or are dictionaries, held to Foundation's where that does the
+/// same.
 @Suite struct EncodingTests {
   /// Goes on where a superclass has written, or another value of its own.
   struct Continued<First: Encodable>: Encodable {

@@ -8,7 +8,8 @@ struct UsageLog {
     if let usage = ProcessUsage.current { samples.append(usage) }
   }
 
-  /// What has grown since the warm-up, which is the first fifth: the medians of the last and the first quarter after it.
+  /// What has grown since the warm-up, which is the first fifth: the medians of the last and the first quarter after
+  /// it.
   func growth() -> (memory: Int, descriptors: Int, threads: Int)? {
     let steady = samples.dropFirst(samples.count / 5)
     let quarter = steady.count / 4

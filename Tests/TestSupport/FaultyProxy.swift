@@ -1,6 +1,7 @@
 package import Foundation
 
-/// The proxy of `Tests/Soak/proxy.py`, in a process of its own: passes requests on to a server, and spoils some of them.
+/// The proxy of `Tests/Soak/proxy.py`, in a process of its own: passes requests on to a server, and spoils some of
+/// them.
 ///
 /// It ends when this object is released.
 package final class FaultyProxy: Sendable {

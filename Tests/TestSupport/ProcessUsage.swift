@@ -3,7 +3,8 @@ import Glibc
 
 /// What a process uses of the system, for tests that nothing is left behind.
 ///
-/// Of the test process itself it says little while other tests run beside: such a test is better off with a child process.
+/// Of the test process itself it says little while other tests run beside: such a test is better off with a child
+/// process.
 package struct ProcessUsage: Sendable, Hashable {
   package let descriptors: Int
   package let threads: Int

@@ -2,7 +2,8 @@ import Glibc
 import LoopbackServers
 import Synchronization
 
-/// A child process that is signalled and waited for safely: no signal can hit another process that got its number later.
+/// A child process that is signalled and waited for safely: no signal can hit another process that got its number
+/// later.
 final class SpawnedProcess: Sendable {
   private let identifier: pid_t
   private let isRunning = Mutex(true)

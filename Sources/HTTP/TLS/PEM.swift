@@ -11,7 +11,8 @@ public struct PEM: Hashable, Sendable {
 
   private let source: Source
 
-  /// A file of at most 4 MiB, read when the first connection is made; a relative path is relative to the working directory.
+  /// A file of at most 4 MiB, read when the first connection is made; a relative path is relative to the working
+  /// directory.
   public static func file(_ path: String) -> PEM {
     PEM(source: .file(path))
   }

@@ -3,8 +3,8 @@ public import Foundation
 /// Removes from a text the secrets of requests: the values of headers that are not known to be public.
 ///
 /// A server may send a token back in its response; the redactor keeps it out of errors and logs. Every redactor also
-/// removes the credentials of all proxies that a ``ProxyConfiguration`` of the process names: transports add those below
-/// the middlewares, so no request contains them.
+/// removes the credentials of all proxies that a ``ProxyConfiguration`` of the process names: transports add those
+/// below the middlewares, so no request contains them.
 public struct Redactor: Sendable {
   /// What replaces a secret.
   public static let placeholder = "<redacted>"

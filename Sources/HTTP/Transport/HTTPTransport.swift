@@ -12,7 +12,8 @@ public protocol HTTPTransport: Sendable {
   /// - It completes when the whole response has arrived, whatever its status. It does not follow redirects.
   /// - It fails with a ``RequestError``, including when a deadline of `request.timeouts` passes.
   /// - It calls back on a queue of its own, and does not read the next piece before `onNext` has returned. After
-  ///   `observe(on:)`, which queues without a bound, `onNext` returns at once, so a slow observer does not stop the reading.
+  ///   `observe(on:)`, which queues without a bound, `onNext` returns at once, so a slow observer does not stop the
+  ///   reading.
   /// - Disposing the subscription stops the exchange.
   /// - If it knows when the request has its connection, it calls `request.onConnected` then. It calls
   ///   `request.onProgress` as bytes are sent and received, one call at a time. Neither is called on a thread that

@@ -3,7 +3,8 @@ extension ScriptedServer {
   ///
   /// A step that finds that the client has closed ends the script. At the end of a script the connection is closed.
   package enum Step: Sendable {
-    /// Reads a whole request, its body by `Content-Length` or chunked, and records it. `Expect: 100-continue` is answered.
+    /// Reads a whole request, its body by `Content-Length` or chunked, and records it. `Expect: 100-continue` is
+    /// answered.
     case readRequest
 
     /// Reads a request's head only, and records nothing; its body stays unread.

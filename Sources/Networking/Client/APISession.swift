@@ -40,8 +40,8 @@ public protocol APISession: Sendable {
   /// What the request carries; nothing by default.
   var parameters: Parameters { get }
 
-  /// How a body encodes the parameters; JSON by default. GraphQL is always sent as JSON: a ``GraphQLSession`` that needs
-  /// another format implements `makeRequest`.
+  /// How a body encodes the parameters; JSON by default. GraphQL is always sent as JSON: a ``GraphQLSession`` that
+  /// needs another format implements `makeRequest`.
   var bodyFormat: BodyFormat { get }
 
   /// Whether a request with this method may be sent again although the first may have been carried out. By default,

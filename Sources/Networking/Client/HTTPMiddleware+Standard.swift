@@ -51,11 +51,11 @@ extension [any HTTPMiddleware] {
     return stack + [CircuitBreakerMiddleware(circuit, scheduler: scheduler)]
   }
 
-  /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else before
-  /// the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
+  /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else
+  /// before the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
   ///
-  /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: what refreshes a
-  /// token for all who wait for it is the middleware.
+  /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: it is the
+  /// middleware that refreshes a token once for all who wait.
   ///
   ///     var client = client  // a copy for one user
   ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))

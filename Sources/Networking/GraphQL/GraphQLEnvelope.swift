@@ -81,8 +81,8 @@ private struct FirstErrors: Decodable, JSONDecodable {
   }
 }
 
-/// A value whose text takes at most 256 KiB; as values it takes about 40 times as much memory. Foundation's decoder does not
-/// tell the size of the text, so there the value is always read.
+/// A value whose text takes at most 256 KiB; as values it takes about 40 times as much memory. Foundation's decoder
+/// does not tell the size of the text, so there the value is always read.
 private struct BoundedExtensions: Decodable, JSONDecodable {
   private static let limit = 256 << 10
   let value: JSONValue?

@@ -65,8 +65,8 @@ extension GraphQLError: JSONDecodable {
 }
 
 extension JSONReader {
-  /// Skips the next value if its text takes more bytes than `limit`, and says whether it did. Otherwise the value is still
-  /// to be read.
+  /// Skips the next value if its text takes more bytes than `limit`, and says whether it did. Otherwise the value is
+  /// still to be read.
   mutating func skipValue(over limit: Int) throws(JSONError) -> Bool {
     _ = try nextKind()
     let start = offset

@@ -34,7 +34,8 @@ public struct GraphQLError: Hashable, Sendable {
   /// The path into `data`; empty if the error is about the whole response. At most 32 steps and 512 bytes.
   public let path: [PathElement]
 
-  /// What else the server says, as far as it fits into 2 KiB; if its text takes more than 16 KiB, only the member `code`.
+  /// What else the server says, as far as it fits into 2 KiB; if its text takes more than 16 KiB, only the member
+  /// `code`.
   public let extensions: [String: JSONValue]
 
   /// Makes an error.

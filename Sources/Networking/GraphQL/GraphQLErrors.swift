@@ -62,8 +62,8 @@ extension RequestError {
   /// The server's GraphQL errors; empty if the error has another cause.
   public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
 
-  /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused to
-  /// refresh the token.
+  /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused
+  /// to refresh the token.
   public var isUnauthenticated: Bool { status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) }
 
   init(graphQL errors: [GraphQLError]) {

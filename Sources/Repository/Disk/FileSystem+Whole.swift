@@ -36,8 +36,8 @@ extension FileSystem {
     }
   }
 
-  /// Removes a file, if it exists. A folder in its place is an error, unless `sparingFolders`: then it is left alone, as
-  /// nothing here makes folders in the place of files.
+  /// Removes a file, if it exists. A folder in its place is an error, unless `sparingFolders`: then it is left alone,
+  /// as nothing here makes folders in the place of files.
   package func removeIfThere(_ path: String, sparingFolders: Bool = false) throws {
     do {
       try remove(path)

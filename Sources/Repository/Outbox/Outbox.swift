@@ -75,8 +75,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
   ///     keys.
-  ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request with
-  ///     a total deadline does: everything behind it waits.
+  ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request
+  ///     with a total deadline does: everything behind it waits.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60),

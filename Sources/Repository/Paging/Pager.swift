@@ -58,8 +58,8 @@ where Item.ID: Sendable {
   public func loadMore() { commands.onNext(.loadMore(then: nil)) }
 
   /// Requests the next page, as ``loadMore()`` does, and returns the state once the page has come, or the request has
-  /// failed (see ``PagerState/error``). If another request is under way, it waits for that one; if all pages are loaded,
-  /// it returns at once. Cancelling the task is as with ``refreshed()``.
+  /// failed (see ``PagerState/error``). If another request is under way, it waits for that one; if all pages are
+  /// loaded, it returns at once. Cancelling the task is as with ``refreshed()``.
   @discardableResult
   public func loadedMore() async -> PagerState<Item> {
     await state { .loadMore(then: $0) }

@@ -22,8 +22,8 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     self.make = make
   }
 
-  /// The store of a partition; the same one until it is closed or signed out. Throws what the group's closure throws; the next
-  /// call then tries again.
+  /// The store of a partition; the same one until it is closed or signed out. Throws what the group's closure throws;
+  /// the next call then tries again.
   public func store(for partition: String) throws -> Store<Key, Value> {
     let name = Array(partition.utf8)
     if let store = stores.withLock({ $0[name] }) { return store }
@@ -35,8 +35,8 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     }
   }
 
-  /// Lets go of the store of a partition, whose data stay, once all its writes are on disk. Whoever still uses the store
-  /// may go on, but shares nothing with the one that the next call of ``store(for:)`` makes.
+  /// Lets go of the store of a partition, whose data stay, once all its writes are on disk. Whoever still uses the
+  /// store may go on, but shares nothing with the one that the next call of ``store(for:)`` makes.
   public func close(_ partition: String) async {
     let name = Array(partition.utf8)
     guard let store = stores.withLock({ $0[name] }) else { return }

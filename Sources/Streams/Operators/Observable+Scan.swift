@@ -49,8 +49,8 @@ extension Observable {
     }
   }
 
-  /// What `step` emits for each element, and `finish` at completion. Both can change a state, which begins as `seed` for
-  /// each subscriber.
+  /// What `step` emits for each element, and `finish` at completion. Both can change a state, which begins as `seed`
+  /// for each subscriber.
   ///
   ///     source                  ──1──2──3──|
   ///     emits pairs, and a rest ─────12────3|

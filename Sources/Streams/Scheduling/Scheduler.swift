@@ -1,7 +1,7 @@
 /// Runs work elsewhere, or later, by its own clock.
 public protocol Scheduler: Sendable {
-  /// The time by this scheduler's clock, counted from a fixed start. Must return at once: transports ask for it on threads that
-  /// many requests share.
+  /// The time by this scheduler's clock, counted from a fixed start. Must return at once: transports ask for it on
+  /// threads that many requests share.
   var now: Duration { get }
 
   /// Runs `action` once, as soon as possible. Disposing the result before the action has begun prevents it.

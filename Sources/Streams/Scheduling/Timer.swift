@@ -4,8 +4,8 @@
 /// An operator that moves its due time later need not set the timer again: its action compares the times, and may set
 /// it then.
 ///
-/// `@unchecked Sendable`: `action` is set, and `timeout` and `deadline` call `fire` a first time, before another thread knows of the
-/// timer; after that, everything is touched inside the serializer.
+/// `@unchecked Sendable`: `action` is set, and `timeout` and `deadline` call `fire` a first time, before another thread
+/// knows of the timer; after that, everything is touched inside the serializer.
 final class Timer: Serializer, @unchecked Sendable {
   var action: @Sendable () -> Void = {}
   private let scheduler: any Scheduler

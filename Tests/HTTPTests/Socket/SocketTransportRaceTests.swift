@@ -72,8 +72,8 @@ import Testing
     try await cancelAtRandom(count: Self.size)
     let end = ContinuousClock.now + .seconds(30)
     var usage = try #require(ProcessUsage.current)
-    // A few of the process's own may come meanwhile; a leak would be of hundreds. Dispatch ends a thread that delivered, and
-    // that has had nothing to do for five seconds.
+    // A few of the process's own may come meanwhile; a leak would be of hundreds. Dispatch ends a thread that
+    // delivered, and that has had nothing to do for five seconds.
     while .now < end, usage.descriptors > descriptors + 8 || usage.threads > threads + 4 || Self.loopThreads > 0 {
       try await Task.sleep(for: .milliseconds(20))
       usage = try #require(ProcessUsage.current)

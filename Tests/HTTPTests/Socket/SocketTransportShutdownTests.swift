@@ -75,8 +75,8 @@ import Testing
     #expect(try await response.head.status == 200)
   }
 
-  /// Shuts down while an observer holds on to the first part, until the connection is closed; then whether it had heard of
-  /// the end by the time that the shutdown returned.
+  /// Shuts down while an observer holds on to the first part, until the connection is closed; then whether it had heard
+  /// of the end by the time that the shutdown returned.
   private func hasEnded(_ request: HTTPRequest, at server: ScriptedServer) async throws -> Bool {
     let (hasBegun, hasEnded, mayGoOn) = (Latch(), Monitor(false), DispatchSemaphore(value: 0))
     let parts = transport.send(request).do(onNext: { _ in

@@ -43,8 +43,8 @@ struct TLSContextTests {
     let session = try TLSSession(world.client(), host: "server.test", port: 443)
     #expect(try session.handshake() == false)
     let hello = session.takeOutgoing()
-    // RFC 8446, sections 4.1.2 and 5.1: behind the record's and the message's heads, a version and 32 random bytes comes
-    // an identifier, and behind that the suites, each with their length before them.
+    // RFC 8446, sections 4.1.2 and 5.1: behind the record's and the message's heads, a version and 32 random bytes
+    // comes an identifier, and behind that the suites, each with their length before them.
     let suites = hello.dropFirst(5 + 4 + 2 + 32)
     let first = suites.dropFirst(1 + Int(suites.first ?? 0) + 2).prefix(2)
     #expect(Array(first) == [0x13, 0x01])

@@ -107,7 +107,8 @@ struct Comparison {
 }
 
 extension JSONValue {
-  /// Whether two values are equal but for whole numbers past 2^53 that are one step of `Double` from each other at most.
+  /// Whether two values are equal but for whole numbers past 2^53 that are one step of `Double` from each other at
+  /// most.
   fileprivate func isClose(to other: JSONValue) -> Bool {
     switch (self, other) {
     case (.array(let left), .array(let right)):

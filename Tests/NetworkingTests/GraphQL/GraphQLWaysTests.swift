@@ -6,8 +6,8 @@ import NetworkingTesting
 import Streams
 import Testing
 
-/// An answer is read straight from the bytes where its data can be, by way of `Codable` where not, or by Foundation: all
-/// three say the same.
+/// An answer is read straight from the bytes where its data can be, by way of `Codable` where not, or by Foundation:
+/// all three say the same.
 @Suite struct GraphQLWaysTests {
   private struct Direct: GraphQLSession {
     struct ResponseData: Decodable, Hashable, Sendable, JSONDecodable {

@@ -3,8 +3,8 @@ import Streams
 import Synchronization
 import Testing
 
-/// Law 23: another thread holds the user's lock while it calls in, and the thread that runs the user's code waits for that
-/// lock.
+/// Law 23: another thread holds the user's lock while it calls in, and the thread that runs the user's code waits for
+/// that lock.
 @Suite struct LockTests {
   /// What of the user's is running, and wants the lock.
   enum Place: CaseIterable { case handler, closure, errorClosure, teardown, subscribe }

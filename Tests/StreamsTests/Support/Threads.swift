@@ -2,8 +2,8 @@ import Foundation
 import Synchronization
 import TestSupport
 
-/// Two threads that go through the rounds in step, a few nanoseconds apart: what they race for takes no longer. `count` is
-/// a multiple of 8.
+/// Two threads that go through the rounds in step, a few nanoseconds apart: what they race for takes no longer. `count`
+/// is a multiple of 8.
 func raceInStep(_ count: Int, _ round: @escaping @Sendable (_ index: Int, _ thread: Int) -> Void) throws {
   let arrivals = Atomic(0)
   try race(2) { thread in

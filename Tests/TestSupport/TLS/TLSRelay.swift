@@ -23,7 +23,8 @@ package final class TLSRelay: Sendable {
 
   /// - Parameters:
   ///   - isRude: Whether the relay leaves the close_notify out, as somebody would who cuts the connection.
-  ///   - tunnelAnswer: What a proxy in front of the server says when it is asked for a tunnel; without it there is none.
+  ///   - tunnelAnswer: What a proxy in front of the server says when it is asked for a tunnel; without it there is
+  ///     none.
   package init(
     to server: UInt16, _ context: TLSServerContext, isRude: Bool = false, tunnelAnswer: String? = nil
   ) throws {

@@ -26,8 +26,8 @@ public final class InMemoryTokenProvider: TokenProvider {
     self.token.withLock { $0 = token }
   }
 
-  /// The closure's stream. The token that it emits becomes the current token, unless another one was set meanwhile. If it
-  /// contains a control character, the stream fails with `undecodable`, and the current token stays.
+  /// The closure's stream. The token that it emits becomes the current token, unless another one was set meanwhile. If
+  /// it contains a control character, the stream fails with `undecodable`, and the current token stays.
   public func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
     refresh(old).map { try $0.checkedAfterRefresh() }
       .do(onNext: { [token] new in token.withLock { if $0 == old { $0 = new } } })

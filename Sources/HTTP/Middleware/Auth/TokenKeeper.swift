@@ -83,8 +83,8 @@ final class TokenKeeper: Sendable {
     return ticket
   }
 
-  /// The token for a request whose ticket has expired or was rejected; no token after a sign-out. Fails with the refresh's error, or
-  /// with `timedOut` when the request's remaining time is over.
+  /// The token for a request whose ticket has expired or was rejected; no token after a sign-out. Fails with the
+  /// refresh's error, or with `timedOut` when the request's remaining time is over.
   func renewed(_ ticket: Ticket, for request: HTTPRequest) -> Observable<Ticket> {
     let isRefreshing = standings.withLock { $0[ticket.holder]?.refresh.flight != nil }
     let current = currentToken

@@ -18,8 +18,8 @@ public struct ProxyConfiguration: Sendable {
     ProxyConfiguration(environment: ProcessInfo.processInfo.environment)
   }
 
-  /// Sets the proxies. The connection to a proxy is not encrypted; `https` requests go through a tunnel. From then on every
-  /// ``Redactor`` of the process removes their passwords.
+  /// Sets the proxies. The connection to a proxy is not encrypted; `https` requests go through a tunnel. From then on
+  /// every ``Redactor`` of the process removes their passwords.
   ///
   /// - Parameters:
   ///   - http: The URL of the proxy for `http`, with user and password if it requires them.

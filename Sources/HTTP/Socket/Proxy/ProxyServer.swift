@@ -11,8 +11,8 @@ struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
   /// Everything that identifies this client to the proxy: the value of the field, and the user and password in it.
   let secrets: [String]
 
-  /// Takes a URL such as `http://user:password@proxy:3128`, with or without its scheme; throws `invalidRequest` if it is
-  /// not a valid `http` URL. The error does not contain user and password.
+  /// Takes a URL such as `http://user:password@proxy:3128`, with or without its scheme; throws `invalidRequest` if it
+  /// is not a valid `http` URL. The error does not contain user and password.
   init(_ text: String) throws(RequestError) {
     guard var components = URLComponents(string: text.contains("://") ? text : "http://\(text)"),
       components.scheme?.lowercased() == "http", components.host?.isEmpty == false
