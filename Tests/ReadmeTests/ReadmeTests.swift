@@ -36,6 +36,18 @@ struct ReadmeTests {
     }
   }
 
+  @Test func `the sample of signing in sends the token that it got`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json(#"{"data": {"signIn": "token-of-wei"}}"#))
+    let plain = try APIClient(baseURL: #require(URL(string: "https://example.com")), transport: transport)
+    let answer = RawResponse(body: #"{"data": {"user": {"id": "7", "name": "Wei"}}}"#)
+    let server = try ScriptedServer(.answering { _ in answer })
+    let client = try await NetworkingArticle.signIn("wei", "canary-password", on: plain, endpoint: server.url)
+    let user = try await NetworkingArticle.GetUser(variables: .init(id: "7")).data(on: client).value.user
+    #expect(user.name == "Wei" && server.requests.map { $0["Authorization"] } == ["Bearer token-of-wei"])
+    #expect(transport.requests.count == 1)
+  }
+
   @Test func `a session without content fails by the code of its API's envelope`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, .json(#"{"code": 1001, "msg": "No."}"#))

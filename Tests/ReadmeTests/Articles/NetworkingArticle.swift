@@ -116,7 +116,7 @@ enum NetworkingArticle {
     let tokens = InMemoryTokenProvider { _ in
       SignIn(variables: credentials).data(on: plain).map { AccessToken($0.signIn, account: name) }
     }
-    try tokens.setToken(await tokens.refresh(replacing: nil).value)
+    _ = try await tokens.refresh(replacing: nil).value  // signs in now; else the first rejected request does
     let client = try APIClient(baseURL: endpoint, middlewares: .standard(tokens: tokens))
     return client
   }
