@@ -46,14 +46,15 @@ import Testing
   }
 
   @Test func `nothing comes after dispose, though the step goes on to emit`() {
-    let (probe, handle) = (Probe<Int>(), Handle())
+    let (probe, handle, emitted) = (Probe<Int>(), Handle(), Counter())
     let subject = PublishSubject<Int>()
     let stream = subject.asObservable().transform(()) { _, element, emit in
       for copy in 0..<3 { emit(element + copy) }
     } finishing: { _, _ in
     }
-    handle.set(stream.subscribe(probe) { _ in handle.dispose() })
+    let counted = stream.do(onNext: { _ in emitted.increment() })
+    handle.set(counted.subscribe(probe) { _ in handle.dispose() })
     subject.onNext(7)
-    #expect(probe.log == ["7", "."])
+    #expect(probe.log == ["7", "."] && emitted.count == 1)
   }
 }
