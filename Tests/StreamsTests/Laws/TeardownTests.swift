@@ -153,6 +153,10 @@ import Testing
       return Weak(object: action as AnyObject)
     }
     #expect(group.wait(timeout: .now() + 20) == .success)
+    // When the timer fires once more, it no longer holds the actions that were due at once.
+    group.enter()
+    _ = scheduler.schedule(after: .milliseconds(1)) { group.leave() }
+    #expect(group.wait(timeout: .now() + 20) == .success)
     for _ in 0..<2000 { Observable<Int>.never().subscribe().disposed(by: bag) }
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
