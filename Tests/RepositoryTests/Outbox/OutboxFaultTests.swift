@@ -24,6 +24,7 @@ import Testing
       server.set(.answers)
       try await folder.outbox(server).flush()
       #expect(outcome.hasPrefix("queued") == server.received.contains("a"), "call \(call): \(outcome)")
+      await outbox.lastTurn()
       #expect(files.openCount == 0, "call \(call)")
       if isPast { break }
       call += 1

@@ -70,6 +70,7 @@ import Testing
     let outbox = try folder.outbox(server, lockTimeout: .milliseconds(100), fileSystem: files)
     let letOthersSend = try #require(try folder.outboxFolder().trySend())
     #expect(await outbox.outcome("a") == "queued: timed out")
+    await outbox.lastTurn()
     #expect(files.openCount == 0)
     letOthersSend()
   }
