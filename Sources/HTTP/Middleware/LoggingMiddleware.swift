@@ -3,7 +3,10 @@ public import Streams
 
 /// Logs each exchange as lines of text: what is sent, and how it ended.
 ///
-/// A line contains method, address, operation, status, sizes and times. Bodies, the values of URL queries, and the
+///     #7 getUser -> POST https://api.example.com/graphql, 120 bytes
+///     #7 getUser <- 200, 345 bytes, 12 ms
+///
+/// The number, which the middleware counts from 1, ties the lines of one exchange together. A line contains method, address, operation, status, sizes and times. Bodies, the values of URL queries, and the
 /// values of headers that are not known to be public are never shown, so a log contains no secret. Put it after the
 /// middlewares that add secrets: it also hides the secrets of the request wherever they occur in the response.
 public struct LoggingMiddleware: HTTPMiddleware {
@@ -16,6 +19,7 @@ public struct LoggingMiddleware: HTTPMiddleware {
   }
 
   private let detail: Detail
+  private let count = Locked(0)
   private let log: @Sendable (String) -> Void
 
   /// Takes the closure that receives each line; it is called on the exchange's queue.
@@ -29,38 +33,42 @@ public struct LoggingMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     Observable.deferred {
-      let name = request.operationName.map { "\($0.harmless(upTo: 128)) " } ?? ""
+      let number = count.withLock { count in
+        count += 1
+        return count
+      }
+      let label = "#\(number) " + (request.operationName.map { "\($0.harmless(upTo: 128)) " } ?? "")
       let record = Locked(Record())
       let redactor = Redactor(secretsOf: request)
       let clock = ContinuousClock()
       let start = clock.now
       let time = { @Sendable in (clock.now - start).inMilliseconds }
       let place = redactor.redact(request.url.shownSafely)
-      log("\(name)-> \(request.method) \(place), \(request.body?.count ?? 0) bytes")
-      logFields(of: request.headers, by: redactor, prefix: "\(name)->")
+      log("\(label)-> \(request.method) \(place), \(request.body?.count ?? 0) bytes")
+      logFields(of: request.headers, by: redactor, prefix: "\(label)->")
       return next(request).do(
         onNext: { part in
           switch part {
           case .head(let head):
             record.withLock { $0.status = head.status }
-            logFields(of: head.headers, by: redactor, prefix: "\(name)<-")
+            logFields(of: head.headers, by: redactor, prefix: "\(label)<-")
           case .body(let piece):
             record.withLock { $0.bytes += piece.count }
           }
         },
         onError: { error in
           record.withLock { $0.isEnded = true }
-          log("\(name)<- failed after \(time()): \(redactor.redact("\(RequestError(wrapping: error))"))")
+          log("\(label)<- failed after \(time()): \(redactor.redact("\(RequestError(wrapping: error))"))")
         },
         onCompleted: {
           let (status, bytes) = record.withLock { record in
             record.isEnded = true
             return (record.status, record.bytes)
           }
-          log("\(name)<- \(status), \(bytes) bytes, \(time())")
+          log("\(label)<- \(status), \(bytes) bytes, \(time())")
         },
         onDispose: {
-          if !record.withLock({ $0.isEnded }) { log("\(name)<- stopped after \(time())") }
+          if !record.withLock({ $0.isEnded }) { log("\(label)<- stopped after \(time())") }
         })
     }
   }

@@ -23,19 +23,28 @@ import Testing
   @Test func `an exchange is told of in two lines`() async throws {
     transport.expect(.any, .json("{\"a\": 1}", status: 201).inPieces(of: 3))
     _ = try await send(try request(body: Data("12345".utf8), operationName: "getUser")).value
-    #expect(log == ["getUser -> POST http://127.0.0.1/graphql, 5 bytes", "getUser <- 201, 8 bytes, N ms"])
+    #expect(log == ["#1 getUser -> POST http://127.0.0.1/graphql, 5 bytes", "#1 getUser <- 201, 8 bytes, N ms"])
   }
 
   @Test func `an operation without a name is told of without one`() async throws {
     transport.expect(.any, .response(status: 204))
     _ = try await send(try request()).value
-    #expect(log == ["-> POST http://127.0.0.1/graphql, 0 bytes", "<- 204, 0 bytes, N ms"])
+    #expect(log == ["#1 -> POST http://127.0.0.1/graphql, 0 bytes", "#1 <- 204, 0 bytes, N ms"])
+  }
+
+  @Test func `lines of exchanges at the same time are told apart by a number`() throws {
+    transport.expect(.any, .never)
+    transport.expect(.any, .never)
+    let response = send(try request(operationName: "getUser"))
+    let subscriptions = [response.subscribe(), response.subscribe()]
+    for subscription in subscriptions.reversed() { subscription.dispose() }
+    #expect(log.map { $0.prefix(13) } == ["#1 getUser ->", "#2 getUser ->", "#2 getUser <-", "#1 getUser <-"])
   }
 
   @Test func `a failure is told of with its error`() async throws {
     transport.expect(.any, .json("{}").thenFailing(RequestError(.connectionLost, "Lost.")))
     _ = await send(try request(operationName: "getUser")).failure
-    #expect(log.last == "getUser <- failed after N ms: connection lost: Lost.")
+    #expect(log.last == "#1 getUser <- failed after N ms: connection lost: Lost.")
     #expect(log.count == 2)
   }
 
@@ -43,7 +52,7 @@ import Testing
     transport.expect(.any, .never)
     let subscription = send(try request(operationName: "getUser")).subscribe()
     subscription.dispose()
-    #expect(log == ["getUser -> POST http://127.0.0.1/graphql, 0 bytes", "getUser <- stopped after N ms"])
+    #expect(log == ["#1 getUser -> POST http://127.0.0.1/graphql, 0 bytes", "#1 getUser <- stopped after N ms"])
   }
 
   @Test func `nothing is told before somebody subscribes`() throws {
@@ -56,8 +65,8 @@ import Testing
     _ = try await send(try request(headers: ["Accept": "text/plain", "X-Key": "1"]), detail: .headers).value
     #expect(
       log == [
-        "-> POST http://127.0.0.1/graphql, 0 bytes", "->   Accept: text/plain", "->   X-Key: <redacted>",
-        "<-   Server: nginx", "<-   X-Trace: <redacted>", "<- 200, 0 bytes, N ms",
+        "#1 -> POST http://127.0.0.1/graphql, 0 bytes", "#1 ->   Accept: text/plain", "#1 ->   X-Key: <redacted>",
+        "#1 <-   Server: nginx", "#1 <-   X-Trace: <redacted>", "#1 <- 200, 0 bytes, N ms",
       ])
   }
 
@@ -83,7 +92,7 @@ import Testing
     var request = try request("http://127.0.0.1/invites/\(canary)?\(canary)=1")
     request.secrets = [HTTPField(received: "code", value: canary)]
     _ = try await send(request).value
-    #expect(log.first == "-> POST http://127.0.0.1/invites/<redacted>?<redacted>=…, 0 bytes")
+    #expect(log.first == "#1 -> POST http://127.0.0.1/invites/<redacted>?<redacted>=…, 0 bytes")
   }
 
   @Test func `S5: what a server sends cannot forge a line`() async throws {
