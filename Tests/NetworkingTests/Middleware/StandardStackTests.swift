@@ -111,18 +111,36 @@ struct StandardStackTests {
     #expect([any HTTPMiddleware]().authenticating(by: none).count == 1)
   }
 
-  @Test func `a challenge of one's own is known by the standard stack`() async throws {
+  @Test(arguments: [(200, #"{"code": 40101}"#), (401, "40101"), (401, "")])
+  func `a challenge of one's own is known by the standard stack, beside another`(
+    status: Int, body: String
+  ) async throws {
     let transport = ScriptedTransport()
-    transport.expect(.any, .json(#"{"code": 40101}"#))
+    transport.expect(.any, .json(body, status: status))
     transport.expect(.any, .json(#"{"data": {"getMomentsDetailsByUserID": {"moments": []}}}"#))
     let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
     let expired = AuthenticationChallenge(
       isPossible: { $0.status == 200 }, isMet: { String(decoding: $0.body, as: UTF8.self).contains("40101") })
     let client = try APIClient(
       baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
-      middlewares: .standard(tokens: tokens, challenge: expired))
+      middlewares: .standard(tokens: tokens, challenge: .http.or(expired)))
     _ = try await Ping().post(on: client).value
     #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a-token", "Bearer b-token"])
+  }
+
+  @Test func `of two challenges each judges only the responses that it asked for`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json(#"{"data": {"getMomentsDetailsByUserID": {"moments": []}}}"#))
+    let forbidden = AuthenticationChallenge(isPossible: { $0.status == 403 }, isMet: { _ in true })
+    let never = AuthenticationChallenge(isPossible: { $0.status == 200 }, isMet: { _ in false })
+    let tokens = InMemoryTokenProvider(AccessToken("a-token")) { _ in .just(AccessToken("b-token")) }
+    for challenge in [forbidden.or(never), never.or(forbidden)] {
+      let client = try APIClient(
+        baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+        middlewares: [AuthMiddleware(tokens, challenge: challenge)])
+      _ = try await Ping().post(on: client).value
+    }
+    #expect(transport.requests.count == 2)
   }
 
   /// Asks a second server where the first one fails.

@@ -18,6 +18,16 @@ public struct AuthenticationChallenge: Sendable {
     self.isMet = isMet
   }
 
+  /// Either challenge: for a server that rejects tokens in more than one way.
+  ///
+  ///     AuthMiddleware(tokens, challenge: .http.or(AuthenticationChallenge(isPossible: …, isMet: …)))
+  public func or(_ other: AuthenticationChallenge) -> AuthenticationChallenge {
+    AuthenticationChallenge(
+      isPossible: { isPossible($0) || other.isPossible($0) },
+      // Each sees only what it has asked for.
+      isMet: { isPossible($0.head) && isMet($0) || other.isPossible($0.head) && other.isMet($0) })
+  }
+
   /// The status 401 (RFC 9110, section 15.5.2).
   public static let http = AuthenticationChallenge(isPossible: { $0.status == 401 }, isMet: { $0.head.status == 401 })
 }
