@@ -5,6 +5,7 @@ import Networking
 import NetworkingTesting
 import Repository
 import Streams
+import Synchronization
 import TestSupport
 import Testing
 
@@ -46,6 +47,25 @@ struct ReadmeTests {
     let user = try await NetworkingArticle.GetUser(variables: .init(id: "7")).data(on: client).value.user
     #expect(user.name == "Wei" && server.requests.map { $0["Authorization"] } == ["Bearer token-of-wei"])
     #expect(transport.requests.count == 1)
+  }
+
+  @Test func `an observer is told of the events of the sample`() throws {
+    final class Statuses: RequestObserver {
+      let seen = Mutex<[Int?]>([])
+
+      func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {
+        { [self] event in
+          switch event {
+          case .attemptEnded(let attempt): seen.withLock { $0.append(attempt.status) }
+          case .ended(let request): seen.withLock { $0.append(request.status) }
+          default: break
+          }
+        }
+      }
+    }
+    let statuses = Statuses()
+    try HTTPArticle.tell(statuses, about: #require(URL(string: "https://example.com")))
+    #expect(statuses.seen.withLock { $0 } == [503, 503])
   }
 
   @Test func `a session without content fails by the code of its API's envelope`() async throws {

@@ -23,4 +23,12 @@ enum HTTPArticle {
     let response = try await transport.send(request).collect(upTo: 1 << 20).value
     return response
   }
+
+  static func tell(_ observer: some RequestObserver, about url: URL) throws {
+    var request = try HTTPRequest(method: .get, url: url)
+    let tell = observer.begin(&request)
+    tell(.attemptStarted(1))
+    tell(.attemptEnded(AttemptSummary(outcome: .succeeded, status: 503, duration: .seconds(1))))
+    tell(.ended(RequestSummary(outcome: .succeeded, status: 503, duration: .seconds(1))))
+  }
 }

@@ -20,4 +20,22 @@ public struct AttemptSummary: Sendable {
   public let bodyTime: Duration?
   /// From the start to the end.
   public let duration: Duration
+
+  /// Makes a summary, to test an observer with.
+  public init(
+    number: Int = 1, outcome: RequestOutcome, status: Int? = nil, sentBytes: Int = 0, receivedBytes: Int = 0,
+    connectTime: Duration? = nil, isConnectionReused: Bool? = nil, firstByteTime: Duration? = nil,
+    bodyTime: Duration? = nil, duration: Duration = .zero
+  ) {
+    self.number = number
+    self.outcome = outcome
+    self.status = status
+    self.sentBytes = sentBytes
+    self.receivedBytes = receivedBytes
+    self.connectTime = connectTime
+    self.isConnectionReused = isConnectionReused
+    self.firstByteTime = firstByteTime
+    self.bodyTime = bodyTime
+    self.duration = duration
+  }
 }

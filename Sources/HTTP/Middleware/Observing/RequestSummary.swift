@@ -14,4 +14,18 @@ public struct RequestSummary: Sendable {
   public let queueTime: Duration
   /// From the start to the end, including waits and all attempts.
   public let duration: Duration
+
+  /// Makes a summary, to test an observer with.
+  public init(
+    outcome: RequestOutcome, status: Int? = nil, attemptCount: Int = 1, sentBytes: Int = 0, receivedBytes: Int = 0,
+    queueTime: Duration = .zero, duration: Duration = .zero
+  ) {
+    self.outcome = outcome
+    self.status = status
+    self.attemptCount = attemptCount
+    self.sentBytes = sentBytes
+    self.receivedBytes = receivedBytes
+    self.queueTime = queueTime
+    self.duration = duration
+  }
 }
