@@ -40,15 +40,16 @@ struct Comparison {
       let url = "\(row.isSecure ? "https" : "http")://127.0.0.1:\(row.isSecure ? ports[1] : ports[0])/\(row.size)"
       let clients = Client.allCases.filter { !row.isSecure || ($0 != .urlSession && $0 != .blocking) }
       var results: [Client: [LoadResult]] = [:]
+      var limits: [Wrk] = []
       for round in 0..<rounds {
         // The order matters, so it alternates.
         for client in round.isMultiple(of: 2) ? clients : clients.reversed() {
           results[client, default: []].append(
             try measure(client, [url, certificate, "\(row.size)", "\(row.width)", "1.5"]))
         }
+        if let limit = try Wrk.measure(url, row.size, row.width) { limits.append(limit) }
       }
-      let limit = try Wrk.rate(url, row.size, row.width)
-      isReached = report(row, clients, results, limit) && isReached
+      isReached = report(row, clients, results, limits) && isReached
     }
     try reportMemoryAndCancellations("http://127.0.0.1:\(ports[0])/300", certificate)
     if !isReached { exit(1) }
@@ -67,8 +68,9 @@ struct Comparison {
     }
   }
 
-  private func report(_ row: Row, _ clients: [Client], _ results: [Client: [LoadResult]], _ limit: Double?) -> Bool {
+  private func report(_ row: Row, _ clients: [Client], _ results: [Client: [LoadResult]], _ limits: [Wrk]) -> Bool {
     let medians = results.mapValues(\.medians)
+    let limit = limits.sorted { $0.rate < $1.rate }.dropFirst(limits.count / 2).first
     for client in clients {
       guard let median = medians[client] else { continue }
       print(
@@ -77,9 +79,11 @@ struct Comparison {
     }
     guard let ours = medians[.sockets], let theirs = medians[.asyncHTTPClient] else { return false }
     let (rate, processor) = (ours.rate / theirs.rate, ours.processor / theirs.processor)
-    if let limit { print("| \(row.title) | wrk | \(Int(limit)) | | | | |") }
+    if let limit {
+      print("| \(row.title) | wrk | \(Int(limit.rate)) | | | \(limit.processor.formatted(1)) | |")
+    }
     // A server that is more than half busy says little about how fast a client could be.
-    let isLimited = limit.map { $0 < 2 * ours.rate } ?? false
+    let isLimited = limit.map { $0.rate < 2 * ours.rate } ?? false
     let isReached = (rate >= row.rateFloor || isLimited) && processor <= row.processorFloor
     print(
       "| \(row.title) | ratio | \(rate.formatted(2)) of \(isLimited ? "-" : row.rateFloor.formatted(1)) | | "
