@@ -24,7 +24,11 @@ extension SocketEngine {
           next = earlier(next, exchange.nextLook(after: now))
         }
       }
-      for (exchange, _) in expired { _ = state.pool.cancel(exchange, &effects) }
+      for (exchange, phase) in expired {
+        _ = state.pool.cancel(exchange, &effects)
+        // What silenced this server's connection may well have silenced the idle ones.
+        if phase == .answer { state.pool.removeIdle(exchange.route, &effects) }
+      }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }
       return (state.nextScan, state.loop)
     }

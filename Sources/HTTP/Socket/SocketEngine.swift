@@ -49,6 +49,7 @@ final class SocketEngine: Sendable {
   let resolver: AddressResolver
   let tls: TLSPreparation
   private let idleTime: Duration
+  private let connectionLifetime: Duration
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   let state: Locked<State>
   /// What a shutdown waits for: the loop, and all pending callbacks to observers.
@@ -58,10 +59,12 @@ final class SocketEngine: Sendable {
   private static let mostReplays = 2
 
   init(
-    limits: Pool.Limits, idleTime: Duration, tls: TLSConfiguration, resolver: AddressResolver,
+    limits: Pool.Limits, idleTime: Duration, connectionLifetime: Duration, tls: TLSConfiguration,
+    resolver: AddressResolver,
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
   ) {
     self.idleTime = idleTime
+    self.connectionLifetime = connectionLifetime
     self.tls = TLSPreparation(tls)
     self.resolver = resolver
     self.makePoller = makePoller
@@ -133,7 +136,8 @@ final class SocketEngine: Sendable {
 
   /// A connection has been opened.
   func didOpen(_ connection: Connection) {
-    let until = idleUntil(nil, from: .now)
+    let now = Instant.now
+    let until = idleUntil(nil, connection, from: now) ?? now
     var effects = Pool.Effects()
     let (next, loop) = state.withLock { state in
       let next = state.makeAvailable(connection, until: until, &effects)
@@ -163,7 +167,7 @@ final class SocketEngine: Sendable {
     _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
   ) {
     let now = Instant.now
-    let until = isReusable ? idleUntil(keepAlive, from: now) : nil
+    let until = isReusable ? idleUntil(keepAlive, connection, from: now) : nil
     var effects = Pool.Effects()
     var next: Next?
     let (isMine, underWay, loop) = state.withLock { state in
@@ -186,10 +190,12 @@ final class SocketEngine: Sendable {
     perform(effects, on: loop)
   }
 
-  /// Until when a connection may be idle.
-  private func idleUntil(_ keepAlive: Int?, from now: Instant) -> Instant {
+  /// Until when a connection may be idle; `nil` if it is not to be used again.
+  private func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
     // A second less than the server says, because its clock started before ours.
-    now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
+    let end = now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
+    let until = min(end, connection.madeAt + connectionLifetime)
+    return until > now ? until : nil
   }
 
   /// What follows when a connection becomes available.

@@ -11,6 +11,10 @@ extension SocketTransport {
     /// How long an idle connection is kept; 60 seconds by default, and less if the server says so.
     public var idleTime = Duration.seconds(60)
 
+    /// How old a connection may become; 5 minutes by default. An older one is closed after its response, so that
+    /// requests follow a server's name to a new address even if connections are never idle.
+    public var connectionLifetime = Duration.seconds(300)
+
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 

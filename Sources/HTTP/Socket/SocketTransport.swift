@@ -35,7 +35,8 @@ public final class SocketTransport: HTTPTransport {
     engine = SocketEngine(
       limits: .init(
         perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1)),
-      idleTime: configuration.idleTime, tls: configuration.tls, resolver: resolver, makePoller: makePoller)
+      idleTime: configuration.idleTime, connectionLifetime: configuration.connectionLifetime, tls: configuration.tls,
+      resolver: resolver, makePoller: makePoller)
   }
 
   /// The best one that the system has.

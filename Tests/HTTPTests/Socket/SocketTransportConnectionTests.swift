@@ -22,6 +22,14 @@ import TransportConformance
     #expect(try await server.waitForClientToClose(within: .seconds(20)) - start >= .milliseconds(200))
   }
 
+  @Test(arguments: [(Duration.zero, 3), (.seconds(300), 1)])
+  func `a connection that has lived its time is not used again`(lifetime: Duration, connections: Int) async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let transport = transport { $0.connectionLifetime = lifetime }
+    for _ in 0..<3 { #expect(try await transport.response(to: .to(server)).head.status == 200) }
+    #expect(server.log.value.connections.count == connections)
+  }
+
   @Test func `a connection is closed a second before the server would`() async throws {
     try await expectDelay(of: .zero, leeway: .milliseconds(500)) {
       let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("Keep-Alive", "timeout=1")]) })
@@ -47,6 +55,28 @@ import TransportConformance
     }
     #expect(try await transport.response(to: .to(server, isReplayable: true)).head.status == 201)
     // The one that died, and the one behind it.
+    #expect(server.requests.count == kept + 2)
+  }
+
+  @Test func `T10: where one kept connection has fallen silent, the others are not waited for one by one`() async throws {
+    let (gate, kept) = (Latch(), 4)
+    let server = try ScriptedServer { number in
+      number < kept
+        ? [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .readRequest, .waitForClientToClose]
+        : .answering { _ in RawResponse(201) }
+    }
+    let transport = SocketTransport()
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for _ in 0..<kept { group.addTask { try await transport.response(to: .to(server)).head.status } }
+      try await server.waitForRequests(kept)
+      gate.open()
+      for try await status in group { #expect(status == 200) }
+    }
+    var request = try HTTPRequest.to(server)
+    request.timeouts.idle = .milliseconds(200)
+    let failure = await transport.send(request).collect(upTo: 1 << 10).failure
+    #expect(failure?.kind == .timedOut)
+    #expect(try await transport.response(to: .to(server)).head.status == 201)
     #expect(server.requests.count == kept + 2)
   }
 

@@ -11,6 +11,7 @@ import Streams
 /// thread.
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
+  let madeAt = Instant.now
 
   /// Its lock is held during system calls that do not block, and never together with another lock except those of the
   /// progress report and of the TLS tickets, under which nothing else is called.
