@@ -43,6 +43,17 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// Adds an entry behind all others; it is on the device when this returns.
   /// - Throws: ``OutboxError/tooLarge(size:limit:)``, or ``FileError``.
   func append(_ mutation: Mutation, id: String, now: StoreTime) throws -> Entry {
+    do {
+      return try add(mutation, id: id, now: now)
+    } catch let error as FileError where error.isNotFound {
+      // Somebody has removed the folder.
+      if isSignedOut.withLock({ $0 }) { throw OutboxError.signedOut }
+      try fileSystem.makeFolders(path)
+      return try add(mutation, id: id, now: now)
+    }
+  }
+
+  private func add(_ mutation: Mutation, id: String, now: StoreTime) throws -> Entry {
     try changing { folder in
       let last = try names().last?.addedAt ?? StoreTime(microseconds: 0)
       let entry = Entry(id: id, mutation: mutation, addedAt: max(now, last + .microseconds(1)))

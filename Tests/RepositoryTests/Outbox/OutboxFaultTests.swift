@@ -79,6 +79,21 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
+  @Test func `an outbox makes its folder again if somebody has removed it, but not after a sign-out`() async throws {
+    server.set(.isAway)
+    let outbox = try folder.outbox(server)
+    _ = await outbox.outcome("a")
+    try FileManager.default.removeItem(at: folder.url)
+    #expect(await outbox.outcome("b") == "queued: cannot connect")
+    #expect(try outbox.contents() == ["b"])
+    try outbox.signOut()
+    try FileManager.default.removeItem(at: folder.url)
+    await #expect { try await outbox.submit("c").value } throws: { error in
+      if case OutboxError.signedOut = error { true } else { false }
+    }
+    #expect(!FileManager.default.fileExists(atPath: folder.url.path()))
+  }
+
   private enum Oddity: CaseIterable { case link, folder, pipe }
 
   @Test(.timeLimit(.minutes(1)), arguments: Oddity.allCases)
