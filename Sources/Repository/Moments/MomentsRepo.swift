@@ -8,7 +8,6 @@ public struct MomentsRepo: MomentsRepoType {
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
   private let outbox: Outbox<MomentLike, MomentsDetails>?
   private let withLikes: @Sendable () -> Bool
-  private let onStorageError: @Sendable (any Error) -> Void
 
   /// Makes a repository for one account at one endpoint.
   /// - Parameters:
@@ -36,7 +35,6 @@ public struct MomentsRepo: MomentsRepoType {
     self.updateMomentLikeSession = updateMomentLikeSession
     self.outbox = outbox
     self.withLikes = withLikes
-    onStorageError = configuration.onStorageError
     guard let outbox else { return }
     store.show(
       outbox, change: { like, _, details in details.applying(like) },
@@ -84,10 +82,11 @@ public struct MomentsRepo: MomentsRepoType {
   }
 
   /// Ends the repository because its account ends: what it has cached and what waits in its outbox is removed, and late
-  /// responses are dropped.
-  public func signOut() {
-    do { try outbox?.signOut() } catch { onStorageError(error) }
-    store.signOut()
+  /// responses are dropped. Throws an error of the outbox or the source of truth if something could not be removed;
+  /// another call tries again.
+  public func signOut() throws {
+    let removals = [Result { try outbox?.signOut() }, Result { try store.signOut() }]
+    for removal in removals { try removal.get() }
   }
 
   private func key(_ userID: String) -> MomentsKey {

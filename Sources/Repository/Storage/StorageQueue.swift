@@ -34,6 +34,8 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var newest: [Key: (id: UInt64, stored: StoredValue<Value>?)] = [:]
     /// The newest unfinished removal of everything.
     var removingAll: UInt64?
+    /// Whether the last removal of everything failed.
+    var hasRemains = false
     var lastID: UInt64 = 0
   }
 
@@ -95,6 +97,9 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return keys
   }
 
+  /// Whether the last removal of everything failed, so that there may be something left.
+  var hasRemains: Bool { state.withLock { $0.hasRemains } }
+
   func report(_ error: any Error) { onError(error) }
 
   /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it.
@@ -147,6 +152,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         return state.newest[key]?.id == job.id ? state.newest.removeValue(forKey: key) : nil
       case .removeAll:
         if state.removingAll == job.id { state.removingAll = nil }
+        state.hasRemains = job.error != nil
         return nil
       }
     }

@@ -1,3 +1,5 @@
+import Streams
+
 extension Store {
   /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value is in
   /// the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError`` is called
@@ -51,14 +53,26 @@ extension Store {
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
   /// Removes everything, from memory and, before this returns, from the source of truth. Requests under way go on.
-  public func clear() { perform { $0.removeAll() } }
+  /// Throws the source of truth's error if it could not remove everything.
+  public func clear() throws { try removeAll { $0.removeAll(then: $1) } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
   /// cancelled, late responses are dropped, and watchers get a snapshot without a value. From then on, reads fail with
   /// ``StoreError/signedOut``. Mutations under way are not cancelled, and fail when they are answered.
   ///
+  /// Throws the source of truth's error if it could not remove everything; another call tries again.
+  ///
   /// To stop using a store but keep its data, just call ``flush()``.
-  public func signOut() { perform { $0.signOut() } }
+  public func signOut() throws { try removeAll { $0.signOut(then: $1) } }
+
+  private func removeAll(
+    _ change: (inout StoreState<Key, Value>, @escaping @Sendable ((any Error)?) -> Void) -> Void
+  ) throws {
+    let failure = Guarded<(any Error)?>(nil)
+    // A removal of everything is carried out before this returns.
+    perform { state in change(&state) { error in failure.withLock { $0 = error } } }
+    if let failure = failure.withLock({ $0 }) { throw failure }
+  }
 
   /// Returns when all earlier writes are in the source of truth, or have failed.
   public func flush() async {

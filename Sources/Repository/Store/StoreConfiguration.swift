@@ -2,10 +2,9 @@
 public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// When a value is written to the source of truth.
   public enum Writing: Sendable {
-    /// Before the caller gets the response; a failure to write fails the request.
+    /// Before the caller gets the response.
     case through
-    /// Later, on the store's own queue; ``Store/flush()`` returns when all is written. A failure is only reported to
-    /// ``StoreConfiguration/onStorageError``.
+    /// Later, on the store's own queue; ``Store/flush()`` returns when all is written.
     case behind
   }
 
@@ -25,7 +24,8 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// not be. One that is not cached still goes to the caller, and to watchers that have nothing better to show.
   public var isCacheable: @Sendable (Value) -> Bool = { _ in true }
 
-  /// When a value is written to the source of truth; `through` by default.
+  /// When a value is written to the source of truth; `through` by default. If that fails, the value is still in memory
+  /// and goes to the caller, and the error is reported to ``onStorageError``.
   public var writing = Writing.through
 
   /// The clock by which ages are measured; the system's by default.

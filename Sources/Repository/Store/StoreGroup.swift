@@ -45,10 +45,11 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// Ends the store of a partition, and removes everything it has kept; see ``Store/signOut()``. If the store is not
-  /// open, it is opened first; throws what the group's closure throws then, and its data stay.
+  /// open, it is opened first; throws what the group's closure throws then, and its data stay. Throws the source of
+  /// truth's error if it could not remove everything; another call tries again.
   public func signOut(_ partition: String) throws {
     let store = try store(for: partition)
-    store.signOut()
+    try store.signOut()
     remove(store, Array(partition.utf8))
   }
 

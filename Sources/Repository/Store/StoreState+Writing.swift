@@ -49,21 +49,25 @@ extension StoreState {
     publish(key)
   }
 
-  /// Removes everything; requests under way go on.
-  mutating func removeAll() {
+  /// Removes everything; requests under way go on. The completion runs with the other effects.
+  mutating func removeAll(then completion: @escaping @Sendable ((any Error)?) -> Void) {
     // The records may belong to another store by now, opened after this one was signed out.
     guard !isSignedOut else { return }
     garbage += memory.removeAll() as [Any]
-    store(.removeAll)
+    store(.removeAll, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
       publish(key)
     }
   }
 
-  /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more.
-  mutating func signOut() {
-    guard !isSignedOut else { return }
+  /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more. Later
+  /// calls only remove what an earlier one could not.
+  mutating func signOut(then completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard !isSignedOut else {
+      if let storage, storage.hasRemains { store(.removeAll, completion: completion) }
+      return
+    }
     garbage.append((layers, recency))
     (layers, recency) = (Layers(), Recency())
     for key in Array(entries.keys) {
@@ -74,7 +78,7 @@ extension StoreState {
         effects.append(.call { waiter.answer(.failure(StoreError.signedOut)) })
       }
     }
-    removeAll()
+    removeAll(then: completion)
     isSignedOut = true
   }
 

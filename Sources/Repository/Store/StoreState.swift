@@ -141,12 +141,13 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     effects.append(.call { completion(nil) })
   }
 
-  /// Enqueues a write to the source of truth, unless the value is partial.
+  /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
+  /// full disk must not turn a response into a failure.
   mutating func write(
     _ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     if kept.isPartial { return effects.append(.call { completion(nil) }) }
-    store(.write(kept.stored, key), completion: completion)
+    store(.write(kept.stored, key)) { _ in completion(nil) }
   }
 
   func keyState(

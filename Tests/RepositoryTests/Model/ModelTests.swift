@@ -9,13 +9,13 @@ import Testing
 @Suite("a store beside its model")
 struct ModelTests {
   @Test(arguments: [false, true])
-  func `random operations give what the model gives`(hasRoom: Bool) {
+  func `random operations give what the model gives`(hasRoom: Bool) throws {
     let seed =
       ProcessInfo.processInfo.environment["MOMENTS_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
     print("MOMENTS_TEST_SEED=\(seed)")
     var run = ModelRun(seed: seed, hasRoom: hasRoom)
     for step in 0..<TestScale.count(10_000, long: 100_000) {
-      let operation = run.step()
+      let operation = try run.step()
       guard let difference = run.difference() else { continue }
       Issue.record("seed \(seed), hasRoom \(hasRoom), step \(step), after \(operation): \(difference)")
       return
@@ -65,7 +65,7 @@ private struct ModelRun {
   }
 
   /// Does one thing to both; says what.
-  mutating func step() -> String {
+  mutating func step() throws -> String {
     guard let key = Self.keys.randomElement(using: &random) else { return "" }
     let policy = FetchPolicy.allCases.randomElement(using: &random) ?? .cacheFirst
     let value = Int.random(in: 0..<1_000, using: &random) * 10
@@ -99,7 +99,7 @@ private struct ModelRun {
       model.remove(key)
       return "remove \(key)"
     case 77:
-      store.clear()
+      try store.clear()
       for key in Self.keys { model.remove(key) }
       return "clear"
     case 78..<84:

@@ -116,7 +116,7 @@ private struct World {
       world.isAway.update { $0 = true }
       _ = try? await world.repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "0").value
     }
-    mine.repo.signOut()
+    try mine.repo.signOut()
     #expect(mine.errors.value.isEmpty)
     let later = try World(folder, server, account: "me")
     #expect(try later.outbox.entries().isEmpty)

@@ -66,7 +66,7 @@ import Testing
 
   @Test func `S1: who signs out on seeing that a request begins has none made`() {
     let watch = store.stream("k", .networkOnly).subscribe(onNext: { [store] in
-      if $0.isFetching { store.signOut() }
+      if $0.isFetching { try? store.signOut() }
     })
     #expect(server.count == 0)
     watch.dispose()
@@ -75,15 +75,15 @@ import Testing
   @Test func `S1: who signs out on seeing a change has none sent`() {
     store.save(["start"], for: "k")
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] in
-      if $0.source == .optimistic { store.signOut() }
+      if $0.source == .optimistic { try? store.signOut() }
     })
     let change = Recorder(addingToAll("b"))
     #expect(change.error.value as? StoreError == .signedOut && server.count == 0)
     watch.dispose()
   }
 
-  @Test func `S1: a store that was signed out sends no change`() {
-    store.signOut()
+  @Test func `S1: a store that was signed out sends no change`() throws {
+    try store.signOut()
     let ofOne = store.mutate("k", optimistic: { $0 }, send: { [server] in server.fetch("k").map(\.value) })
     let changes = [addingToAll("b"), ofOne].map { Recorder($0) }
     #expect(changes.map { $0.error.value as? StoreError } == [.signedOut, .signedOut])
@@ -91,16 +91,16 @@ import Testing
   }
 
   @Test(arguments: [["answer"], []])
-  func `S1: an answer to a change is not given once the account was signed out`(answer: [String]) {
+  func `S1: an answer to a change is not given once the account was signed out`(answer: [String]) throws {
     let change = Recorder(addingToAll("b"))
-    store.signOut()
+    try store.signOut()
     server[0].answer(answer)
     #expect(change.error.value as? StoreError == .signedOut && change.take().isEmpty)
   }
 
-  @Test func `S1: a change without an answer ends, also once the account was signed out`() {
+  @Test func `S1: a change without an answer ends, also once the account was signed out`() throws {
     let change = Recorder(addingToAll("b"))
-    store.signOut()
+    try store.signOut()
     server[0].observer.onCompleted()
     #expect(change.error.value as? StoreError == .signedOut)
   }

@@ -110,7 +110,7 @@ struct PolicyTests {
     change.dispose()
   }
 
-  @Test func `an answer that is not kept stays in view while the next request is under way`() {
+  @Test func `an answer that is not kept stays in view while the next request is under way`() throws {
     let store = store()
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
@@ -118,7 +118,7 @@ struct PolicyTests {
     server[1].answer(2)
     #expect(stream.brief() == ["- …", "1 network", "1 network …", "2 network"])
     #expect(get.brief() == ["2 network"])
-    store.signOut()
+    try store.signOut()
     #expect(stream.brief() == ["-"])
   }
 
@@ -150,13 +150,13 @@ struct PolicyTests {
     #expect(get.error.value as? StoreError == .noResponse)
   }
 
-  @Test func `the short forms give values`() {
+  @Test func `the short forms give values`() throws {
     let store = store()
     let fresh = Recorder(store.fresh("a"))
     server[0].answer(1)
     #expect(fresh.take() == [1] && fresh.isCompleted.value)
     #expect(Recorder(store.cached("a")).take() == [1])
-    store.clear()
+    try store.clear()
     #expect(store.peek("a") == nil)
   }
 

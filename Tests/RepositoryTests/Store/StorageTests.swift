@@ -102,7 +102,7 @@ struct StorageTests {
     first.remove("b")
     #expect(Recorder(try folder.store(server).get("a", .cacheOnly)).brief() == ["v disk ~"])
     #expect(Recorder(try folder.store(server).get("b", .cacheOnly)).take().isEmpty)
-    first.clear()
+    try first.clear()
     #expect(folder.records == [])
     #expect(Recorder(first.get("a", .cacheOnly)).take().isEmpty)
   }
@@ -182,6 +182,36 @@ struct StorageTests {
     #expect(Recorder(try group.store(for: "mei").get("k", .cacheOnly)).take().first?.value == "v")
     await group.close("tom")
     #expect(folder.records.count == 1)
+  }
+
+  @Test(arguments: [StoreConfiguration<String>.Writing.through, .behind])
+  func `S1: an end that leaves something behind says so, and another call removes it`(
+    writing: StoreConfiguration<String>.Writing
+  ) async throws {
+    let files = FaultyFileSystem()
+    let group = StoreGroup<String, String> { [server, folder] partition in
+      var configuration = StoreConfiguration<String>()
+      configuration.writing = writing
+      let cache = try DiskCache<String, String>(
+        folder: folder.url, partition: partition, coder: .json, fileSystem: files)
+      return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: cache)
+    }
+    let store = try group.store(for: "mei")
+    store.save("v", for: "k")
+    await store.flush()
+    files.keepFiles(endingWith: "")
+    #expect(throws: FileError.self) { try store.clear() }
+    #expect(throws: FileError.self) { try group.signOut("mei") }
+    #expect(throws: FileError.self) { try group.signOut("mei") }
+    #expect(try group.store(for: "mei") === store)
+    files.keepFiles(endingWith: nil)
+    try group.signOut("mei")
+    #expect(folder.records == [])
+    // What is there now is the next session's, and the old one does not touch it.
+    let next = try group.store(for: "mei")
+    next.save("next", for: "k")
+    try store.signOut()
+    #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "next")
   }
 
   @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() throws {
