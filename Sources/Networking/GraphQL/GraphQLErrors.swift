@@ -63,8 +63,18 @@ extension RequestError {
   public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
 
   /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused
-  /// to refresh the token.
-  public var isUnauthenticated: Bool { status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) }
+  /// to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL errors, or by its envelope.
+  public var isUnauthenticated: Bool {
+    status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) || isOfRefresh && isRefusal
+  }
+
+  private var isRefusal: Bool {
+    switch kind {
+    case .httpStatus: 400..<500 ~= status ?? 0 && !isTransient
+    case .graphQL, .rejected: true
+    default: false
+    }
+  }
 
   init(graphQL errors: [GraphQLError]) {
     let cause = GraphQLErrors(errors)

@@ -88,7 +88,7 @@ struct ResilienceCommandTests {
       })
     let result = try await Moments.run(
       ["--verbose", "--endpoint", server.url.absoluteString], environment: ["MOMENTS_REFRESH_TOKEN": "a-refresh-token"])
-    #expect(result.exitCode == 77)
+    #expect(result.exitCode == 65)
     #expect(result.errorText.contains("refreshed") && !result.errorText.contains("canary"))
   }
 

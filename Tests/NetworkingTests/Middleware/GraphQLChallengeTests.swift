@@ -52,6 +52,28 @@ struct GraphQLChallengeTests {
     #expect(try await Like().post(on: client).value.data?.like == true)
   }
 
+  @Test(
+    arguments: [
+      (RequestError(.httpStatus, "", status: 400), true), (RequestError(.httpStatus, "", status: 401), true),
+      (RequestError(.httpStatus, "", status: 408), false), (RequestError(.httpStatus, "", status: 429), false),
+      (RequestError(.httpStatus, "", status: 503), false), (RequestError(.graphQL, "expired"), true),
+      (RequestError(.rejected, "code 7"), true), (RequestError(.insecure, ""), false),
+      (RequestError(.undecodable, "", status: 200), false), (RequestError(.timedOut, ""), false),
+      (RequestError(.circuitOpen, ""), false), (RequestError(wrapping: CancellationError()), false),
+    ])
+  func `only a server that refuses to refresh a token makes the user sign in again`(
+    error: RequestError, isRefused: Bool
+  ) async throws {
+    let transport = ScriptedTransport(always: .response(status: 401))
+    let provider = InMemoryTokenProvider(AccessToken("old-token")) { _ in .error(error) }
+    let client = try APIClient(
+      baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
+      middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
+    let failure = try #require(await Like().post(on: client).failure)
+    #expect(failure.kind == error.kind && failure.status == error.status)
+    #expect(failure.isUnauthenticated == isRefused)
+  }
+
   private struct Like: GraphQLSession {
     struct ResponseData: Decodable, Sendable {
       let like: Bool

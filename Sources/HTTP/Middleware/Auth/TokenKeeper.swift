@@ -174,8 +174,7 @@ final class TokenKeeper: Sendable {
     return expiry.timeIntervalSince(now) <= leadTime && now >= standing.pausedUntil
   }
 
-  /// The error for all waiting requests: the refresh's own, with a message that says that the refresh failed. Unless it
-  /// may be transient, its status is 401, as the server no longer accepts the request's token.
+  /// The error for all waiting requests: the refresh's own, with a message that says that the refresh failed.
   private static func refreshError(_ error: any Error) -> RequestError {
     if case StreamError.timeout = error {
       var failure = RequestError(
@@ -189,8 +188,6 @@ final class TokenKeeper: Sendable {
     failure.operationName = nil
     // The response to a refresh contains tokens, which cannot be redacted because they are not known yet.
     failure.excerpt = nil
-    let mayPass = failure.isTransient || failure.kind == .circuitOpen || failure.kind == .overloaded
-    if !mayPass { failure.status = 401 }
     return failure
   }
 }

@@ -14,5 +14,8 @@ public protocol TokenProvider: Sendable {
   /// It is subscribed to once for all waiting requests of an account, and runs to its end even if no request waits any
   /// longer, because many refresh tokens can be used only once. Its own requests must not go through the middleware
   /// that asks for the refresh.
+  ///
+  /// If the user has to sign in again although no server has said so, for example because there is no refresh token,
+  /// fail with a `RequestError` of the kind `httpStatus` and the status 401.
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken>
 }
