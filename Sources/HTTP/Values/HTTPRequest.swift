@@ -116,3 +116,14 @@ extension HTTPRequest {
       operationName: operationName)
   }
 }
+
+extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The method, the address without the values of its query, and the size of the body.
+  public var description: String { "\(method) \(url.shownSafely), \(body?.count ?? 0) bytes" }
+
+  /// The same as `description`.
+  public var debugDescription: String { description }
+
+  /// What `dump` shows: the same as `description`.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "request", value: description)]) }
+}

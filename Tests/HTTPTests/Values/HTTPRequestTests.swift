@@ -24,6 +24,16 @@ import Testing
     #expect(error?.kind == .invalidRequest)
   }
 
+  @Test func `S3: no print or dump of a request shows what may be secret`() throws {
+    let headers: HTTPHeaders = ["Authorization": "canary-1"]
+    let request = try HTTPRequest(
+      method: .post, url: url("https://h.example/a?token=canary-2"), headers: headers, body: Data("canary-3".utf8))
+    var dumped = ""
+    dump(request, to: &dumped)
+    #expect("\(request)" == "POST https://h.example/a?token=…, 8 bytes")
+    for text in [dumped, "\(request)", String(reflecting: request)] { #expect(!text.contains("canary")) }
+  }
+
   @Test(arguments: ["Content-Length", "transfer-encoding", "CONNECTION", "Upgrade", "te", "Trailer"])
   func `a header that frames the message is refused`(name: String) throws {
     var request = try request(operationName: "getUser")

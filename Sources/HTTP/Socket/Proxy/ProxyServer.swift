@@ -1,7 +1,7 @@
 import Foundation
 
-/// A proxy's address, and the credentials for it. The description does not show the credentials.
-struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
+/// A proxy's address, and the credentials for it. Neither its description nor `dump` shows the credentials.
+struct ProxyServer: Hashable, Sendable, CustomStringConvertible, CustomReflectable {
   let host: String
   let port: Int
 
@@ -26,6 +26,9 @@ struct ProxyServer: Hashable, Sendable, CustomStringConvertible {
     let target = try HTTPTarget(url)
     (host, port) = (target.host, target.port)
   }
+
+  /// What `dump` shows: only the address.
+  var customMirror: Mirror { Mirror(self, children: [(label: "address", value: description)]) }
 
   var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 }

@@ -16,6 +16,15 @@ import Testing
     #expect(try server(["http_proxy": ""], for: "http://example.com/") == nil)
   }
 
+  @Test func `S3: no print or dump of a configuration shows the proxy's password`() {
+    var configuration = SocketTransport.Configuration()
+    configuration.proxy = ProxyConfiguration(environment: ["http_proxy": "http://me:canary-1@one:3128"])
+    var dumped = ""
+    dump(configuration, to: &dumped)
+    let secret = Data("me:canary-1".utf8).base64EncodedString()
+    #expect(dumped.contains("one:3128") && !dumped.contains("canary") && !dumped.contains(secret))
+  }
+
   @Test func `HTTP_PROXY is not read, for a client of a web server can set it`() throws {
     #expect(try server(["HTTP_PROXY": "http://evil:1"], for: "http://example.com/") == nil)
     #expect(try server(["HTTPS_PROXY": "http://two:1"], for: "https://example.com/") == "two:1")
