@@ -2,16 +2,22 @@ import Foundation
 public import HTTP
 
 extension HTTPHeaders {
+  /// `User-Agent`: the name and version of this SDK, and those of the system.
+  public static func userAgent() -> HTTPHeaders { userAgent(name: sdkName, version: sdkVersion) }
+
   /// `User-Agent`: the name and version of the application, and those of the system.
   ///
   /// Of the application's name and version, only ASCII letters, digits and `-._` are kept.
-  public static func userAgent(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
+  public static func userAgent(name: String, version: String) -> HTTPHeaders {
     headers([("User-Agent", "\(name.productToken)/\(version.productToken) (\(platformName) \(systemVersion))")])
   }
 
+  /// The same as ``platform(name:version:)``, with the name and version of this SDK.
+  public static func platform() -> HTTPHeaders { platform(name: sdkName, version: sdkVersion) }
+
   /// `User-Agent`, and the same information in separate fields, by which some backends count their clients:
   /// `x-app-platform`, `x-app-version` and `x-os-version`.
-  public static func platform(name: String = "MomentsSDK", version: String = sdkVersion) -> HTTPHeaders {
+  public static func platform(name: String, version: String) -> HTTPHeaders {
     headers([
       ("x-app-platform", platformName), ("x-app-version", version.productToken), ("x-os-version", systemVersion),
     ]).merging(missingFrom: .userAgent(name: name, version: version))
@@ -19,6 +25,8 @@ extension HTTPHeaders {
 
   /// The version of this SDK.
   public static var sdkVersion: String { "0.1.0" }
+
+  private static var sdkName: String { "MomentsSDK" }
 
   private static func headers(_ fields: [(name: String, value: String)]) -> HTTPHeaders {
     HTTPHeaders(fields.compactMap { try? HTTPField(name: $0.name, value: $0.value) })

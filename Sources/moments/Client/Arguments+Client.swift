@@ -15,7 +15,8 @@ extension Arguments {
   /// A client for an endpoint, configured by the arguments.
   func client(for endpoint: Endpoint) throws(RequestError) -> APIClient {
     var client = try APIClient(
-      baseURL: endpoint.url, transport: transport.transport(), defaultHeaders: .platform(name: "moments"),
+      baseURL: endpoint.url, transport: transport.transport(),
+      defaultHeaders: .platform(name: "moments", version: HTTPHeaders.sdkVersion),
       allowsCleartext: allowsCleartext)
     var outermost: [any HTTPMiddleware] = [GivenHeadersMiddleware(fields: headers)]
     var logging: [any HTTPMiddleware] = []
