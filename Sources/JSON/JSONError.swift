@@ -4,7 +4,8 @@ public import Foundation
 ///
 /// Of the text it keeps only the keys that lead to the place, each cut to 64 bytes.
 public struct JSONError: Error, Hashable, Sendable {
-  /// What went wrong.
+  /// What went wrong. Cases may be added.
+  @nonexhaustive
   public enum Kind: Hashable, Sendable {
     /// The text is not JSON.
     case malformed

@@ -15,6 +15,16 @@ import Testing
       ])
   }
 
+  @Test func `a value gives what it is, and nothing else`() throws {
+    let values = try value(#"[null, true, -7, 0.5, "早", [1], {"a": 1}]"#).arrayValue ?? []
+    #expect(values.compactMap(\.boolValue) == [true])
+    #expect(values.compactMap(\.integerValue) == [-7])
+    #expect(values.compactMap(\.numberValue) == [-7, 0.5])
+    #expect(values.compactMap(\.stringValue) == ["早"])
+    #expect(values.compactMap(\.arrayValue) == [[1]])
+    #expect(values.compactMap { $0["a"] } == [1])
+  }
+
   @Test(arguments: ["0", "1", "-1", "9223372036854775807", "-9223372036854775808"])
   func `whole numbers of 64 bits keep every digit`(number: String) throws {
     #expect(try value(number) == .integer(#require(Int64(number))))

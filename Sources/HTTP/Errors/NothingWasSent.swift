@@ -1,4 +1,20 @@
-/// The cause of a deadline's error if it is certain that no byte of the request has left this machine, or ever will.
-package struct NothingWasSent: Error {
-  package init() {}
+/// The cause of an error of the kind `timedOut` if it is certain that no byte of the request has left this machine, or
+/// ever will; see ``RequestError/isCertainlyUnsent``.
+public struct NothingWasSent: Error {
+  /// Makes the cause, for a transport that knows.
+  public init() {}
+}
+
+extension RequestError {
+  /// Whether it is certain that no byte of the request has reached the server, so that even a payment can be sent
+  /// again: there was no connection, the request was held back on this side, or a deadline passed before it was sent.
+  ///
+  /// `false` means that nothing is known.
+  public var isCertainlyUnsent: Bool {
+    switch kind {
+    case .cannotConnect, .circuitOpen, .overloaded: true
+    case .timedOut: cause is NothingWasSent
+    default: false
+    }
+  }
 }

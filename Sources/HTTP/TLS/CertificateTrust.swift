@@ -11,12 +11,18 @@ public struct CertificateTrust: Hashable, Sendable {
   public static let system = CertificateTrust(includesSystem: true, authorities: [])
 
   /// The certificates that the system trusts, and these.
-  public static func systemAnd(_ authorities: PEM...) -> CertificateTrust {
+  public static func systemAnd(_ authorities: PEM...) -> CertificateTrust { systemAnd(authorities) }
+
+  /// The certificates that the system trusts, and these.
+  public static func systemAnd(_ authorities: [PEM]) -> CertificateTrust {
     CertificateTrust(includesSystem: true, authorities: authorities)
   }
 
   /// Only these certificates.
-  public static func only(_ authorities: PEM...) -> CertificateTrust {
+  public static func only(_ authorities: PEM...) -> CertificateTrust { only(authorities) }
+
+  /// Only these certificates.
+  public static func only(_ authorities: [PEM]) -> CertificateTrust {
     CertificateTrust(includesSystem: false, authorities: authorities)
   }
 }

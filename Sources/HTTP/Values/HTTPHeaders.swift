@@ -58,6 +58,11 @@ public struct HTTPHeaders: Hashable, Sendable {
     fields.append(try HTTPField(name: name, value: value))
   }
 
+  /// Adds a field and keeps those with the same name.
+  public mutating func append(_ field: HTTPField) {
+    fields.append(field)
+  }
+
   /// Removes all fields with this name.
   public mutating func remove(_ name: String) {
     fields.removeAll { $0.hasName(name) }

@@ -26,6 +26,30 @@ public enum JSONValue: Hashable, Sendable {
     if case .string(let value) = self { value } else { nil }
   }
 
+  /// The number, if this is one that is whole.
+  public var integerValue: Int64? {
+    if case .integer(let value) = self { value } else { nil }
+  }
+
+  /// The number, if this is one.
+  public var numberValue: Double? {
+    switch self {
+    case .integer(let value): Double(value)
+    case .number(let value): value
+    default: nil
+    }
+  }
+
+  /// The boolean, if this is one.
+  public var boolValue: Bool? {
+    if case .bool(let value) = self { value } else { nil }
+  }
+
+  /// The elements, if this is a list.
+  public var arrayValue: [JSONValue]? {
+    if case .array(let elements) = self { elements } else { nil }
+  }
+
   /// The member of an object; `nil` if this is not an object, or has no such member.
   public subscript(key: String) -> JSONValue? {
     if case .object(let members) = self { members[key] } else { nil }

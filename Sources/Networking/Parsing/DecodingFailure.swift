@@ -1,3 +1,4 @@
+public import Foundation
 import HTTP
 import JSON
 
@@ -77,4 +78,9 @@ extension DecodingFailure: RedactableCause {
   func redacted(by redactor: Redactor) -> DecodingFailure {
     DecodingFailure(path: redactor.redact(path), reason: redactor.redact(reason))
   }
+}
+
+extension DecodingFailure: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
 }

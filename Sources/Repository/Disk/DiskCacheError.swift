@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Why a disk cache refuses a value.
+/// Why a disk cache refuses a value. Cases may be added.
+@nonexhaustive
 public enum DiskCacheError: Error, Hashable, Sendable {
   /// A record is larger than the limit for all records together, both in bytes; it was not stored.
   case tooLarge(size: Int, limit: Int)

@@ -12,7 +12,7 @@ public struct FileError: Error, Hashable, CustomStringConvertible {
   public let file: String?
 
   /// Makes an error.
-  package init(code: Int32, call: String, file: String? = nil) {
+  public init(code: Int32, call: String, file: String? = nil) {
     self.code = code
     self.call = call
     self.file = file

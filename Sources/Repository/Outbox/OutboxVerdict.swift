@@ -18,8 +18,7 @@ enum OutboxVerdict {
   init(_ error: RequestError) {
     self =
       switch error.kind {
-      case .cannotConnect, .circuitOpen, .overloaded: .notSent
-      case .timedOut where error.cause is NothingWasSent: .notSent
+      case _ where error.isCertainlyUnsent: .notSent
       // A refresh happens before the request, or after the server has rejected it.
       case _ where error.status == 401 || error.isOfRefresh: .blocked
       case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent

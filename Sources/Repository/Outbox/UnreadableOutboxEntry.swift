@@ -7,8 +7,13 @@ public struct UnreadableOutboxEntry: Hashable, Encodable, Sendable, Identifiable
   /// When it was added.
   public let addedAt: StoreTime
 
+  /// Makes an entry, to test a view of an outbox with.
+  public init(id: String, addedAt: StoreTime) {
+    self.id = id
+    self.addedAt = addedAt
+  }
+
   init(_ name: OutboxFileName) {
-    id = name.id
-    addedAt = name.addedAt
+    self.init(id: name.id, addedAt: name.addedAt)
   }
 }

@@ -28,24 +28,23 @@ public struct Snapshot<Value: Sendable>: Sendable {
   @inlinable
   public init(
     value: Value?, source: SnapshotSource? = nil, age: Duration = .zero, isStale: Bool = false,
-    errors: [any Error] = [], isFetching: Bool = false
+    isPartial: Bool = false, errors: [any Error] = [], isFetching: Bool = false
   ) {
     self.value = value
     self.source = source
     self.age = age
     self.isStale = isStale
+    self.isPartial = isPartial
     self.errors = errors
     self.isFetching = isFetching
-    isPartial = false
     stamp = SnapshotStamp()
   }
 
   /// The same snapshot with the value transformed.
   public func map<Other: Sendable>(_ transform: (Value) throws -> Other) rethrows -> Snapshot<Other> {
     var other = Snapshot<Other>(
-      value: try value.map(transform), source: source, age: age, isStale: isStale, errors: errors,
-      isFetching: isFetching)
-    other.isPartial = isPartial
+      value: try value.map(transform), source: source, age: age, isStale: isStale, isPartial: isPartial,
+      errors: errors, isFetching: isFetching)
     other.stamp = stamp
     return other
   }

@@ -1,6 +1,7 @@
 public import Foundation
 
-/// Why a store cannot answer a read, or make a mutation.
+/// Why a store cannot answer a read, or make a mutation. Cases may be added.
+@nonexhaustive
 public enum StoreError: Error, Hashable, Sendable {
   /// Nothing is cached for the key, and the policy makes no request.
   case notCached

@@ -11,6 +11,12 @@ public struct StoreTime: Hashable, Comparable, Sendable, Codable {
     self.microseconds = microseconds
   }
 
+  /// The time of a date, to the microsecond; a date beyond what `Int64` can hold becomes the nearest time.
+  public init(_ date: Date) {
+    let exact = (date.timeIntervalSince1970 * 1_000_000).rounded()
+    microseconds = Int64(exactly: exact) ?? (exact > 0 ? .max : .min)
+  }
+
   /// The system's wall clock.
   public static func now() -> StoreTime {
     var time = timespec()

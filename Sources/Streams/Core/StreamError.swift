@@ -1,6 +1,7 @@
 public import Foundation
 
-/// An error that comes from an operator itself.
+/// An error that comes from an operator itself. Cases may be added.
+@nonexhaustive
 public enum StreamError: Error, Hashable, Sendable {
   /// The stream completed without an element, but one was needed.
   case noElements

@@ -27,6 +27,16 @@ import Testing
     #expect(error.description.utf8.count < 2048)
   }
 
+  @Test func `only some errors make certain that nothing was sent`() {
+    for kind in [RequestError.Kind.cannotConnect, .circuitOpen, .overloaded] {
+      #expect(RequestError(kind, "").isCertainlyUnsent)
+    }
+    #expect(RequestError(.timedOut, "", cause: NothingWasSent()).isCertainlyUnsent)
+    for kind in [RequestError.Kind.timedOut, .connectionLost, .cancelled, .badResponse, .httpStatus, .unknown] {
+      #expect(!RequestError(kind, "").isCertainlyUnsent)
+    }
+  }
+
   @Test func `an error takes the name of an operation once`() {
     let error = RequestError(.timedOut, "Late.")
     #expect(error.named(nil).operationName == nil)

@@ -64,7 +64,7 @@ struct TLSContextTests {
   @Test(arguments: ["", "garbage", "-----BEGIN CERTIFICATE-----\nQUJD\n-----END CERTIFICATE-----\n"])
   func `a text without a certificate is an error`(text: String) {
     error(TLSConfiguration(trust: .only(.bytes(Data(text.utf8)))), "no readable certificate")
-    error(TLSConfiguration(trust: .systemAnd(.bytes(Data(text.utf8)))), "no readable certificate")
+    error(TLSConfiguration(trust: .systemAnd([.bytes(Data(text.utf8))])), "no readable certificate")
     error(identity(Data(text.utf8), world.server.key), "no readable certificate")
   }
 

@@ -1,3 +1,4 @@
+import Foundation
 import Repository
 import Streams
 import StreamsTesting
@@ -13,6 +14,13 @@ struct FreshnessTests {
     configuration.freshness = freshness
     configuration.clock = .scheduler(scheduler)
     return Store(partialFetch: server.fetch, configuration: configuration)
+  }
+
+  @Test func `a time and a date become each other`() {
+    let time = StoreTime(microseconds: 1_800_000_000_123_456)
+    #expect(StoreTime(time.date) == time)
+    #expect(StoreTime(Date(timeIntervalSince1970: .infinity)).microseconds == .max)
+    #expect(StoreTime(.distantPast).date == .distantPast)
   }
 
   @Test func `a stale value is shown, and asked for anew`() {

@@ -1,4 +1,5 @@
-/// An event in the life of a request. Cases may be added: a `switch` over them needs a `default`.
+/// An event in the life of a request. Cases may be added, so a `switch` over them needs a `default`.
+@nonexhaustive
 public enum RequestEvent: Sendable {
   /// It has waited in line for this long, and continues.
   case dequeued(after: Duration)
