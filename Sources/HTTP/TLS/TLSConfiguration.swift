@@ -3,7 +3,8 @@
 /// The server's certificate and its host name or address are always verified; no setting turns this off. For a server
 /// with a self-signed certificate, trust that certificate or its authority.
 ///
-/// Files are read and checked for the first connection; if they are not valid, it fails with `insecure`.
+/// Files are read and checked for the first connection, and then kept; if they are not valid, it fails with `insecure`.
+/// When certificates are replaced, make a new transport.
 public struct TLSConfiguration: Hashable, Sendable {
   /// The certificates to trust; by default those that the system trusts.
   public var trust: CertificateTrust

@@ -45,7 +45,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   /// The number and size of the partition's records, as far as this process knows.
   public var statistics: DiskStatistics { folder.statistics }
 
-  /// The value of a key; `nil` if there is none, the record is damaged, or the coder cannot decode it.
+  /// The value of a key; `nil` if there is none, the record is damaged, or the coder cannot decode it. Throws
+  /// ``FileError``, or what the coder throws for the key.
   public func read(_ key: Key) throws -> StoredValue<Value>? {
     let key = try bytes(of: key)
     guard let record = try folder.read(RecordName(hashing: key)), record.key.elementsEqual(key),
@@ -63,7 +64,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.write(record.bytes, as: RecordName(hashing: key))
   }
 
-  /// Removes a record; throws ``FileError``.
+  /// Removes a record; throws ``FileError``, or what the coder throws for the key.
   public func remove(_ key: Key) throws {
     try folder.remove(RecordName(hashing: try bytes(of: key)))
   }

@@ -118,11 +118,12 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// All readable entries on disk, oldest first: those that wait, and those that were set aside, which have a refusal.
+  /// Throws ``FileError``.
   public func entries() throws -> [OutboxEntry<Mutation>] {
     try names().compactMap { try folder.read($0) }
   }
 
-  /// All unreadable entries on disk, oldest first.
+  /// All unreadable entries on disk, oldest first. Throws ``FileError``.
   public func unreadableEntries() throws -> [UnreadableOutboxEntry] {
     try names().compactMap { if case .unreadable(let entry) = try folder.listedContent($0) { entry } else { nil } }
   }
@@ -167,6 +168,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
   /// such an entry with this id. It keeps its key and its place; the next flush sends it, here or in a later process.
+  /// Throws ``FileError``, or ``OutboxError/signedOut``.
   @discardableResult
   public func retry(id: String) throws -> Bool {
     guard let name = try names().first(where: { $0.id == id }) else { return false }
@@ -180,10 +182,11 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// Removes an entry that waits or was set aside; its submitter gets ``OutboxError/discarded``. An entry that is being
-  /// sent may be carried out nonetheless.
+  /// sent may be carried out nonetheless. Throws ``FileError``, or ``OutboxError/signedOut``.
   public func discard(_ entry: OutboxEntry<Mutation>) throws { try discard(id: entry.id) }
 
-  /// Removes an entry, even an unreadable one; returns whether there is one with this id.
+  /// Removes an entry, even an unreadable one; returns whether there is one with this id. Throws ``FileError``, or
+  /// ``OutboxError/signedOut``.
   @discardableResult
   public func discard(id: String) throws -> Bool {
     guard let name = try folder.names().first(where: { $0.id == id }) else { return false }

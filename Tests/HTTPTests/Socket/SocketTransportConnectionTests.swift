@@ -58,7 +58,8 @@ import TransportConformance
     #expect(server.requests.count == kept + 2)
   }
 
-  @Test func `T10: where one kept connection has fallen silent, the others are not waited for one by one`() async throws {
+  @Test func `T10: where one kept connection has fallen silent, the others are not waited for one by one`() async throws
+  {
     let (gate, kept) = (Latch(), 4)
     let server = try ScriptedServer { number in
       number < kept

@@ -22,7 +22,8 @@ import Testing
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.onStorageError = { [errors] error in errors.update { $0.append("\(error)") } }
     return MomentsRepo(
-      configuration: configuration, sourceOfTruth: store, getMomentsByUserIDSession: FixtureSessions(), updateMomentLikeSession: FixtureSessions())
+      configuration: configuration, sourceOfTruth: store, getMomentsByUserIDSession: FixtureSessions(),
+      updateMomentLikeSession: FixtureSessions())
   }
 
   @Test func `D3: an answer that the store cannot keep is still an answer`() async throws {
