@@ -7,6 +7,7 @@ struct Endpoint: Equatable, Sendable {
   static let variable = "MOMENTS_ENDPOINT"
 
   let url: URL
+  private let isSecureOrLoopback: Bool
   private let source: String
 
   /// Takes an absolute `https` or `http` URL.
@@ -28,7 +29,8 @@ struct Endpoint: Equatable, Sendable {
       throw UsageError("\(source) holds a user or a password; take it out and set \(BearerToken.variable) instead")
     }
     do {
-      try url.checkForHTTP()
+      let target = try HTTPTarget(url)
+      isSecureOrLoopback = target.isSecure || target.isLoopback
     } catch {
       throw UsageError("\(source): \(error.message)")
     }
@@ -38,7 +40,7 @@ struct Endpoint: Equatable, Sendable {
 
   /// Throws if requests would go to another machine in clear text.
   func checkCleartext() throws(UsageError) {
-    guard url.scheme?.lowercased() == "https" || url.isLoopback else {
+    guard isSecureOrLoopback else {
       let host = url.host() ?? ""
       throw UsageError("\(source) would send everything in clear text to '\(host)'; use https, or --allow-cleartext")
     }

@@ -18,14 +18,18 @@ struct Service {
     // The account is the user at the endpoint, and not the token, which changes. The space cannot occur in a URL.
     let account = "\(arguments.endpoint?.url.absoluteString ?? "embedded") \(arguments.userID)"
     let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
-    let sessions: any GetMomentsByUserIDSessionType & UpdateMomentLikeSessionType
+    let get: any GetMomentsByUserIDSessionType
+    let update: any UpdateMomentLikeSessionType
     if let endpoint = arguments.endpoint {
-      sessions = ServerSessions(client: try arguments.client(for: endpoint), withLikes: withLikes)
+      let client = try arguments.client(for: endpoint)
+      get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
+      update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
     } else {
-      sessions = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
+      let backend = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
+      (get, update) = (backend, backend)
     }
     let plainRepo = {
-      MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions, withLikes: withLikes)
+      MomentsRepo(getMomentsByUserIDSession: get, updateMomentLikeSession: update, withLikes: withLikes)
     }
     guard let folder = arguments.cacheFolder else {
       (cache, outbox) = (nil, nil)
@@ -52,7 +56,7 @@ struct Service {
       cache = try DiskCache(folder: timelines, partition: account, coder: .json, fileSystem: fileSystem)
       outbox = try Outbox(
         folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), fileSystem: fileSystem,
-        session: sessions)
+        session: update)
     } catch let error as FileError {
       throw CacheFolderError(path: folder.path, cause: error)
     }
@@ -61,36 +65,9 @@ struct Service {
     configuration.onStorageError = { say("\(ErrorLine($0))") }
     repo = MomentsRepo(
       configuration: configuration, sourceOfTruth: cache,
-      getMomentsByUserIDSession: FlushingSession(base: sessions, outbox: outbox), updateMomentLikeSession: sessions,
+      getMomentsByUserIDSession: FlushingSession(base: get, outbox: outbox), updateMomentLikeSession: update,
       outbox: outbox, withLikes: withLikes)
     (self.cache, self.outbox) = (cache, outbox)
-  }
-}
-
-/// The sessions of a GraphQL server.
-private struct ServerSessions: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
-  private let get: GetMomentsByUserIDSession
-  private let update: UpdateMomentLikeSession
-
-  init(client: APIClient, withLikes: @escaping @Sendable () -> Bool) {
-    get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
-    update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
-  }
-
-  func getMoments(userID: String) -> Observable<MomentsDetails> { get.getMoments(userID: userID) }
-
-  func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
-    get.getMomentsResponse(userID: userID)
-  }
-
-  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
-    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID)
-  }
-
-  func updateLike(
-    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
-  ) -> Observable<MomentsDetails> {
-    update.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID, idempotencyKey: idempotencyKey)
   }
 }
 
