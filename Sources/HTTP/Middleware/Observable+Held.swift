@@ -4,12 +4,13 @@ import Streams
 extension Observable where Element == HTTPResponsePart {
   /// Holds responses back until they are complete, so that another one can still replace them.
   ///
-  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `judge` gets the whole
-  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. If `judge` throws, the stream
-  /// fails with that error; otherwise the parts are passed on, and the rest follows as it arrives.
+  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `isRefused` gets the whole
+  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. A response that it refuses
+  /// becomes the stream's error, a ``RefusedResponse``; otherwise the parts are passed on, and the rest follows as it
+  /// arrives.
   func held(
-    upTo limit: Int, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
-    judge: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) throws -> Void
+    upTo limit: Int = 64 << 10, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
+    refusing isRefused: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) -> Bool
   ) -> Observable<HTTPResponsePart> {
     transform(HTTPResponse?.none) { held, part, emit in
       switch part {
@@ -20,12 +21,12 @@ extension Observable where Element == HTTPResponsePart {
         // Most responses are a single piece, which is not copied.
         if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
         guard response.body.count > limit else { return held = response }
-        try judge(response, false)
+        if isRefused(response, false) { throw RefusedResponse(response: response, isWhole: false) }
         response.forEachPart(emit)
       }
     } finishing: { held, emit in
       guard let response = held.take() else { return }
-      try judge(response, true)
+      if isRefused(response, true) { throw RefusedResponse(response: response, isWhole: true) }
       response.forEachPart(emit)
     }
   }

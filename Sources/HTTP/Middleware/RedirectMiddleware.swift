@@ -34,9 +34,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
     .deferred {
       let start = scheduler.now
       return next(request)
-        .held(upTo: RefusedResponse.bodyLimit, where: { $0.isRedirect }) {
-          throw RefusedResponse(response: $0, isWhole: $1)
-        }
+        .held(where: { $0.isRedirect }) { _, _ in true }
         .catch { error in
           guard let redirect = (error as? RefusedResponse)?.response.head else { throw error }
           guard left > 0 else {

@@ -2,11 +2,8 @@ import Streams
 
 /// A response that was held back and not passed on; it is given after all if nothing better arrives.
 struct RefusedResponse: Error {
-  /// The maximum number of body bytes to hold back, for a response that is likely to be refused.
-  static let bodyLimit = 64 << 10
-
   let response: HTTPResponse
-  var isWhole = true
+  let isWhole: Bool
 
   /// The response, or an error if part of it is missing.
   var stream: Observable<HTTPResponsePart> {

@@ -84,9 +84,7 @@ public struct AuthMiddleware: HTTPMiddleware {
       request.noteRedirect?()
     }
     return next(first)
-      .held(upTo: RefusedResponse.bodyLimit, where: challenge.isPossible) { response, isWhole in
-        if challenge.isMet(response) { throw RefusedResponse(response: response, isWhole: isWhole) }
-      }
+      .held(where: challenge.isPossible) { response, _ in challenge.isMet(response) }
       .catch { error in
         guard let refused = error as? RefusedResponse else { throw error }
         request.observation?.tell(.challenged)

@@ -44,10 +44,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
-          .held(upTo: RefusedResponse.bodyLimit, where: { RequestError.transientStatuses.contains($0.status) }) {
-            response, isWhole in
-            if isWhole { throw RefusedResponse(response: response) }
-          }
+          .held(where: { RequestError.transientStatuses.contains($0.status) }) { _, isWhole in isWhole }
           .subscribe(
             onNext: { part in
               let claim = race.withLock { $0.claim(number) }

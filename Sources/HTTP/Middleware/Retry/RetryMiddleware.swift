@@ -69,9 +69,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     return
       attempt
       .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
-        if isWhole, RequestError.transientStatuses.contains(response.head.status) {
-          throw RefusedResponse(response: response)
-        }
+        isWhole && RequestError.transientStatuses.contains(response.head.status)
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
       .retry(when: delays, scheduler: scheduler)
