@@ -85,6 +85,9 @@ package final class OpenSSL: Sendable {
 
   // X509
   let storeAdd: @convention(c) @Sendable (Handle?, Handle?) -> CInt
+  let storeObjects: @convention(c) @Sendable (Handle?) -> Handle?
+  let defaultCertificateFile: @convention(c) @Sendable () -> Text?
+  let defaultCertificateFolders: @convention(c) @Sendable () -> Text?
   let parametersSetFlags: @convention(c) @Sendable (Handle?, CUnsignedLong) -> CInt
   let parametersSetAddress: @convention(c) @Sendable (Handle?, Text?) -> CInt
   let certificateFree: @convention(c) @Sendable (Handle?) -> Void
@@ -183,6 +186,9 @@ package final class OpenSSL: Sendable {
     methodSetControl = try crypto.function("BIO_meth_set_ctrl")
 
     storeAdd = try crypto.function("X509_STORE_add_cert")
+    storeObjects = try crypto.function("X509_STORE_get0_objects")
+    defaultCertificateFile = try crypto.function("X509_get_default_cert_file")
+    defaultCertificateFolders = try crypto.function("X509_get_default_cert_dir")
     parametersSetFlags = try crypto.function("X509_VERIFY_PARAM_set_flags")
     parametersSetAddress = try crypto.function("X509_VERIFY_PARAM_set1_ip_asc")
     certificateFree = try crypto.function("X509_free")

@@ -60,7 +60,10 @@ final class OpenSSLContext: @unchecked Sendable {
       for certificate in certificates { try check(library.storeAdd(store, certificate) == 1, in: pem) }
     }
     // Last, because it takes long: errors in the rest are found before.
-    if trust.includesSystem { try check(library.contextSetDefaultVerifyPaths(handle) == 1) }
+    if trust.includesSystem {
+      try check(library.contextSetDefaultVerifyPaths(handle) == 1)
+      try checkSystemCertificates()
+    }
     // A certificate that the user trusts need not be the root of a chain.
     try check(
       library.parametersSetFlags(library.contextParameters(handle), OpenSSL.Setting.acceptPartialChains) == 1)

@@ -95,6 +95,37 @@ struct TLSContextTests {
     try context.prepare()
   }
 
+  @Test func `a machine without trusted certificates is told so, and works once it has them`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      let (file, hashed) = (folder.appending(path: "all.pem"), folder.appending(path: "hashed"))
+      setenv("SSL_CERT_FILE", file.path(), 1)
+      setenv("SSL_CERT_DIR", hashed.path(), 1)
+      let world = try TLSWorld.shared.get()
+      let client = world.client(trust: .system)
+      let error = try #require(throws: RequestError.self) { try client.prepare() }
+      try #require(error.kind == .insecure && error.message.contains("ca-certificates"))
+      try #require(error.message.contains(file.path()) && error.message.contains(hashed.path()))
+      try world.authority.certificate.write(to: file)
+      try #require(try world.pair(client).shake())
+    }
+  }
+
+  @Test func `a folder of certificates alone suffices`() async {
+    await #expect(processExitsWith: .success) {
+      let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+      try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+      defer { try? FileManager.default.removeItem(at: folder) }
+      setenv("SSL_CERT_FILE", "/nonexistent.pem", 1)
+      setenv("SSL_CERT_DIR", "/nonexistent:\(folder.path())", 1)
+      let world = try TLSWorld.shared.get()
+      try world.authority.certificate.write(to: folder.appending(path: "0123abcd.0"))
+      try world.client(trust: .system).prepare()
+    }
+  }
+
   @Test func `a process may end while sessions are under way`() async {
     await #expect(processExitsWith: .success) {
       // Runs after whatever OpenSSL has set up for the exit.
