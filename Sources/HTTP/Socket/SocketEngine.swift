@@ -152,8 +152,9 @@ final class SocketEngine: Sendable {
   /// A connection could not be opened.
   func didFailToOpen(_ connection: Connection, _ error: RequestError) {
     var effects = Pool.Effects()
+    let isShort = (error.cause as? SystemError)?.isShortage ?? false
     let (exchange, loop) = state.withLock { state in
-      (state.pool.removeUnopened(connection, &effects), state.loop)
+      (state.pool.removeUnopened(connection, isShort: isShort, &effects), state.loop)
     }
     if let exchange { loop?.deliver(to: exchange.mailbox) { exchange.fail(error) } }
     if let loop { perform(effects, on: loop) }

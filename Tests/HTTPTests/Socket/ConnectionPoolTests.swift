@@ -150,6 +150,32 @@ import Testing
     #expect(pool.counts.waiting == 1)
   }
 
+  @Test func `where descriptors run out, an exchange waits for the busy connections of its route`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.lease(second, "a") == nil)
+    let attempt = try #require(pool.effects.opening.last)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.removeUnopened(attempt, isShort: true) == nil)
+    #expect(pool.effects.opening.isEmpty && pool.counts.waiting == 1)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) === second)
+  }
+
+  @Test func `where descriptors run out, a route that loses its last connection opens another`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.lease(second, "a") == nil)
+    #expect(pool.removeUnopened(try #require(pool.effects.opening.last), isShort: true) == nil)
+    pool.effects = PoolDriver.Pool.Effects()
+    _ = pool.remove(connection)
+    let attempt = try #require(pool.effects.opening.first)
+    #expect(pool.removeUnopened(attempt, isShort: true) === second)
+    #expect(pool.isEmpty)
+  }
+
   @Test func `a connection is fresh for the exchange that it was opened for, and for no other`() throws {
     let pool = PoolDriver()
     let (first, second) = (Exchange(), Exchange())

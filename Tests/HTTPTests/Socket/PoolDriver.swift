@@ -26,7 +26,9 @@ final class PoolDriver {
   func finish(_ exchange: Exchange, on connection: Connection) -> Bool { pool.finish(exchange, on: connection) }
   func cancel(_ exchange: Exchange) -> Bool { pool.cancel(exchange, &effects) }
   func remove(_ connection: Connection) -> Pool.Orphan? { pool.remove(connection, &effects) }
-  func removeUnopened(_ connection: Connection) -> Exchange? { pool.removeUnopened(connection, &effects) }
+  func removeUnopened(_ connection: Connection, isShort: Bool = false) -> Exchange? {
+    pool.removeUnopened(connection, isShort: isShort, &effects)
+  }
   func removeExpired(at now: Instant) -> Instant? { pool.removeExpired(at: now, &effects) }
   func makeAvailable(_ connection: Connection, until: Instant) -> Exchange? {
     pool.makeAvailable(connection, until: until, &effects)

@@ -4,6 +4,7 @@ extension ConnectionPool {
   /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or an idle
   /// connection that can make room.
   mutating func openConnections(_ effects: inout Effects) {
+    isShort = false
     guard waitingCount > 0 else { return }
     while let group = groupInNeed() {
       if members.count >= limits.total {

@@ -7,7 +7,8 @@ import Streams
 ///
 /// From `lease` to `finish` or `cancel`, an exchange either waits or has a connection. Two invariants hold after each
 /// call: no connection is idle while an exchange waits for its route, and no exchange waits while there is room to open
-/// a connection for it. No route waits for ever: if there is no room, a busy route gives up a connection.
+/// a connection for it, unless this machine was short of what that takes. No route waits for ever: if there is no room,
+/// a busy route gives up a connection.
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
@@ -38,6 +39,8 @@ struct ConnectionPool<
   /// The group that was used last, which is usually the one that is needed next.
   private var lastGroup: Group?
   var waitingCount = 0
+  /// Whether exchanges may wait although there is room, because this machine was short of what a connection takes.
+  var isShort = false
   private var lastTicket = 0
 
   init(limits: Limits, makeConnection: @escaping @Sendable (Route) -> Connection) {
@@ -135,6 +138,7 @@ struct ConnectionPool<
     if let exchange = member.group.takeWaiting() {
       waitingCount -= 1
       give(member, to: exchange)
+      if isShort { openConnections(&effects) }
       return exchange
     }
     member.phase = .idle(until: instant)
@@ -163,8 +167,19 @@ struct ConnectionPool<
 
   /// Records that a connection could not be opened, and returns the exchange that is to fail for it: the one that has
   /// waited longest, unless the other connections that are being opened suffice for all waiting exchanges.
-  mutating func removeUnopened(_ connection: Connection, _ effects: inout Effects) -> Exchange? {
-    guard let group = members[ObjectIdentifier(connection)]?.group else { return nil }
+  ///
+  /// If only this machine `isShort` of what a connection takes, and the route has a connection, none fails: the busy
+  /// ones will be available. The next attempt then comes when another connection becomes available, or goes.
+  mutating func removeUnopened(_ connection: Connection, isShort: Bool, _ effects: inout Effects) -> Exchange? {
+    guard let member = members[ObjectIdentifier(connection)], case .opening = member.phase else { return nil }
+    let group = member.group
+    if isShort, group.connectionCount > group.opening.count {
+      members[ObjectIdentifier(connection)] = nil
+      group.opening.removeAll { $0 === member }
+      group.connectionCount -= 1
+      self.isShort = true
+      return nil
+    }
     let exchange = group.opening.count > group.waitingCount ? nil : group.takeWaiting()
     if let exchange {
       waitingCount -= 1

@@ -121,7 +121,8 @@ final class ConnectionAttempt: @unchecked Sendable {
   private func failAll() {
     let place = unixPath ?? (host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
     let reasons = race.failures.isEmpty ? "it has no addresses" : race.failures.joined(separator: "; ")
-    finish(.failure(RequestError(.cannotConnect, "Cannot connect to \(place): \(reasons).")))
+    let message = "Cannot connect to \(place): \(reasons)."
+    finish(.failure(RequestError(.cannotConnect, message, cause: race.lastError)))
   }
 
   private func finish(_ result: Result<OpenSocket, RequestError>) {

@@ -7,6 +7,8 @@ struct ConnectionRace {
   private var waiting: [SocketAddress]
   private var running = 0
   private(set) var failures: [String] = []
+  /// Why the last attempt failed.
+  private(set) var lastError: SystemError?
 
   /// Takes the addresses in the system's order, the preferred first.
   init(_ addresses: [SocketAddress]) {
@@ -34,5 +36,6 @@ struct ConnectionRace {
   mutating func fail(_ address: SocketAddress, _ error: SystemError) {
     running -= 1
     failures.append("\(address): \(error)")
+    lastError = error
   }
 }

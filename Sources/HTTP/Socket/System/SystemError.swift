@@ -12,6 +12,9 @@ struct SystemError: Error, Hashable, CustomStringConvertible {
 
   /// Whether the call failed only because it would have had to wait.
   var isBlocked: Bool { code == EAGAIN || code == EWOULDBLOCK }
+
+  /// Whether this machine or process lacks descriptors, ports or memory for another socket.
+  var isShortage: Bool { [EMFILE, ENFILE, ENOBUFS, EADDRNOTAVAIL].contains(code) }
 }
 
 /// Repeats a call for as long as signals interrupt it; returns `nil` if it failed otherwise, with the cause in `errno`.
