@@ -16,7 +16,8 @@ import Testing
     let limits = (perRoute: 3, total: 5)
     let pool = PoolDriver(perRoute: limits.perRoute, total: limits.total)
     var model = PoolModel()
-    var isShort = false
+    /// Those of which a waiting exchange may rely on the busy connections.
+    var shortRoutes: Set<String> = []
     for _ in 0..<2_000 {
       pool.effects = PoolDriver.Pool.Effects()
       switch Int.random(in: 0..<9, using: &generator) {
@@ -24,37 +25,37 @@ import Testing
         let (exchange, route) = (Exchange(), ["a", "b", "c"].randomElement(using: &generator) ?? "a")
         let connection = pool.lease(exchange, route)
         model.didLease(exchange, route, connection)
-        if connection == nil { isShort = false }
+        if connection == nil { shortRoutes = [] }
       case 3:
         guard let opening = model.random(.opening, &generator) else { continue }
         model.didMakeAvailable(opening, pool.makeAvailable(opening, until: start))
-        isShort = false
+        shortRoutes = []
       case 4:
         guard let opening = model.random(.opening, &generator) else { continue }
         model.gone(opening)
         if let failed = pool.removeUnopened(opening) { model.end(failed) }
-        isShort = false
+        shortRoutes = []
       case 7:
         guard let opening = model.random(.opening, &generator) else { continue }
         model.gone(opening)
         let others = model.connections.values.filter { $0.connection.route == opening.route && $0.phase != .opening }
         let failed = pool.removeUnopened(opening, isShort: true)
         if let failed { model.end(failed) }
-        #expect(others.isEmpty || failed == nil && pool.effects.opening.isEmpty)
-        isShort = !others.isEmpty
+        #expect(others.isEmpty || failed == nil && !pool.effects.opening.contains { $0.route == opening.route })
+        shortRoutes = others.isEmpty ? [] : shortRoutes.union([opening.route])
       case 5:
         guard let busy = model.random(.busy, &generator), let exchange = model.owner(of: busy) else { continue }
         #expect(pool.finish(exchange, on: busy))
         model.end(exchange)
         model.didMakeAvailable(busy, pool.makeAvailable(busy, until: start))
-        isShort = false
+        shortRoutes = []
       case 6:
         guard let connection = model.random(nil, &generator) else { continue }
         let orphan = pool.remove(connection)
         #expect(orphan?.exchange === model.owner(of: connection))
         if let orphan { model.end(orphan.exchange) }
         model.gone(connection)
-        isShort = false
+        shortRoutes = []
       default:
         guard let exchange = model.exchanges.randomElement(using: &generator)?.value.exchange else { continue }
         #expect(pool.cancel(exchange))
@@ -73,13 +74,10 @@ import Testing
         #expect(own.count <= limits.perRoute)
         guard waiting > own.count(where: { $0.phase == .opening }) else { continue }
         #expect(!own.contains { $0.phase == .idle })
-        // Who waits in a shortage waits for a busy connection, of its own route or of another one.
-        if isShort {
-          #expect(model.count(.busy) > 0)
-          continue
-        }
         let isFull = model.connections.count == limits.total && model.count(.idle) == 0
-        #expect(own.count == limits.perRoute || isFull)
+        // Who waits in a shortage waits for a busy connection of its route.
+        let isShort = shortRoutes.contains(route) && own.contains { $0.phase == .busy }
+        #expect(own.count == limits.perRoute || isFull || isShort)
       }
     }
   }

@@ -60,6 +60,8 @@ extension ConnectionPool {
     @exclusivity(unchecked) var idle: [Member] = []
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
     var waitingCount = 0
+    /// Whether this machine was short of what another connection takes, when that was last tried.
+    var isShort = false
 
     init(_ route: Route) {
       self.route = route
@@ -68,7 +70,9 @@ extension ConnectionPool {
     var isEmpty: Bool { connectionCount == 0 && waitingCount == 0 }
 
     /// Whether another connection would help, and is allowed.
-    func isInNeed(_ limits: Limits) -> Bool { waitingCount > opening.count && connectionCount < limits.perRoute }
+    func isInNeed(_ limits: Limits) -> Bool {
+      waitingCount > opening.count && connectionCount < limits.perRoute && !isShort
+    }
 
     /// The waiter that has waited longest.
     func firstWaiter() -> Waiter? {

@@ -4,7 +4,15 @@ extension ConnectionPool {
   /// Opens a connection for each waiting exchange for which none is being opened, as long as there is room or an idle
   /// connection that can make room.
   mutating func openConnections(_ effects: inout Effects) {
-    isShort = false
+    if isShort {
+      isShort = false
+      for group in groups.values { group.isShort = false }
+    }
+    openWhereNeeded(&effects)
+  }
+
+  /// The same, except for the routes that are short.
+  mutating func openWhereNeeded(_ effects: inout Effects) {
     guard waitingCount > 0 else { return }
     while let group = groupInNeed() {
       if members.count >= limits.total {

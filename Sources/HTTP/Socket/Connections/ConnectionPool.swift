@@ -39,7 +39,7 @@ struct ConnectionPool<
   /// The group that was used last, which is usually the one that is needed next.
   private var lastGroup: Group?
   var waitingCount = 0
-  /// Whether exchanges may wait although there is room, because this machine was short of what a connection takes.
+  /// Whether any group is short.
   var isShort = false
   private var lastTicket = 0
 
@@ -169,7 +169,7 @@ struct ConnectionPool<
   /// waited longest, unless the other connections that are being opened suffice for all waiting exchanges.
   ///
   /// If only this machine `isShort` of what a connection takes, and the route has a connection, none fails: the busy
-  /// ones will be available. The next attempt then comes when another connection becomes available, or goes.
+  /// ones will be available. The route tries again when another exchange comes, or any connection is available or gone.
   mutating func removeUnopened(_ connection: Connection, isShort: Bool, _ effects: inout Effects) -> Exchange? {
     guard let member = members[ObjectIdentifier(connection)], case .opening = member.phase else { return nil }
     let group = member.group
@@ -177,7 +177,8 @@ struct ConnectionPool<
       members[ObjectIdentifier(connection)] = nil
       group.opening.removeAll { $0 === member }
       group.connectionCount -= 1
-      self.isShort = true
+      (group.isShort, self.isShort) = (true, true)
+      openWhereNeeded(&effects)  // another route may be waiting for its place
       return nil
     }
     let exchange = group.opening.count > group.waitingCount ? nil : group.takeWaiting()
