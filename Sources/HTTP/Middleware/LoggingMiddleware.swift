@@ -6,9 +6,10 @@ public import Streams
 ///     #7 getUser -> POST https://api.example.com/graphql, 120 bytes
 ///     #7 getUser <- 200, 345 bytes, 12 ms
 ///
-/// The number, which the middleware counts from 1, ties the lines of one exchange together. A line contains method, address, operation, status, sizes and times. Bodies, the values of URL queries, and the
-/// values of headers that are not known to be public are never shown, so a log contains no secret. Put it after the
-/// middlewares that add secrets: it also hides the secrets of the request wherever they occur in the response.
+/// The number, which the middleware counts from 1, ties the lines of one exchange together. A line contains method,
+/// address, operation, status, sizes and times. Bodies, the values of URL queries, and the values of headers that are
+/// not known to be public are never shown, so a log contains no secret. Put it after the middlewares that add secrets:
+/// it also hides the secrets of the request wherever they occur in the response.
 public struct LoggingMiddleware: HTTPMiddleware {
   /// How much to log.
   public enum Detail: Sendable {
