@@ -1,20 +1,33 @@
 import Repository
+import Streams
 
-/// The failures of one case.
-struct Failures {
-  private(set) var lines: [String] = []
+/// The failures of one case, which several threads may report.
+final class Failures: Sendable {
+  private let found = Guarded<[String]>([])
 
-  mutating func expect(_ condition: Bool, _ expectation: @autoclosure () -> String) {
-    if !condition { lines.append(expectation()) }
+  var lines: [String] { found.withLock { $0 } }
+
+  /// Keeps only the first ones, since threads may report thousands.
+  func add(_ line: String) {
+    found.withLock { if $0.count < 20 { $0.append(line) } }
   }
 
-  mutating func expect<Found: Equatable>(_ found: Found, is wanted: Found, _ what: @autoclosure () -> String) {
+  /// Runs a body; an error that it throws is a failure.
+  func note(_ body: () throws -> Void) {
+    do { try body() } catch { add("an error: \(error)") }
+  }
+
+  func expect(_ condition: Bool, _ expectation: @autoclosure () -> String) {
+    if !condition { add(expectation()) }
+  }
+
+  func expect<Found: Equatable>(_ found: Found, is wanted: Found, _ what: @autoclosure () -> String) {
     expect(found == wanted, Self.difference(what(), found, wanted))
   }
 
   /// The same for a stored value, by bytes: texts may be equal although their bytes are not, and then the text is not
   /// the one that was written.
-  mutating func expect(
+  func expect(
     _ found: StoredValue<String>?, is wanted: StoredValue<String>?, _ what: @autoclosure () -> String
   ) {
     let isOfSameBytes = found.map { Array($0.value.utf8) } == wanted.map { Array($0.value.utf8) }

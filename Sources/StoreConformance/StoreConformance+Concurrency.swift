@@ -7,19 +7,17 @@ extension StoreConformance {
       { _, subject, failures in
         let values = (0..<4).map { String(repeating: "\($0)", count: 1_000 + $0) }
         try subject.write(stored(values[0]), for: "k")
-        let found = Findings()
         onThreads(4, rounds: 50) { thread, round in
-          found.note {
+          failures.note {
             if thread == 0 {
               try subject.write(stored(values[round % 4]), for: "k")
             } else if let value = try subject.read("k")?.value {
-              if !values.contains(value) { found.add("a reader got \(value.count) characters that nobody wrote") }
+              if !values.contains(value) { failures.add("a reader got \(value.count) characters that nobody wrote") }
             } else {
-              found.add("a reader got nothing")
+              failures.add("a reader got nothing")
             }
           }
         }
-        for line in found.lines { failures.expect(false, line) }
         failures.expect(try subject.read("k") != nil, "the value is gone")
       }
     ),
@@ -27,12 +25,10 @@ extension StoreConformance {
       "two instances of the same partition can both write",
       { open, first, failures in
         let second = try open("a")
-        let found = Findings()
         onThreads(2, rounds: 25) { thread, round in
           let subject = thread == 0 ? first : second
-          found.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
+          failures.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
         }
-        for line in found.lines { failures.expect(false, line) }
         let keys = try open("a").keys()
         failures.expect(keys.count, is: 50, "the number of keys after reopening")
         failures.expect(Set(keys).count, is: 50, "the number of different keys after reopening")
@@ -42,24 +38,24 @@ extension StoreConformance {
       "keys are listed, and everything is removed, while other threads write",
       { open, subject, failures in
         let keys = (0..<8).map { "\($0)" }
-        let found = Findings()
         onThreads(4, rounds: 25) { thread, round in
-          found.note {
+          failures.note {
             switch thread {
             case 0:
               let listed = try subject.keys()
-              if Set(listed).count < listed.count { found.add("a key is listed twice") }
-              if !Set(listed).isSubset(of: keys) { found.add("a key is listed that nobody wrote") }
+              if Set(listed).count < listed.count { failures.add("a key is listed twice") }
+              if !Set(listed).isSubset(of: keys) { failures.add("a key is listed that nobody wrote") }
             case 1: if round % 5 == 0 { try subject.removeAll() }
             default:
               let key = keys[round % 8]
               try subject.write(stored("value of \(key)"), for: key)
               let value = try subject.read(key)
-              if let value, value != stored("value of \(key)") { found.add("a value is incomplete, or another key's") }
+              if let value, value != stored("value of \(key)") {
+                failures.add("a value is incomplete, or another key's")
+              }
             }
           }
         }
-        for line in found.lines { failures.expect(false, line) }
         try subject.removeAll()
         for subject in [subject, try open("a")] {
           failures.expect(try subject.keys(), is: [], "the keys after removing all")

@@ -20,9 +20,9 @@ public enum StoreConformance {
     /// What it must do, as a sentence.
     public let description: String
 
-    private let body: @Sendable (Opening, Subject, inout Failures) throws -> Void
+    private let body: @Sendable (Opening, Subject, Failures) throws -> Void
 
-    init(_ description: String, _ body: @escaping @Sendable (Opening, Subject, inout Failures) throws -> Void) {
+    init(_ description: String, _ body: @escaping @Sendable (Opening, Subject, Failures) throws -> Void) {
       self.description = description
       self.body = body
     }
@@ -34,8 +34,8 @@ public enum StoreConformance {
       let subject = try open("a")
       try subject.removeAll()
       try open("b").removeAll()
-      var failures = Failures()
-      try body(open, subject, &failures)
+      let failures = Failures()
+      try body(open, subject, failures)
       if !failures.lines.isEmpty { throw Violation(description: failures.lines.joined(separator: "\n")) }
     }
   }
