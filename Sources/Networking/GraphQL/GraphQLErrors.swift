@@ -70,7 +70,7 @@ extension RequestError {
 
   private var isRefusal: Bool {
     switch kind {
-    case .httpStatus: 400..<500 ~= status ?? 0 && !isTransient
+    case .httpStatus: 400..<500 ~= status ?? 0 && status != 408 && status != 429
     case .graphQL, .rejected: true
     default: false
     }
