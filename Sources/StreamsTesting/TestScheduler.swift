@@ -25,13 +25,7 @@ public final class TestScheduler: Scheduler {
 
     /// The index of the job with this time and number, or of the first job after it.
     func place(due: Duration, number: Int) -> Int {
-      var places = 0..<jobs.count
-      while !places.isEmpty {
-        let middle = (places.lowerBound + places.upperBound) / 2
-        let isBefore = (jobs[middle].due, jobs[middle].number) < (due, number)
-        places = isBefore ? middle + 1..<places.upperBound : places.lowerBound..<middle
-      }
-      return places.lowerBound
+      jobs.partitioningIndex { ($0.due, $0.number) >= (due, number) }
     }
   }
 

@@ -195,7 +195,7 @@ final class SocketEngine: Sendable {
   private func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
     // A second less than the server says, because its clock started before ours.
     let end = now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
-    let until = min(end, connection.madeAt + connectionLifetime)
+    let until = min(end, connection.madeAt + connectionLifetime * connection.lifetimeShare)
     return until > now ? until : nil
   }
 

@@ -12,7 +12,8 @@ extension SocketTransport {
     public var idleTime = Duration.seconds(60)
 
     /// How old a connection may become; 5 minutes by default. An older one is closed after its response, so that
-    /// requests follow a server's name to a new address even if connections are never idle.
+    /// requests follow a server's name to a new address even if connections are never idle. Up to a tenth of it is left
+    /// out at random, so that connections that were made together do not all end together.
     public var connectionLifetime = Duration.seconds(300)
 
     /// Which servers `https` trusts, and the certificate that it shows to them.

@@ -2,7 +2,7 @@ import HTTP
 public import JSON
 
 extension GraphQLError: Decodable {
-  private enum CodingKeys: String, CodingKey {
+  enum CodingKeys: String, CodingKey {
     case message, locations, path, extensions
   }
 

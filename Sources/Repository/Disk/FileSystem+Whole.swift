@@ -68,32 +68,6 @@ extension FileSystem {
     }
   }
 
-  /// Replaces a file atomically (D1): writes a temporary file in the same folder, syncs it to the device, renames it,
-  /// and syncs the folder.
-  ///
-  /// The file's modification time is set later than `time`.
-  package func replace(
-    _ path: String, temporary: String, in folder: Int32, with bytes: [UInt8], after time: Int64 = 0
-  ) throws {
-    let file = try open(temporary, .create)
-    do {
-      do {
-        try writeAll(bytes, to: file)
-        _ = try touch(file, after: time)
-        try sync(file)
-      } catch {
-        try? close(file)
-        throw error
-      }
-      try close(file)
-      try rename(temporary, to: path)
-    } catch {
-      try? remove(temporary)
-      throw error
-    }
-    try sync(folder)
-  }
-
   /// Writes all bytes, in several calls if necessary.
   package func writeAll(_ bytes: [UInt8], to file: Int32) throws {
     try bytes.withUnsafeBytes { bytes in

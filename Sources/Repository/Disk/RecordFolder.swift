@@ -6,8 +6,6 @@ import Streams
 /// Files are changed under the folder's file lock, which all processes respect. The index has a lock of its own, under
 /// which no system call is made, so reads do not wait for writes.
 final class RecordFolder: Sendable {
-  private static let temporaryPrefix = "temporary-"
-
   /// Enough bytes for the header and all but the longest keys.
   private static let headLength = 512
 
@@ -34,12 +32,7 @@ final class RecordFolder: Sendable {
     self.path = path
     self.limit = limit
     self.fileSystem = fileSystem
-    try changing { _, _ in
-      for name in try fileSystem.names(in: path) where name.hasPrefix(Self.temporaryPrefix) {
-        // Its writer held the lock that is held here, so it has ended.
-        try remove(file: name)
-      }
-    }
+    try changing { _, _ in try fileSystem.removeTemporaryFiles(in: path) }
   }
 
   var statistics: DiskStatistics {
@@ -101,10 +94,8 @@ final class RecordFolder: Sendable {
       throw DiskCacheError.tooLarge(size: bytes.count, limit: limit)
     }
     try changing { folder, before in
-      let temporary = "\(Self.temporaryPrefix)\(getpid())"
       do {
-        try remove(file: temporary)
-        try fileSystem.replace(file("\(name)"), temporary: file(temporary), in: folder, with: bytes, after: before)
+        try fileSystem.replace("\(name)", in: folder, at: path, with: bytes, after: before)
       } catch {
         // The new record may be in place if only the last step failed.
         if let size = try? fileSystem.status(at: file("\(name)")).size { note(name, size: size) }

@@ -32,10 +32,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     self.entryLimit = entryLimit
     try fileSystem.makeFolders(path)
     try changing { _ in
-      // Their writers held the lock that is held here, so they have ended.
-      for name in try fileSystem.names(in: path) where name.hasPrefix("temporary-") {
-        try fileSystem.removeIfThere("\(path)/\(name)", sparingFolders: true)
-      }
+      try fileSystem.removeTemporaryFiles(in: path)
       try forgetDiscarded(now)
     }
   }
@@ -60,7 +57,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       let bytes = try bytes(of: entry)
       guard bytes.count <= entryLimit else { throw OutboxError.tooLarge(size: bytes.count, limit: entryLimit) }
       do {
-        try write(bytes, as: "\(entry.name)", in: folder)
+        try fileSystem.replace("\(entry.name)", in: folder, at: path, with: bytes)
       } catch {
         // It may be in place if only the last step failed; but what is reported as not kept must not be sent.
         try? remove(file: "\(entry.name)")
@@ -76,7 +73,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   func update(_ name: OutboxFileName, _ change: (inout Entry) -> Bool) throws -> Entry? {
     try changing { folder in
       guard case .entry(var entry)? = try content(name), change(&entry) else { return nil }
-      try write(bytes(of: entry), as: "\(name)", in: folder)
+      try fileSystem.replace("\(name)", in: folder, at: path, with: bytes(of: entry))
       return entry
     }
   }
@@ -94,7 +91,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   func discard(_ name: OutboxFileName, now: StoreTime) throws {
     try changing { folder in
       try? forgetDiscarded(now)
-      if isRecent(name, now) { try? write([], as: name.discarded, in: folder) }
+      if isRecent(name, now) { try? fileSystem.replace(name.discarded, in: folder, at: path, with: []) }
       try remove(file: "\(name)")
       try fileSystem.sync(folder)
     }
@@ -187,12 +184,6 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private func bytes(of entry: Entry) throws -> [UInt8] {
     let value = Array(try JSONEncoder.sorted.encode(entry))
     return Record(key: partition, value: value, writtenAt: entry.addedAt, isInvalidated: false).bytes
-  }
-
-  private func write(_ bytes: [UInt8], as name: String, in folder: Int32) throws {
-    let temporary = "temporary-\(getpid())"
-    try remove(file: temporary)
-    try fileSystem.replace("\(path)/\(name)", temporary: "\(path)/\(temporary)", in: folder, with: bytes)
   }
 
   private func remove(file name: String) throws {

@@ -57,15 +57,3 @@ final class Channel<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     }
   }
 }
-
-extension Array {
-  /// The first index whose element meets a condition that all later elements meet, too.
-  fileprivate func partitioningIndex(_ isAfter: (Element) -> Bool) -> Int {
-    var (low, high) = (startIndex, endIndex)
-    while low < high {
-      let middle = low + (high - low) / 2
-      if isAfter(self[middle]) { high = middle } else { low = middle + 1 }
-    }
-    return low
-  }
-}

@@ -19,8 +19,13 @@ extension Observable {
     }
   }
 
-  /// A stream that `factory` makes anew for each subscriber. If `factory` throws, the stream fails with that error. If
-  /// the subscription has been disposed before, `factory` is not called.
+  /// A stream that `factory` makes anew for each subscriber.
+  ///
+  ///     deferred { .just(count.next()) }   1|     for the first subscriber
+  ///                                        2|     for the second
+  ///
+  /// If `factory` throws, the stream fails with that error. If the subscription has been disposed before, `factory` is
+  /// not called.
   @inlinable
   public static func deferred(
     _ factory: @escaping @Sendable () throws -> Observable<Element>

@@ -1,6 +1,9 @@
 extension Observable {
   /// Calls the closures for the events that pass, and passes the events on unchanged.
   ///
+  ///     source                  ──1──2──3──|
+  ///     do(onNext: { log($0) }) ──1──2──3──|     log(1), log(2), log(3)
+  ///
   /// If a closure throws, the stream ends with that error, and the source is cancelled.
   /// - Parameters:
   ///   - onNext: Called with each element, before it is passed on.

@@ -1,5 +1,8 @@
 extension Observable {
-  /// Subscribes to the source on `scheduler`.
+  /// Subscribes to the source on `scheduler`; the events come on the source's threads.
+  ///
+  ///     source           ──1──2──|
+  ///     subscribe(on:)   ─────1──2──|     the source starts when the scheduler gets to it
   @inlinable
   public func subscribe(on scheduler: some Scheduler) -> Observable<Element> {
     Observable { sink in

@@ -1,3 +1,5 @@
+import Streams
+
 extension Character {
   /// The character's width in terminal columns: 0, 1 or 2, and more for a cluster of several letters.
   ///
@@ -43,13 +45,8 @@ extension Unicode.Scalar {
 
   /// Whether the scalar is Wide or Fullwidth in EastAsianWidth.txt of Unicode 16; emoji are handled elsewhere.
   private var isWideText: Bool {
-    var low = 0
-    var high = Self.wideText.count
-    while low < high {
-      let middle = (low + high) / 2
-      if Self.wideText[middle].upperBound < value { low = middle + 1 } else { high = middle }
-    }
-    return low < Self.wideText.count && Self.wideText[low].contains(value)
+    let place = Self.wideText.partitioningIndex { $0.upperBound >= value }
+    return place < Self.wideText.count && Self.wideText[place].contains(value)
   }
 
   /// Sorted; gaps of unassigned scalars between two wide ranges are included.

@@ -4,13 +4,13 @@ import Streams
 import StreamsTesting
 import Testing
 
-@Suite("T6: deadlines over all attempts")
+@Suite("deadlines over all attempts")
 struct DeadlineMiddlewareTests {
   private func request(total: Duration?) throws -> HTTPRequest {
     try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: total))
   }
 
-  @Test func `it ends a request at its total, and stops the exchange`() throws {
+  @Test func `T6: it ends a request at its total, and stops the exchange`() throws {
     let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
     harness.transport.always(.never)
     let outcome = try harness.start(request(total: .milliseconds(250)))
@@ -25,7 +25,7 @@ struct DeadlineMiddlewareTests {
   @Test(arguments: [
     (Duration.seconds(9), Duration.seconds(5), Duration.seconds(5)), (.seconds(5), .seconds(9), .seconds(5)),
   ])
-  func `nested deadlines only shorten`(outer: Duration, inner: Duration, expected: Duration) throws {
+  func `T6: nested deadlines only shorten`(outer: Duration, inner: Duration, expected: Duration) throws {
     let harness = MiddlewareHarness {
       [DeadlineMiddleware(outer, scheduler: $0), DeadlineMiddleware(inner, scheduler: $0)]
     }
@@ -37,7 +37,7 @@ struct DeadlineMiddlewareTests {
     #expect(harness.scheduler.pendingCount == 0)
   }
 
-  @Test func `it ends what other middlewares wait for`() throws {
+  @Test func `T6: it ends what other middlewares wait for`() throws {
     struct Wait: HTTPMiddleware {
       func intercept(
         _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
@@ -52,7 +52,7 @@ struct DeadlineMiddlewareTests {
     #expect(harness.scheduler.now == .seconds(2))
   }
 
-  @Test func `above, it is for all attempts; below, for each`() throws {
+  @Test func `T6: above, it is for all attempts; below, for each`() throws {
     let harness = MiddlewareHarness { scheduler in
       [
         DeadlineMiddleware(.seconds(10), scheduler: scheduler),
@@ -69,13 +69,13 @@ struct DeadlineMiddlewareTests {
     #expect(harness.scheduler.now == .seconds(9))
   }
 
-  @Test func `time that has passed already sends nothing`() throws {
+  @Test func `T6: time that has passed already sends nothing`() throws {
     let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
     #expect(try harness.start(request(total: .zero)).error?.kind == .timedOut)
     #expect(harness.transport.requests.isEmpty)
   }
 
-  @Test func `an answer in time leaves no timer, and no deadline means none`() throws {
+  @Test func `T6: an answer in time leaves no timer, and no deadline means none`() throws {
     let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
     harness.transport.always(.response())
     #expect(try harness.start(request(total: .seconds(1))).status == 200)

@@ -5,7 +5,7 @@ import Streams
 import StreamsTesting
 import Testing
 
-@Suite("T2: redirects, where they are followed")
+@Suite("redirects, where they are followed")
 struct RedirectMiddlewareTests {
   private let harness = MiddlewareHarness { [RedirectMiddleware(scheduler: $0)] }
 
@@ -27,7 +27,7 @@ struct RedirectMiddlewareTests {
     ("https://A.EXAMPLE:443/z", "https://A.EXAMPLE:443/z"), ("//a.example/z#f", "https://a.example/z"),
     ("?p", "https://a.example/x/y?p"),
   ])
-  func `an address of the same origin is followed`(location: String, target: String) throws {
+  func `T2: an address of the same origin is followed`(location: String, target: String) throws {
     harness.transport.expect(try redirect(307, to: location))
     harness.transport.expect(.json("{}"))
     #expect(try harness.finish(request()).get().head.status == 200)
@@ -39,7 +39,7 @@ struct RedirectMiddlewareTests {
     "https://b.example/", "http://a.example/", "https://a.example:8443/", "https://user@a.example/", "ftp://a.example/",
     "//b.example/", "https://a.example.b.example/", "https:///", "",
   ])
-  func `any other address is refused, and nothing is sent there`(location: String) throws {
+  func `T2: any other address is refused, and nothing is sent there`(location: String) throws {
     for status in [301, 302, 303, 307, 308] {
       let before = harness.transport.requests.count
       harness.transport.expect(try redirect(status, to: location))
@@ -53,7 +53,7 @@ struct RedirectMiddlewareTests {
     }
   }
 
-  @Test func `a redirect without an address is refused`() throws {
+  @Test func `T2: a redirect without an address is refused`() throws {
     harness.transport.always(.response(status: 301))
     #expect(throws: RequestError.self) { try harness.finish(request()).get() }
   }
@@ -63,7 +63,7 @@ struct RedirectMiddlewareTests {
     (301, .post, .get, false), (302, .post, .get, false), (301, .put, .put, true), (303, .post, .get, false),
     (303, .put, .get, false), (303, .head, .head, true), (301, .get, .get, true),
   ])
-  func `method and body are kept where the status says so`(
+  func `T2: method and body are kept where the status says so`(
     status: Int, method: HTTPMethod, expected: HTTPMethod, keepsBody: Bool
   ) throws {
     harness.transport.expect(try redirect(status, to: "/z"))
@@ -74,7 +74,7 @@ struct RedirectMiddlewareTests {
     #expect(sent.headers.contains("Content-Type") == keepsBody)
   }
 
-  @Test func `five are followed, the sixth is refused`() throws {
+  @Test func `T2: five are followed, the sixth is refused`() throws {
     for number in 0..<5 { harness.transport.expect(try redirect(307, to: "/\(number)")) }
     harness.transport.expect(.json("{}"))
     #expect(try harness.finish(request()).get().head.status == 200)
@@ -83,7 +83,7 @@ struct RedirectMiddlewareTests {
     #expect(harness.transport.requests.count == 12 && harness.transport.failures.isEmpty)
   }
 
-  @Test func `the time that redirects take is taken off the deadline`() throws {
+  @Test func `T2: the time that redirects take is taken off the deadline`() throws {
     var request = try request()
     request.timeouts = HTTPTimeouts(total: .seconds(10))
     harness.transport.expect(try redirect(307, to: "/y").after(.seconds(4)))
@@ -93,7 +93,7 @@ struct RedirectMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(6), .seconds(5)])
   }
 
-  @Test func `other answers are left alone`() throws {
+  @Test func `T2: other answers are left alone`() throws {
     for status in [200, 300, 304, 305, 404] {
       harness.transport.expect(try redirect(status, to: "/z"))
       #expect(try harness.finish(request()).get().head.status == status)

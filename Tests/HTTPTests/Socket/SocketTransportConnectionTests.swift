@@ -190,14 +190,14 @@ import TransportConformance
     try await answers.wait { $0 == starts }
   }
 
-  @Test func `T3: a part is asked for as it is, for that of a coded answer could not be decoded`() async throws {
+  @Test func `a part is asked for as it is, for that of a coded answer could not be decoded`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(206, body: "part") })
     _ = try await SocketTransport().response(to: .to(server, headers: ["Range": "bytes=5-8"]))
     #expect(server.requests.first?["accept-encoding"] == "identity")
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `23: what a cancelled request held may use the transport when it goes away`() async throws {
+  func `what a cancelled request held may use the transport when it goes away`() async throws {
     final class Owner: Sendable { let bag = DisposeBag() }
     let (gate, first) = (Latch(), Latch())
     let server = try ScriptedServer(

@@ -29,6 +29,16 @@ import Testing
   }
 
   @Test(arguments: [
+    #"{"message":"no"}"#,
+    #"{"extensions":{"code":"X","more":[1]},"locations":[{"column":2,"line":1}],"message":"no","path":["things",3]}"#,
+  ])
+  func `an error can be relayed as it came`(json: String) async throws {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = .sortedKeys
+    #expect(String(decoding: try encoder.encode(try await errors("[\(json)]")[0]), as: UTF8.self) == json)
+  }
+
+  @Test(arguments: [
     "{}", "null", "7", "\"no\"", "[]", #"{"message": 7}"#, #"{"message": null, "path": {}, "locations": 1}"#,
     #"{"message": "m", "locations": [{"line": "1"}], "path": [1.5], "extensions": []}"#,
     #"{"message": "m", "path": [null], "extensions": {"a": 1e999}}"#,

@@ -5,7 +5,7 @@ import NetworkingTesting
 import Streams
 import Testing
 
-@Suite("R1: what may be sent again")
+@Suite("what may be sent again")
 struct IdempotencyTests {
   private struct Query: GraphQLSession {
     struct ResponseData: Decodable, Sendable {}
@@ -34,25 +34,25 @@ struct IdempotencyTests {
     return transport.requests.map(\.idempotencyKey)
   }
 
-  @Test func `queries and GETs go again, without a key`() async throws {
+  @Test func `R1: queries and GETs go again, without a key`() async throws {
     #expect(try await keys { Query().post(on: $0) } == [nil, nil, nil])
     #expect(try await keys { Query().get(on: $0) } == [nil, nil, nil])
     #expect(try await keys { Rest().get(on: $0) } == [nil, nil, nil])
   }
 
-  @Test func `mutations and other methods do not`() async throws {
+  @Test func `R1: mutations and other methods do not`() async throws {
     #expect(try await keys { Mutation().post(on: $0) } == [nil])
     #expect(try await keys { Rest().post(on: $0) } == [nil])
     #expect(try await keys { Rest().delete(on: $0) } == [nil])
   }
 
-  @Test func `those that are declared idempotent do, all attempts with one key`() async throws {
+  @Test func `R1: those that are declared idempotent do, all attempts with one key`() async throws {
     let key = UUID().uuidString
     #expect(try await keys { Mutation(idempotencyKey: key).post(on: $0) } == [key, key, key])
     #expect(try await keys { Rest(idempotencyKey: key).put(on: $0) } == [key, key, key])
   }
 
-  @Test func `a key that is no header value is refused`() async throws {
+  @Test func `R1: a key that is no header value is refused`() async throws {
     #expect(try await keys { Rest(idempotencyKey: "a\nb").put(on: $0) } == [])
   }
 }

@@ -112,6 +112,9 @@ extension Operator {
         return element
       }
     },
+    Operator("combineLatest, of three") { source, _ in
+      Observable.combineLatest(.just(0), source, .just(0)).map(\.1)
+    },
     Operator("combineLatest, of four") { source, _ in
       Observable.combineLatest(.just(0), .just(0), source, .just(0)).map(\.2)
     },
@@ -119,6 +122,12 @@ extension Operator {
       source.withLatestFrom(Observable.just(0)) { element, _ in
         try hook(element)
         return element
+      }
+    },
+    Operator("withLatestFrom, alone") { source, _ in
+      .deferred {
+        let latest = BehaviorSubject(value: 0)
+        return source.do(onNext: { latest.onNext($0) }).withLatestFrom(latest.asObservable())
       }
     },
     Operator("share") { source, _ in source.share() },

@@ -12,6 +12,9 @@ import Streams
 final class Connection: LoopHandler, @unchecked Sendable {
   let route: Route
   let madeAt = Instant.now
+  /// The part of the greatest lifetime that the connection lives: connections that were made together do not all end
+  /// together.
+  let lifetimeShare = Double.random(in: 0.9...1)
 
   /// Its lock is held during system calls that do not block, and never together with another lock except those of the
   /// progress report and of the TLS tickets, under which nothing else is called.

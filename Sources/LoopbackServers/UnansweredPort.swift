@@ -1,17 +1,5 @@
 import Glibc
 
-/// A port at which every connection is refused, and that the system gives to nobody else while this object lives.
-///
-/// A server that asks for this very port gets it, with `SO_REUSEADDR`; when it ends, the port refuses again.
-package final class RefusingPort: Sendable {
-  package let port: UInt16
-  private let socket: Descriptor
-
-  package init() throws {
-    (socket, port) = try Loopback.bind(isShared: true)  // bound, never listening
-  }
-}
-
 /// A port at which connecting never ends: its queue of connections is full, so the system drops each further attempt.
 package final class UnansweredPort: Sendable {
   package let port: UInt16
