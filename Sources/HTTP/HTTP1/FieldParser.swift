@@ -41,7 +41,8 @@ struct FieldParser {
   }
 
   private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {
-    // Refuses a folded line (section 5.2), and a space between name and colon (section 5.1).
+    // Refuses a space between name and colon (section 5.1), and a folded line. Section 5.2 would join it to the one
+    // before it; but only what smuggles still folds, and servers and proxies read it in different ways.
     let colon = line.count(while: \.isTokenByte)
     guard 0 < colon, colon < line.count, line[colon] == .colon else {
       throw .notHTTP("a header field is folded, or has no valid name")

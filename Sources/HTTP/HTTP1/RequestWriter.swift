@@ -64,7 +64,8 @@ struct RequestWriter {
 
   /// The head of a request that asks a proxy for a tunnel (RFC 9110, section 9.3.6).
   func connectHead(toHost host: String, port: Int) -> [UInt8] {
-    let authority = "\(host.contains(":") ? "[\(host)]" : host):\(port)"
+    // The zone of an address means something only on this machine (RFC 6874, section 4).
+    let authority = "\(host.contains(":") ? "[\(host.prefix { $0 != "%" })]" : host):\(port)"
     let authorization = proxyAuthorization.map { "Proxy-Authorization: \($0)\r\n" } ?? ""
     return Array("CONNECT \(authority) HTTP/1.1\r\nHost: \(authority)\r\n\(authorization)\r\n".utf8)
   }

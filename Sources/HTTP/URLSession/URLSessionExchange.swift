@@ -24,6 +24,8 @@ final class URLSessionExchange: @unchecked Sendable {
   /// Starts the deadlines.
   func start() {
     queue.async { [self] in
+      checkDeadlines()  // The one for connecting may have passed already.
+      guard !isFinished else { return }
       // A URLSession does not say whether there is a connection: if there is an idle deadline, it covers connecting,
       // too.
       if request.timeouts.idle != nil { deadlines.noteSign(at: .now) }

@@ -57,15 +57,19 @@ public struct HTTPField: Hashable, Sendable {
     hasher.combine(value)
   }
 
-  /// Whether the field controls where the message ends or what happens to the connection.
+  /// Whether the field controls where the message ends or what happens to the connection, or is for a proxy, which the
+  /// request does not know.
   var isFraming: Bool {
     // This runs for every field of every request; the length alone rules out most names.
     switch name.utf8.count {
     case 2: hasName("TE")
+    case 6: hasName("Expect")
     case 7: hasName("Upgrade") || hasName("Trailer")
-    case 10: hasName("Connection")
+    case 10: hasName("Connection") || hasName("Keep-Alive")
     case 14: hasName("Content-Length")
+    case 16: hasName("Proxy-Connection")
     case 17: hasName("Transfer-Encoding")
+    case 19: hasName("Proxy-Authorization")
     default: false
     }
   }

@@ -3,10 +3,14 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
   /// The method as it is sent.
   public let rawValue: String
 
-  /// Takes a method; throws `invalidRequest` if it is not a token.
+  /// Takes a method; throws `invalidRequest` if it is not a token, or is `CONNECT`, which only a transport sends, for a
+  /// tunnel, or `TRACE`, by which a server would repeat the request's credentials.
   public init(_ rawValue: String) throws(RequestError) {
     guard rawValue.isToken else {
       throw RequestError(.invalidRequest, "'\(rawValue)' is not an HTTP method: use letters, as in GET or POST.")
+    }
+    guard rawValue != "CONNECT", rawValue != "TRACE" else {
+      throw RequestError(.invalidRequest, "'\(rawValue)' is not a method for requests to a server.")
     }
     self.rawValue = rawValue
   }

@@ -100,15 +100,15 @@ extension HTTPRequest {
   public var idempotencyKey: String? { headers["Idempotency-Key"] }
 
   /// Declares the request idempotent: it may be sent again, and the server, which must support such keys, carries it
-  /// out once. All attempts carry this key, so it must be as unique as a UUID. Throws `invalidRequest` if the key is
-  /// not valid as a header value.
+  /// out once. All attempts carry this key, so it must be as unique as a UUID. It is sent as it is; to a server that
+  /// follows the draft to the letter, give it in quotes. Throws `invalidRequest` if it is not valid as a header value.
   public mutating func setIdempotencyKey(_ key: String) throws(RequestError) {
     try headers.set("Idempotency-Key", to: key)
     isReplayable = true
   }
 
-  /// Throws `invalidRequest` if a header would frame the message. Only the transport may do that: request smuggling
-  /// relies on disagreement about where a body ends (RFC 9112, section 11.2).
+  /// Throws `invalidRequest` if a header would frame the message, or is about the connection or a proxy. Only the
+  /// transport may do that: request smuggling relies on disagreement about where a body ends (RFC 9112, section 11.2).
   public func checkFraming() throws(RequestError) {
     guard let name = headers.framingName else { return }
     throw RequestError(

@@ -16,7 +16,7 @@ extension HTTPResponseHead {
       case 403: ": the token does not allow this."
       case 404: ": is the address right?"
       case 429: ": too many requests, try again later."
-      case 500...599: ": the server has a problem, try again later."
+      case 500...: ": the server has a problem, try again later."
       default: "."
       }
     throw RequestError(.httpStatus, "The server answered with status \(status)\(hint)", status: status)

@@ -5,19 +5,25 @@ import JSON
 extension AuthenticationChallenge {
   /// Status 401, or a GraphQL response of any status that has an error with the code `UNAUTHENTICATED`, and no data: if
   /// there is data, something was carried out, and the request must not be sent again.
+  ///
+  /// A mutation that is not idempotent is not sent again either if one of the errors is from inside a mutation's result:
+  /// by then it was carried out, even if the error left no data. If a document has several mutations, the response
+  /// cannot tell whether others were carried out before the one that was refused: send such mutations one by one.
   public static let graphQL = AuthenticationChallenge(
     isPossible: { $0.status == 401 || $0.mediaType?.hasSuffix("json") ?? true },
-    isMet: { $0.head.status == 401 || $0.body.isUnauthenticated })
+    isMet: { $0.head.status == 401 || $0.body.errorsWithoutData.contains(where: \.isUnauthenticated) },
+    mayFollowEffects: { $0.head.status != 401 && $0.body.errorsWithoutData.contains { $0.path.count > 1 } })
 }
 
 extension Data {
-  fileprivate var isUnauthenticated: Bool {
+  /// The errors of a GraphQL response without data, if any of them may be `UNAUTHENTICATED`.
+  fileprivate var errorsWithoutData: [GraphQLError] {
     // This is enough for most responses, which are then not parsed twice.
     guard holds(GraphQLError.unauthenticatedCode),
       let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       envelope.data == nil, envelope.failure == nil
-    else { return false }
-    return envelope.errors.contains(where: \.isUnauthenticated)
+    else { return [] }
+    return envelope.errors
   }
 
   /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than receiving

@@ -65,7 +65,9 @@ extension RequestError {
   /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused
   /// to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL errors, or by its envelope.
   public var isUnauthenticated: Bool {
-    status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) || isOfRefresh && isRefusal
+    // A proxy's status says nothing of the server's token.
+    if kind == .cannotConnect { return false }
+    return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) || isOfRefresh && isRefusal
   }
 
   private var isRefusal: Bool {

@@ -1,4 +1,6 @@
 /// The elements that a stream has sent and a task has not taken yet. As a teardown, it ends the task's wait.
+///
+/// `@unchecked Sendable`, as every `Node`: what it adds is constant or under a lock.
 @usableFromInline
 final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
   @usableFromInline

@@ -64,6 +64,11 @@ struct CircuitBreakerMiddlewareTests {
     #expect(try send(1, .response(), to: "http://127.0.0.1:2/").first?.status == 200)
   }
 
+  @Test func `a status that nobody knows is an error of the server, too`() throws {
+    _ = try send(4, .response(status: 600))
+    #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
+  }
+
   @Test func `statuses below 500 and errors that are the client's open nothing`() throws {
     for answer in [401, 404, 429].map({ ScriptedResponse.response(status: $0) })
       + [RequestError.Kind.tooLarge, .invalidRequest, .cancelled].map({ .failure(RequestError($0, "…")) })

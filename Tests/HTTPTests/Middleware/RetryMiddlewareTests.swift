@@ -9,14 +9,14 @@ import Testing
 struct RetryMiddlewareTests {
   private static let passing: [ScriptedResponse] =
     [RequestError.Kind.cannotConnect, .connectionLost, .timedOut].map { .failure(RequestError($0, "…")) }
-    + [408, 429, 500, 502, 503, 504].map { .response(status: $0) }
+    + [408, 429, 500, 502, 503, 504, 520, 599, 600].map { .response(status: $0) }
 
   private static let lasting: [ScriptedResponse] =
     [
       RequestError.Kind.insecure, .undecodable, .cancelled, .badResponse, .tooLarge, .invalidRequest,
       .redirectRefused, .unknown,
     ].map { .failure(RequestError($0, "…")) }
-    + [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 418, 422, 425, 451, 501, 505, 600].map {
+    + [200, 204, 304, 400, 401, 403, 404, 405, 409, 410, 418, 422, 425, 451, 501, 505, 506, 507, 508, 510, 511].map {
       .response(status: $0)
     }
 

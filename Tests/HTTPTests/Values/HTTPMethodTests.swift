@@ -19,6 +19,12 @@ import Testing
     #expect(error?.kind == .invalidRequest)
   }
 
+  @Test(arguments: ["CONNECT", "TRACE"])
+  func `what is not for requests to a server throws`(text: String) {
+    let error = #expect(throws: RequestError.self) { try HTTPMethod(text) }
+    #expect(error?.kind == .invalidRequest && error?.message.contains("'\(text)'") == true)
+  }
+
   @Test func `T1: a control character anywhere throws`() {
     for control in controls {
       for text in ["\(control)GET", "G\(control)T", "GET\(control)", "GET \(control)/ HTTP/1.1"] {

@@ -34,7 +34,10 @@ import Testing
     for text in [dumped, "\(request)", String(reflecting: request)] { #expect(!text.contains("canary")) }
   }
 
-  @Test(arguments: ["Content-Length", "transfer-encoding", "CONNECTION", "Upgrade", "te", "Trailer"])
+  @Test(arguments: [
+    "Content-Length", "transfer-encoding", "CONNECTION", "Upgrade", "te", "Trailer", "expect", "Keep-Alive",
+    "Proxy-Connection", "Proxy-Authorization",
+  ])
   func `a header that frames the message is refused`(name: String) throws {
     var request = try request(operationName: "getUser")
     #expect(throws: Never.self) { try request.checkFraming() }

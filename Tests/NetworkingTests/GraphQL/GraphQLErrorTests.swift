@@ -131,8 +131,9 @@ import Testing
     let errors = [
       RequestError(.httpStatus, "Who?", status: 401), RequestError(.graphQL, "Who?", cause: GraphQLErrors([code])),
       RequestError(.httpStatus, "Not you.", status: 403), RequestError(.cannotConnect, "Refused."),
+      RequestError(.cannotConnect, "The proxy refused.", status: 401),
     ]
-    #expect(errors.map(\.isUnauthenticated) == [true, true, false, false])
+    #expect(errors.map(\.isUnauthenticated) == [true, true, false, false, false])
   }
 
   @Test func `what Foundation calls an error's description is its own`() {

@@ -9,6 +9,10 @@ import Testing
 struct GraphQLChallengeTests {
   private static let unauthenticated = #"{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}"#
 
+  private static func refusal(at path: String) -> String {
+    #"{"message":"m","path":\#(path),"extensions":{"code":"UNAUTHENTICATED"}}"#
+  }
+
   @Test(
     arguments: [
       ("", 401, true),
@@ -23,6 +27,10 @@ struct GraphQLChallengeTests {
       (#"{"errors":"UNAUTHENTICATED"}"#, 200, false),
       (#"UNAUTHENTICATED"#, 200, false),
       (#"{"data":null}"#, 200, false),
+      (#"{"data":null,"errors":[\#(refusal(at: #"["like"]"#))]}"#, 200, true),
+      (#"{"data":null,"errors":[\#(refusal(at: #"["like","by"]"#))]}"#, 200, false),
+      (#"{"data":null,"errors":[\#(refusal(at: #"["like","by"]"#))]}"#, 401, true),
+      (#"{"data":null,"errors":[{"message":"m","path":["like",0]},\#(unauthenticated)]}"#, 200, false),
     ] as [(String, Int, Bool)])
   func `a mutation is replayed once exactly where nothing was carried out`(
     body: String, status: Int, isChallenge: Bool
@@ -39,6 +47,15 @@ struct GraphQLChallengeTests {
     #expect(transport.failures.isEmpty)
     #expect(
       transport.requests.last?.headers["Authorization"] == (isChallenge ? "Bearer new-token" : "Bearer old-token"))
+  }
+
+  @Test func `a query is replayed wherever in its data it was refused`() async throws {
+    let transport = ScriptedTransport()
+    transport.expect(.any, .json(#"{"data":null,"errors":[\#(Self.refusal(at: #"["thing","name"]"#))]}"#))
+    transport.expect(.any, .wholeThing)
+    let provider = InMemoryTokenProvider(AccessToken("old-token")) { _ in .just(AccessToken("new-token")) }
+    let client = try client(transport, middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
+    #expect(try await GetThing().post(on: client).value.data == .whole)
   }
 
   @Test func `an answer without a media type is taken for JSON here, too`() async throws {

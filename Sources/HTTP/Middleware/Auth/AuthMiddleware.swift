@@ -89,7 +89,8 @@ public struct AuthMiddleware: HTTPMiddleware {
         guard let refused = error as? RefusedResponse else { throw error }
         request.observation?.tell(.challenged)
         // After a redirect, the challenge is to another request, and this one may have been carried out.
-        guard request.isReplayable || !isRedirected.withLock({ $0 }) else { return refused.stream }
+        let mayHaveEffects = isRedirected.withLock { $0 } || challenge.mayFollowEffects(refused.response)
+        guard request.isReplayable || !mayHaveEffects else { return refused.stream }
         return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
           guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
             return refused.stream

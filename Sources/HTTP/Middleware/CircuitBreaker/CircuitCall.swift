@@ -21,7 +21,7 @@ final class CircuitCall: Sendable {
   }
 
   func note(_ part: HTTPResponsePart) {
-    guard case .head(let head) = part, head.status >= 500, head.status < 600 else { return }
+    guard case .head(let head) = part, head.status >= 500 else { return }
     state.withLock { $0.hasFailed = true }
   }
 

@@ -44,7 +44,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
-          .held(where: { RequestError.transientStatuses.contains($0.status) }) { _, isWhole in isWhole }
+          .held(where: { RequestError.isTransient(status: $0.status) }) { _, isWhole in isWhole }
           .subscribe(
             onNext: { part in
               let claim = race.withLock { $0.claim(number) }

@@ -69,7 +69,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     return
       attempt
       .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
-        isWhole && RequestError.transientStatuses.contains(response.head.status)
+        isWhole && RequestError.isTransient(status: response.head.status)
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
       .retry(when: delays, scheduler: scheduler)

@@ -1,5 +1,7 @@
-/// Decides which of a host's addresses to try next (RFC 8305): IPv6 and IPv4 alternate, each a quarter of a second
-/// after the one before it, or at once if that one failed. The first to connect wins.
+/// Decides which of a host's addresses to try next (RFC 8305, sections 4 and 5): IPv6 and IPv4 alternate, each a
+/// quarter of a second after the one before it, or at once if that one failed. The first to connect wins.
+///
+/// The look-up before it waits for the addresses of both families, as `getaddrinfo` does, not for one (section 3).
 struct ConnectionRace {
   /// The delay between two attempts (section 5).
   static let attemptDelay = Duration.milliseconds(250)

@@ -17,6 +17,9 @@ struct ProxyServer: Hashable, Sendable, CustomStringConvertible, CustomReflectab
     guard var components = URLComponents(string: text.contains("://") ? text : "http://\(text)"),
       components.scheme?.lowercased() == "http", components.host?.isEmpty == false
     else { throw RequestError(.invalidRequest, "It is not a URL such as 'http://proxy.example:3128'.") }
+    guard components.user?.contains(":") != true else {
+      throw RequestError(.invalidRequest, "Its user has a colon, which would end the name (RFC 7617, section 2).")
+    }
     let user = components.user.map { "\($0):\(components.password ?? "")" }
     authorization = user.map { "Basic \(Data($0.utf8).base64EncodedString())" }
     secrets = [authorization, user, components.password].compactMap(\.self)

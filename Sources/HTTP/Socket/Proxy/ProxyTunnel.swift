@@ -43,7 +43,9 @@ struct ProxyTunnel {
     do throws(RequestError) {
       let count = try parser.consume(bytes, into: &parts)
       guard case .head(let head)? = parts.first else { return nil }
-      guard head.isSuccess else { return .failed(failure("it answered with status \(head.status)")) }
+      guard head.isSuccess else {
+        return .failed(failure("it answered with status \(head.status)", status: head.status))
+      }
       // In the tunnel, the client is the first to send.
       return count == bytes.count ? .done : .failed(failure("it sent more than its response"))
     } catch {
@@ -51,7 +53,8 @@ struct ProxyTunnel {
     }
   }
 
-  private func failure(_ reason: String) -> RequestError {
-    RequestError(.cannotConnect, "The proxy \(proxy) gave no tunnel to '\(route.host)': \(reason).")
+  private func failure(_ reason: String, status: Int? = nil) -> RequestError {
+    RequestError(
+      .cannotConnect, "The proxy \(proxy) gave no tunnel to '\(route.host)': \(reason).", status: status)
   }
 }

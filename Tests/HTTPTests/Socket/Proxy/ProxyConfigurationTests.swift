@@ -57,7 +57,7 @@ import Testing
     #expect("\(server)" == "proxy:3128")
   }
 
-  @Test(arguments: ["https://proxy:3128", "socks5://proxy:1080", "http://", "not a url"])
+  @Test(arguments: ["https://proxy:3128", "socks5://proxy:1080", "http://", "not a url", "http://a%3Ab:pw@proxy"])
   func `a proxy that cannot be used is an error`(_ text: String) throws {
     let error = #expect(throws: RequestError.self) {
       try ProxyConfiguration(http: text).server(for: HTTPTarget(url("http://example.com/")))

@@ -46,10 +46,13 @@ import Testing
   }
 
   @Test(arguments: [
-    "HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", "HTTP/1.1 200 OK\r\n\r\ntoo much",
-    "SSH-2.0\r\n", "HTTP/1.1 200 OK\r\n",
+    ("HTTP/1.1 407 Proxy Authentication Required\r\nContent-Length: 0\r\n\r\n", false),
+    ("HTTP/1.1 401 Unauthorized\r\n\r\n", false), ("HTTP/1.1 502 Bad Gateway\r\n\r\n", true),
+    ("HTTP/1.1 200 OK\r\n\r\ntoo much", true), ("SSH-2.0\r\n", true), ("HTTP/1.1 200 OK\r\n", true),
   ])
-  func `a proxy that gives no tunnel is an error that says so`(answer: String) async throws {
+  func `a proxy that gives no tunnel is an error that says so, and whether trying again may help`(
+    answer: String, isTransient: Bool
+  ) async throws {
     let proxy = try ScriptedServer([.readRequest, .send(answer), .close])
     var configuration = SocketTransport.Configuration()
     configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(proxy.port)")
@@ -59,5 +62,6 @@ import Testing
     }
     #expect(error?.kind == .cannotConnect)
     #expect(error?.message.contains("proxy") == true)
+    #expect(error?.isTransient == isTransient && error?.isCertainlyUnsent == true)
   }
 }
