@@ -81,8 +81,8 @@ extension TransportConformance {
       _ = try await response
       try await reports.wait(for: "the whole answer", within: .seconds(10)) { $0.last?.received == 20 }
       let all = reports.value
-      var last = HTTPProgress(toSend: size)
-      (last.sent, last.received, last.toReceive) = (size, 20, 20)
+      var last = HTTPProgress(totalToSend: size)
+      (last.sent, last.received, last.totalToReceive) = (size, 20, 20)
       try expect(all.last, equals: last, "The last progress")
       try expect(
         zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received },

@@ -165,7 +165,7 @@ enum Samples {
     var patient = api
     patient.timeouts.total = nil  // a minute may be too short; the idle timeout still ends what stalls
     let head = try await patient.download(GetPhoto(id: "7"), to: file, upTo: 1 << 30) { progress in
-      print(progress.received, "of", progress.toReceive ?? 0, "bytes")
+      print(progress.received, "of", progress.totalToReceive ?? 0, "bytes")
     }.value
     return head
   }
@@ -248,7 +248,7 @@ enum Samples {
   }
 
   static func pages(of session: GetMomentsPageSession, bag: DisposeBag) -> Pager<MomentsDetails.Moment, Int> {
-    let pager = Pager(first: 1) { number in
+    let pager = Pager(firstPage: 1) { number in
       session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
     }
     pager.states.subscribe(onNext: { print($0.items.count, $0.phase) }).disposed(by: bag)

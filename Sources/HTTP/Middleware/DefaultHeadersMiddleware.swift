@@ -14,7 +14,7 @@ public struct DefaultHeadersMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     var request = request
-    request.headers = request.headers.merging(missingFrom: headers)
+    request.headers = request.headers.adding(defaults: headers)
     return next(request)
   }
 }

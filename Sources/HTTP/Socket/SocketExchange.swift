@@ -42,7 +42,7 @@ final class SocketExchange: @unchecked Sendable {
     self.route = route
     self.observer = observer
     decoding = ResponseDecoding(isHead: request.method == .head)
-    progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
+    progress = request.onProgress.map { ProgressReport($0, totalToSend: request.body?.count ?? 0) }
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
     var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)

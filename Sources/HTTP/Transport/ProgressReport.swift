@@ -13,9 +13,9 @@ final class ProgressReport: Sendable {
   private let report: @Sendable (HTTPProgress) -> Void
   private let state: Locked<State>
 
-  init(_ report: @escaping @Sendable (HTTPProgress) -> Void, toSend: Int) {
+  init(_ report: @escaping @Sendable (HTTPProgress) -> Void, totalToSend: Int) {
     self.report = report
-    state = Locked(State(progress: HTTPProgress(toSend: toSend)))
+    state = Locked(State(progress: HTTPProgress(totalToSend: totalToSend)))
   }
 
   /// Records how many bytes of the request's body have been sent.
@@ -33,7 +33,7 @@ final class ProgressReport: Sendable {
     case .head(let head):
       let length = head.headers["Content-Length"].flatMap { Int($0) }
       note { progress in
-        progress.toReceive = length
+        progress.totalToReceive = length
         return true
       }
     case .body(let piece):

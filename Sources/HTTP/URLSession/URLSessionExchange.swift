@@ -18,7 +18,7 @@ final class URLSessionExchange: @unchecked Sendable {
     self.request = request
     self.observer = observer
     deadlines = ExchangeDeadlines(request.timeouts, start: .now)
-    progress = request.onProgress.map { ProgressReport($0, toSend: request.body?.count ?? 0) }
+    progress = request.onProgress.map { ProgressReport($0, totalToSend: request.body?.count ?? 0) }
   }
 
   /// Starts the deadlines.

@@ -68,13 +68,13 @@ public struct HTTPHeaders: Hashable, Sendable {
     fields.removeAll { $0.hasName(name) }
   }
 
-  /// These fields, and the fields of `other` whose names do not occur here.
-  public func merging(missingFrom other: HTTPHeaders) -> HTTPHeaders {
-    guard !isEmpty else { return other }
-    var merged = self
-    merged.fields.reserveCapacity(count + other.count)
-    for field in other.fields where !contains(field.name) { merged.fields.append(field) }
-    return merged
+  /// These fields, and the `defaults` whose names do not occur here.
+  public func adding(defaults: HTTPHeaders) -> HTTPHeaders {
+    guard !isEmpty else { return defaults }
+    var headers = self
+    headers.fields.reserveCapacity(count + defaults.count)
+    for field in defaults.fields where !contains(field.name) { headers.fields.append(field) }
+    return headers
   }
 }
 

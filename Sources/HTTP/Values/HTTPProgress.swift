@@ -4,16 +4,16 @@ public struct HTTPProgress: Hashable, Sendable {
   public var sent = 0
 
   /// The size of the request's body.
-  public var toSend = 0
+  public var totalToSend = 0
 
   /// How much of the response's body has arrived, before decompression.
   public var received = 0
 
   /// The size of the response's body before decompression, if the server has announced it.
-  public var toReceive: Int?
+  public var totalToReceive: Int?
 
   /// Makes a progress at which nothing has been transferred yet.
-  public init(toSend: Int = 0) {
-    self.toSend = toSend
+  public init(totalToSend: Int = 0) {
+    self.totalToSend = totalToSend
   }
 }

@@ -70,7 +70,7 @@ extension APIClient {
     let sent = SentFields(of: session)
     do {
       var request = try request(of: session, method)
-      request.headers = request.headers.merging(missingFrom: defaultHeaders)
+      request.headers = request.headers.adding(defaults: defaultHeaders)
       request.secrets = sent.secrets
       request.onProgress = onProgress ?? request.onProgress
       guard let observer else { return exchange(request, noting: sent, read: read) }

@@ -20,7 +20,7 @@ extension HTTPHeaders {
   public static func platform(name: String, version: String) -> HTTPHeaders {
     headers([
       ("x-app-platform", platformName), ("x-app-version", version.productToken), ("x-os-version", systemVersion),
-    ]).merging(missingFrom: .userAgent(name: name, version: version))
+    ]).adding(defaults: .userAgent(name: name, version: version))
   }
 
   /// The version of this SDK.

@@ -42,7 +42,7 @@ extension [any HTTPMiddleware] {
     if retries > 0 {
       let policy = RetryPolicy.exponential(
         attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10))
-      stack.append(RetryMiddleware(policy: policy, budget: budget, scheduler: scheduler))
+      stack.append(RetryMiddleware(policy, budget: budget, scheduler: scheduler))
     }
     if let hedging { stack.append(HedgingMiddleware(after: hedging, budget: budget, scheduler: scheduler)) }
     stack.append(ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler))

@@ -121,10 +121,10 @@ extension GraphQLSession {
     if method == .post {
       body = try client.encoder.encode(parameters)
       headers.remove("Content-Type")
-      headers = headers.merging(missingFrom: GraphQLHeaders.ofPost)
+      headers = headers.adding(defaults: GraphQLHeaders.ofPost)
     } else {
       target = try target.adding(query: parameters.pairs(by: client.encoder))
-      headers = headers.merging(missingFrom: GraphQLHeaders.ofGet)
+      headers = headers.adding(defaults: GraphQLHeaders.ofGet)
     }
     return HTTPRequest(
       method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,

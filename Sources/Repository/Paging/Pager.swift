@@ -85,9 +85,9 @@ where Item.ID: Sendable {
 extension Pager where Cursor == Int {
   /// Makes a pager of numbered pages. Nothing is requested yet.
   /// - Parameters:
-  ///   - first: The number of the first page.
+  ///   - firstPage: The number of the first page.
   ///   - fetch: Requests a page; the stream's first element is the response.
-  public convenience init(first: Int, fetch: @escaping @Sendable (Int) -> Observable<Page<Item, Int>>) {
-    self.init { fetch($0 ?? first) }
+  public convenience init(firstPage: Int, fetch: @escaping @Sendable (Int) -> Observable<Page<Item, Int>>) {
+    self.init { fetch($0 ?? firstPage) }
   }
 }

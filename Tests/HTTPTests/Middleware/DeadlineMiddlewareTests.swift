@@ -56,7 +56,7 @@ struct DeadlineMiddlewareTests {
     let harness = MiddlewareHarness { scheduler in
       [
         DeadlineMiddleware(.seconds(10), scheduler: scheduler),
-        RetryMiddleware(policy: .exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: scheduler),
+        RetryMiddleware(.exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: scheduler),
         DeadlineMiddleware(.seconds(4), scheduler: scheduler),
       ]
     }

@@ -86,7 +86,7 @@ struct ObservingTests {
 
   @Test func `a request and its attempts, with reasons and times`() throws {
     let harness = harness {
-      [RetryMiddleware(policy: .exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: $0)]
+      [RetryMiddleware(.exponential(attempts: 3, initial: .seconds(1), jitter: 0), scheduler: $0)]
     }
     harness.transport.expect(.response(status: 503, body: Data("no".utf8)).after(.seconds(2)))
     harness.transport.expect(.failure(RequestError(.connectionLost, "…")))

@@ -28,7 +28,7 @@ struct RetryMiddlewareTests {
   ) -> MiddlewareHarness {
     MiddlewareHarness { scheduler in
       [
-        RetryMiddleware(policy: policy, budget: budget, holdingBack: limit, scheduler: scheduler) {
+        RetryMiddleware(policy, budget: budget, holdingBack: limit, scheduler: scheduler) {
           Date(timeIntervalSince1970: 784_111_777 + scheduler.now / .seconds(1))
         }
       ]

@@ -11,7 +11,7 @@ import Testing
       { progress in
         gate.wait()
         received.update { $0 = progress.received }
-      }, toSend: 0)
+      }, totalToSend: 0)
     let size = 1 << 16
     for _ in 0..<100 {
       let bytes = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
@@ -38,21 +38,21 @@ import Testing
     request.onProgress = { progress in reports.update { $0.append(progress) } }
     async let response = SocketTransport().response(to: request, upTo: size)
     // More than the sockets take.
-    try await reports.wait { $0.contains { 0 < $0.sent && $0.sent < $0.toSend } }
+    try await reports.wait { $0.contains { 0 < $0.sent && $0.sent < $0.totalToSend } }
     gate.open()
     _ = try await response
     try await reports.wait { $0.last?.received == size }
     let all = reports.value
-    #expect(all.last == HTTPProgress(sent: size, toSend: size, received: size, toReceive: size))
+    #expect(all.last == HTTPProgress(sent: size, totalToSend: size, received: size, totalToReceive: size))
     #expect(zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent && $0.received <= $1.received })
   }
 }
 
 extension HTTPProgress {
-  fileprivate init(sent: Int, toSend: Int, received: Int, toReceive: Int?) {
-    self.init(toSend: toSend)
+  fileprivate init(sent: Int, totalToSend: Int, received: Int, totalToReceive: Int?) {
+    self.init(totalToSend: totalToSend)
     self.sent = sent
     self.received = received
-    self.toReceive = toReceive
+    self.totalToReceive = totalToReceive
   }
 }

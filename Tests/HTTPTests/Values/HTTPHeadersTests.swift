@@ -40,7 +40,7 @@ import Testing
 
   @Test func `merging adds the fields whose names are missing, and all of these`() {
     let headers: HTTPHeaders = ["a": "1"]
-    let merged = headers.merging(missingFrom: ["A": "2", "B": "3", "b": "4"])
+    let merged = headers.adding(defaults: ["A": "2", "B": "3", "b": "4"])
     #expect(merged.map(\.value) == ["1", "3", "4"])
   }
 

@@ -72,7 +72,7 @@ struct SessionDownloadTests {
     half.open()
     _ = try await download
     try await reports.wait { $0.last?.received == 20 }
-    #expect(reports.value.allSatisfy { $0.toReceive == 20 })
+    #expect(reports.value.allSatisfy { $0.totalToReceive == 20 })
     try FileManager.default.removeItem(at: folder)
   }
 
@@ -97,7 +97,7 @@ struct SessionDownloadTests {
     }
     _ = try await sending.value
     try await reports.wait { $0.last?.sent == 1 << 20 }
-    #expect(reports.value.allSatisfy { $0.toSend == 1 << 20 })
+    #expect(reports.value.allSatisfy { $0.totalToSend == 1 << 20 })
     try FileManager.default.removeItem(at: folder)
   }
 

@@ -27,7 +27,7 @@ struct IdempotencyTests {
   private func keys(_ send: (APIClient) -> Observable<some Sendable>) async throws -> [String?] {
     let transport = ScriptedTransport()
     transport.always(.any, .response(status: 503))
-    let retry = RetryMiddleware(policy: .exponential(attempts: 3, initial: .zero))
+    let retry = RetryMiddleware(.exponential(attempts: 3, initial: .zero))
     let client = try APIClient(
       baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport, middlewares: [retry])
     await #expect(throws: RequestError.self) { _ = try await send(client).value }

@@ -37,7 +37,7 @@ extension Pager {
     let server = try await BFFServer.start()
     let client = try APIClient(baseURL: server.graphqlURL)
     let session = GetMomentsPageSession(client: client)
-    let pager = Pager(first: 1) { number in
+    let pager = Pager(firstPage: 1) { number in
       session.getMomentsPage(userID: "0", page: number).map { Page($0.datas, number: $0.curPage, isLast: $0.over) }
     }
     pager.refresh()
@@ -69,7 +69,7 @@ extension Pager {
     let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
     let session = GetMomentsPageSession(client: client)
     let userID = Mutable("0")
-    let pager = Pager(first: 1) { number in
+    let pager = Pager(firstPage: 1) { number in
       session.getMomentsPage(userID: userID.value, page: number).map {
         Page($0.datas, number: $0.curPage, isLast: $0.over)
       }

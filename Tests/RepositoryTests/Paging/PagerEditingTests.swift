@@ -87,7 +87,7 @@ import Testing
 
   @Test func `a refresh is awaited by a task that was cancelled, and keeps its pager`() async throws {
     let server = FakeServer<Int, Rows>()
-    let task = Task { await Pager<Row, Int>(first: 1) { server.fetch($0).map(\.value) }.refreshed() }
+    let task = Task { await Pager<Row, Int>(firstPage: 1) { server.fetch($0).map(\.value) }.refreshed() }
     try await server.wait(forCount: 1)
     task.cancel()
     #expect(!server[0].isCancelled.value)
@@ -96,7 +96,7 @@ import Testing
   }
 
   @Test func `who awaits a refresh without a page is told`() async {
-    let pager = Pager<Row, Int>(first: 1) { _ in .empty() }
+    let pager = Pager<Row, Int>(firstPage: 1) { _ in .empty() }
     #expect(await pager.refreshed().error as? StreamError == .noElements)
   }
 

@@ -116,13 +116,13 @@ import Testing
   }
 
   @Test func `the first answer of a stream that goes on is the page`() {
-    let pager = Pager<Row, Int>(first: 1) { .concat(.just(Rows([Row(id: $0)], next: nil)), .never()) }
+    let pager = Pager<Row, Int>(firstPage: 1) { .concat(.just(Rows([Row(id: $0)], next: nil)), .never()) }
     pager.refresh()
     #expect(pager.state.brief == "1 noMore")
   }
 
   @Test func `a request that ends without an answer has failed`() {
-    let pager = Pager<Row, Int>(first: 1) { $0 == 1 ? .just(Rows([], number: 1, isLast: false)) : .empty() }
+    let pager = Pager<Row, Int>(firstPage: 1) { $0 == 1 ? .just(Rows([], number: 1, isLast: false)) : .empty() }
     pager.refresh()
     pager.loadMore()
     guard case .failed(let error) = pager.state.phase else { return #expect(Bool(false), "\(pager.state.phase)") }
@@ -157,7 +157,7 @@ import Testing
   }
 
   @Test func `the commands of a watcher are carried out after what it is being told`() {
-    let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 4)) }
+    let pager = Pager<Row, Int>(firstPage: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 4)) }
     let seen = Mutable<[String]>([])
     _ = pager.states.subscribe(onNext: { [weak pager] state in
       seen.update { $0.append(state.brief) }
@@ -169,7 +169,7 @@ import Testing
 
   @Test func `when the pager goes away its request is cancelled, and the states end`() {
     let server = FakeServer<Int, Rows>()
-    var pager: Pager<Row, Int>? = Pager(first: 1) { server.fetch($0).map(\.value) }
+    var pager: Pager<Row, Int>? = Pager(firstPage: 1) { server.fetch($0).map(\.value) }
     weak let released = pager
     let states = pager.map { Recorder($0.states) }
     pager?.refresh()
@@ -181,7 +181,7 @@ import Testing
 
   @Test func `whatever threads do at once, the rows are those of one order of commands`() throws {
     for _ in 0..<200 {
-      let pager = Pager<Row, Int>(first: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 50)) }
+      let pager = Pager<Row, Int>(firstPage: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 50)) }
       let states = Recorder(pager.states)
       try race(4) { thread in
         for _ in 0..<10 { thread == 0 ? pager.refresh() : pager.loadMore() }

@@ -26,7 +26,7 @@ struct PagerWorld {
 
   init() {
     let server = server
-    pager = Pager(first: 1) { server.fetch($0).map(\.value) }
+    pager = Pager(firstPage: 1) { server.fetch($0).map(\.value) }
     states = Recorder(pager.states)
     _ = states.take()
   }

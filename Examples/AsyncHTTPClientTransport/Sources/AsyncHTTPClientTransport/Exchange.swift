@@ -41,7 +41,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
     self.message = message
     self.client = client
     self.observer = observer
-    progress = HTTPProgress(toSend: request.body?.count ?? 0)
+    progress = HTTPProgress(totalToSend: request.body?.count ?? 0)
   }
 
   /// Sends the request, and watches its deadlines.
@@ -120,7 +120,7 @@ final class Exchange: HTTPClientResponseDelegate, @unchecked Sendable {
   func didReceiveHead(task: HTTPClient.Task<Void>, _ head: NIOHTTP1.HTTPResponseHead) -> EventLoopFuture<Void> {
     deliver(on: task.eventLoop) { [self] in
       hasHead = true
-      progress.toReceive = head.headers.first(name: "Content-Length").flatMap { Int($0) }
+      progress.totalToReceive = head.headers.first(name: "Content-Length").flatMap { Int($0) }
       observer.onNext(.head(try HTTP.HTTPResponseHead(head, isToHead: request.method == .head)))
     }
   }

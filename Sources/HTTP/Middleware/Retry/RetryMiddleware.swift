@@ -3,7 +3,7 @@ public import Streams
 
 /// Sends a request again after a transient failure.
 ///
-///     RetryMiddleware(policy: .exponential(attempts: 4, initial: .milliseconds(50)))
+///     RetryMiddleware(.exponential(attempts: 4, initial: .milliseconds(50)))
 ///
 /// Only a request that is ``HTTPRequest/isReplayable`` is sent again (a GraphQL mutation only if it was declared
 /// idempotent), and only after a failure that is ``RequestError/isTransient``. The policy sees a failure of status as
@@ -29,7 +29,7 @@ public struct RetryMiddleware: HTTPMiddleware {
   ///
   /// By default there are two retries, after at most 100 and 200 milliseconds, with full jitter.
   public init(
-    policy: RetryPolicy = .exponential(attempts: 3, initial: .milliseconds(100), maximum: .seconds(10)),
+    _ policy: RetryPolicy = .exponential(attempts: 3, initial: .milliseconds(100), maximum: .seconds(10)),
     budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
     scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
   ) {
