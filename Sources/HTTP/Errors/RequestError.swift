@@ -1,4 +1,5 @@
 public import Foundation
+import Streams
 
 /// The error of a request: the only error type that transports, middlewares, clients and sessions send.
 ///
@@ -47,13 +48,14 @@ public struct RequestError: Error {
     return named
   }
 
-  /// The given error if it is a `RequestError`; otherwise an error of the kind `cancelled` or `unknown` with the given
-  /// error as its cause.
+  /// The given error if it is a `RequestError`; otherwise an error of the kind `cancelled`, `timedOut` (for the operator
+  /// `timeout`) or `unknown` with the given error as its cause.
   public init(wrapping error: any Error) {
     self =
       switch error {
       case let error as RequestError: error
       case is CancellationError: RequestError(.cancelled, "The request was cancelled.", cause: error)
+      case StreamError.timeout: RequestError(.timedOut, String(describing: error), cause: error)
       // Its own description holds the value's, and that of a date which is no number traps.
       case EncodingError.invalidValue(_, let context):
         RequestError(.unknown, "A value cannot be encoded: \(context.debugDescription)", cause: error)
@@ -66,8 +68,9 @@ extension RequestError: CustomStringConvertible {
   /// The operation, the kind and the message in one line.
   public var description: String {
     let operation = operationName.map { "\($0.harmless(upTo: 128)): " } ?? ""
-    let excerpt = excerpt.map { " The answer begins: \($0)" } ?? ""
-    return "\(operation)\(kind): \(message)\(excerpt)"
+    guard let excerpt else { return "\(operation)\(kind): \(message)" }
+    let stop = message.last.map { ".!?…".contains($0) } ?? true ? "" : "."
+    return "\(operation)\(kind): \(message)\(stop) The answer begins: \(excerpt)"
   }
 }
 

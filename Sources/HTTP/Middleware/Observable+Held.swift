@@ -38,7 +38,4 @@ extension HTTPResponse {
     action(.head(head))
     if !body.isEmpty { action(.body(body)) }
   }
-
-  /// The response as the parts that a transport emits.
-  package var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
 }

@@ -8,3 +8,8 @@ public enum HTTPResponsePart: Hashable, Sendable {
   /// The next piece of the body, with transfer and content codings removed.
   case body(Data)
 }
+
+extension HTTPResponse {
+  /// The response as the parts that a transport sends: for a middleware that answers itself, or has read a response.
+  public var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
+}

@@ -8,6 +8,9 @@ public struct HTTPRequest: Sendable {
   /// The address: an absolute `http` or `https` URL with a host.
   public var url: URL { target.url }
 
+  /// The path and the query as they are sent, such as `/a%2Fb?q=1`, for signatures (RFC 9112, section 3.2.1).
+  public var requestTarget: String { target.path }
+
   /// The parts of the URL.
   package internal(set) var target: HTTPTarget
 

@@ -96,6 +96,7 @@ extension APIClient {
     do {
       request = try session.makeRequest(method, for: self)
       if let key = session.idempotencyKey { try request.setIdempotencyKey(key) }
+      if let timeouts = session.timeouts { request.timeouts = timeouts }
     } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
     }

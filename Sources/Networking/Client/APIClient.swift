@@ -71,7 +71,8 @@ public struct APIClient: Sendable {
   func checkCleartext(_ target: HTTPTarget) throws(RequestError) {
     guard allowsCleartext || target.isSecure || target.isLoopback else {
       throw RequestError(
-        .invalidRequest, "'\(target.url.shownSafely)' would send everything in clear text: use https, or allow it.",
+        .invalidRequest,
+        "'\(target.url.shownSafely)' would send everything in clear text: use https, or set allowsCleartext.",
         cause: WrongSettings())
     }
   }

@@ -44,6 +44,9 @@ public protocol APISession: Sendable {
   /// needs another format implements `makeRequest`.
   var bodyFormat: BodyFormat { get }
 
+  /// The deadlines of this session's requests; `nil`, the default, for the client's.
+  var timeouts: HTTPTimeouts? { get }
+
   /// Whether a request with this method may be sent again although the first may have been carried out. By default,
   /// `GET` and `HEAD` may.
   func isReplayable(with method: HTTPMethod) -> Bool
@@ -80,6 +83,8 @@ extension APISession {
   public var headers: HTTPHeaders { HTTPHeaders() }
   /// JSON.
   public var bodyFormat: BodyFormat { .json }
+  /// The client's.
+  public var timeouts: HTTPTimeouts? { nil }
   /// `true` for `GET` and `HEAD` only.
   public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
 

@@ -2,13 +2,20 @@ import HTTP
 
 extension ResponseParser {
   /// A GraphQL response, by GraphQL over HTTP, section 6: `application/graphql-response+json` is read whatever the
-  /// status, other JSON only if the status is a success. The policy decides how errors are treated.
+  /// status, other JSON only if the status is a success; the errors in other JSON are those of the failure, as its
+  /// ``HTTP/RequestError/graphQLErrors``. The policy decides how errors are treated.
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
     ResponseParser(accept: GraphQLHeaders.accept) { response, decoder in
       let mediaType = response.head.mediaType
-      if mediaType != "application/graphql-response+json" { try response.requireSuccess() }
+      if mediaType != "application/graphql-response+json" {
+        do throws(RequestError) {
+          try response.requireSuccess()
+        } catch {
+          throw error.telling(of: response, by: decoder)
+        }
+      }
       do {
         try response.requireJSON(mediaType: mediaType)
         let envelope = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: response.body)
@@ -21,5 +28,18 @@ extension ResponseParser {
         throw error
       }
     }
+  }
+}
+
+extension RequestError {
+  /// The failure of a status, with the GraphQL errors in the response's body, if there are any.
+  fileprivate func telling(of response: HTTPResponse, by decoder: any BodyDecoder) -> RequestError {
+    guard (try? response.requireJSON()) != nil,
+      let envelope = try? decoder.decode(GraphQLEnvelope<NoContent>.self, from: response.body),
+      !envelope.errors.isEmpty
+    else { return self }
+    var error = self
+    error.cause = GraphQLErrors(envelope.errors)
+    return error
   }
 }

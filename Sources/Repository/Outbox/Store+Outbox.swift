@@ -18,6 +18,24 @@ extension Store {
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
     keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
+    show(outbox, change: change) { store, layer, value in
+      store.settle(layer, value, for: keyForResponse(value)) { _ in }
+    }
+  }
+
+  /// The same for an outbox whose responses are no values of this store: once the server has accepted a mutation, its
+  /// change is applied to every cached value.
+  @discardableResult
+  public func show<Mutation, Response>(
+    _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?
+  ) -> any Disposable {
+    show(outbox, change: change) { store, layer, _ in store.settle(layer) }
+  }
+
+  private func show<Mutation, Response>(
+    _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
+    settle: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response) -> Void
+  ) -> any Disposable {
     let layers = OutboxLayers<Key, Value> { [weak self] in self?.removeLayer($0.id) }
     let watching = outbox.changes.subscribe(
       onNext: { [weak self] event in
@@ -29,7 +47,7 @@ extension Store {
           }
           if let layer { layers.add(entry.id, layer) }
         case .sent(let entry, let value):
-          if let layer = layers.take(entry.id) { self.settle(layer, value, for: keyForResponse(value)) { _ in } }
+          if let layer = layers.take(entry.id) { settle(self, layer, value) }
         case .refused(let entry, _), .withdrawn(let entry):
           if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
         }

@@ -8,7 +8,7 @@ extension Store {
   /// began, the response may be older than that value; then the change is applied to that value instead. A failure
   /// removes the layer, and fails the stream. Layers of several changes under way are independent: each is applied to
   /// the cached value and the layers before it, and they may end in any order. Disposing removes the layer; the server
-  /// may have made the change nonetheless. A `send` that ends late, such as one that waits for a network, keeps the
+  /// may have made the change nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such as one that waits for a network, keeps the
   /// layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
@@ -18,7 +18,9 @@ extension Store {
     _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Value>
   ) -> Observable<Value> {
-    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send, keyForResponse: { _ in key })
+    mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send) { layer, value, completion in
+      self.settle(layer, value, for: key, then: completion)
+    }
   }
 
   /// The same for a change that may affect any cached value.
@@ -36,14 +38,29 @@ extension Store {
     keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> Observable<Value> {
     mutate(
-      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send,
-      keyForResponse: keyForResponse)
+      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
+    ) { layer, value, completion in self.settle(layer, value, for: keyForResponse(value), then: completion) }
   }
 
-  private func mutate(
+  /// The same for a change whose response is no value of this store, such as that of another store's mutation: once the
+  /// server has accepted the change, it is applied to every cached value.
+  ///
+  ///     products.mutateAll(optimistic: { id, product in id == bought ? product.soldOne : nil }) {
+  ///       carts.mutate(user, optimistic: { $0?.adding(bought) }) { AddToCart(id: bought).post(on: client) }
+  ///     }
+  public func mutateAll<Response: Sendable>(
+    optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Response>
+  ) -> Observable<Response> {
+    mutate(
+      layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
+    ) { layer, _, completion in completion(self.settle(layer) ? nil : StoreError.signedOut) }
+  }
+
+  private func mutate<Response: Sendable>(
     layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
-    send: @escaping @Sendable () -> Observable<Value>, keyForResponse: @escaping @Sendable (Value) -> Key
-  ) -> Observable<Value> {
+    send: @escaping @Sendable () -> Observable<Response>,
+    settle: @escaping @Sendable (Layer<Key, Value>, Response, @escaping @Sendable ((any Error)?) -> Void) -> Void
+  ) -> Observable<Response> {
     .create { observer in
       // Checked again, since a watcher that is shown the change may sign out.
       guard let layer = self.addLayer(key: layerKey, optimistic), !self.perform({ $0.isSignedOut }) else {
@@ -51,10 +68,10 @@ extension Store {
         return Disposables.create()
       }
       let answer = send().take(1).subscribe(
-        onNext: { value in
-          self.settle(layer, value, for: keyForResponse(value)) { error in
+        onNext: { response in
+          settle(layer, response) { error in
             if let error { return observer.onError(error) }
-            observer.onNext(value)
+            observer.onNext(response)
             observer.onCompleted()
           }
         },
@@ -122,13 +139,18 @@ extension Store {
     perform { $0.endSettling(layer) }
   }
 
+  /// Applies a change to all values that it affects, then removes the layer; returns `false` after a sign-out.
+  @discardableResult
+  func settle(_ layer: Layer<Key, Value>) -> Bool {
+    guard perform({ $0.beginSettling(layer) }) else { return !perform { $0.isSignedOut } }
+    keepChange(layer.id, layer.apply)
+    perform { $0.endSettling(layer) }
+    return true
+  }
+
   /// Applies a change to every cached value that it affects.
-  private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key) {
-    var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
-    if let storage {
-      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
-    }
-    for key in keys where key != exception && mayConcern(key, apply) {
+  private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key? = nil) {
+    for key in knownKeys() where key != exception && mayConcern(key, apply) {
       _ = keepChange(id, apply, in: key, isAnswered: false) { _ in }
     }
   }

@@ -49,6 +49,22 @@ extension Store {
     }
   }
 
+  /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
+  /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
+  /// memory are read from the source of truth and written again, so this takes time in proportion to their number.
+  public func invalidateAll(where isAffected: (Key) -> Bool = { _ in true }) {
+    for key in knownKeys() where isAffected(key) { invalidate(key) }
+  }
+
+  /// Every key that has a value in memory or in the source of truth, or is in use.
+  func knownKeys() -> Set<Key> {
+    var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
+    if let storage {
+      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
+    }
+    return keys
+  }
+
   /// Removes the cached value of a key; its watchers get a snapshot without a value.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Streams
 import Testing
 
 @Suite struct RequestErrorTests {
@@ -9,6 +10,7 @@ import Testing
     let error = RequestError(.httpStatus, "Status 500.", operationName: "getUser", status: 500, excerpt: "oh no")
     #expect("\(error)" == "getUser: HTTP status: Status 500. The answer begins: oh no")
     #expect("\(RequestError(.cancelled, "Stopped."))" == "cancelled: Stopped.")
+    #expect("\(RequestError(.unknown, "No money", excerpt: "{"))".hasSuffix("No money. The answer begins: {"))
   }
 
   @Test func `S5: no part of an error breaks its line or drives a terminal`() {
@@ -58,6 +60,7 @@ import Testing
     #expect(odd.kind == .unknown)
     #expect(odd.cause is Odd)
     #expect(RequestError(wrapping: CancellationError()).kind == .cancelled)
+    #expect(RequestError(wrapping: StreamError.timeout).kind == .timedOut)
   }
 
   @Test func `kinds are told apart by name, and others may be made`() {

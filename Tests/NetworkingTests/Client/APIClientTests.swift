@@ -139,4 +139,20 @@ import Testing
     _ = try await Send(parameters: NoParameters()).get(on: client).value
     #expect(transport.onlyRequest?.timeouts == client.timeouts)
   }
+
+  @Test func `a session may have timeouts of its own`() async throws {
+    struct Patient: APISession {
+      typealias ResponseType = NoContent
+      let timeouts: HTTPTimeouts? = HTTPTimeouts(total: nil)
+    }
+    struct PatientQuery: GraphQLSession {
+      typealias ResponseData = NoContent
+      static let query: GraphQLDocument = "{ a }"
+      let timeouts: HTTPTimeouts? = HTTPTimeouts(total: nil)
+    }
+    let transport = ScriptedTransport(always: .json(#"{"data": {}}"#))
+    _ = try await Patient().get(on: client(transport)).value
+    _ = try await PatientQuery().post(on: client(transport)).value
+    #expect(transport.requests.map(\.timeouts) == [HTTPTimeouts(total: nil), HTTPTimeouts(total: nil)])
+  }
 }

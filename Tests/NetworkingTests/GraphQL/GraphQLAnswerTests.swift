@@ -114,6 +114,8 @@ import Testing
       #expect(error?.kind == .httpStatus)
       #expect(error?.status == status)
       #expect(error?.excerpt == json)
+      // So that its code can be seen: many servers answer a wrong request like that.
+      #expect(error?.graphQLErrors.map(\.message) == (headers["Content-Type"] == "text/html" ? [] : ["no"]))
     }
   }
 

@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTP
+import Models
 import Networking
 import Repository
 import Streams
@@ -49,5 +50,39 @@ enum RepositoryArticle {
     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
     await outbox.flush()  // sends what waits
     return user
+  }
+
+  struct GetWholeUser: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      let id: String
+    }
+    struct ResponseData: Decodable, Sendable {
+      let user: User
+    }
+    static let query: GraphQLDocument = "query getUser($id: ID!) { user(id: $id) { id name } }"
+    let variables: Variables
+    let errorPolicy = GraphQLErrorPolicy.all
+
+    init(id: String) {
+      variables = Variables(id: id)
+    }
+  }
+
+  static func keepParts(on client: APIClient) -> Store<String, User> {
+    let users = Store<String, User>(partialFetch: { id in
+      GetWholeUser(id: id).post(on: client).map { try Fetched($0.map(\.user)) }
+    })
+    return users
+  }
+
+  static func page(
+    _ id: String, _ session: some GetMomentsConnectionSessionType
+  ) -> Pager<MomentsDetails.Moment, String> {
+    let pager = Pager<MomentsDetails.Moment, String> { cursor in  // nil for the first page
+      session.getMoments(userID: id, first: 20, after: cursor).map {
+        Page($0.edges.map(\.node), hasNextPage: $0.pageInfo.hasNextPage, endCursor: $0.pageInfo.endCursor)
+      }
+    }
+    return pager
   }
 }

@@ -50,6 +50,22 @@ import Testing
     #expect(watch.take().last?.brief == #"["new"] network"#)
   }
 
+  @Test func `all keys, or some, are invalidated at once: in memory, on disk and watched`() throws {
+    let truth = MemoryTruth<String, [String]>()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    for key in ["list 1", "list 2", "item"] { store.save([key], for: key) }
+    // Another store has nothing in memory.
+    let later = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let watch = Recorder(later.stream("list 1"))
+    later.invalidateAll { $0.hasPrefix("list") }
+    #expect(server.requests.value.map(\.key) == ["list 1"])
+    #expect(["list 1", "list 2", "item"].map { truth.read($0)?.isInvalidated } == [true, true, false])
+    server[0].answer(["new"])
+    #expect(watch.take().last?.brief == #"["new"] network"#)
+    later.invalidateAll()
+    #expect(truth.read("item")?.isInvalidated == true && server.count == 2)
+  }
+
   @Test func `an invalidation while a change is kept is not lost`() {
     store.save(["a"], for: "x")
     let isDue = Mutable(false)

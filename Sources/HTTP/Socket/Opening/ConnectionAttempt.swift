@@ -121,7 +121,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private func failAll() {
     let place = unixPath ?? (host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
     let reasons = race.failures.isEmpty ? "it has no addresses" : race.failures.joined(separator: "; ")
-    let message = "Cannot connect to \(place): \(reasons)."
+    let message = "No connection to \(place): \(reasons)."
     finish(.failure(RequestError(.cannotConnect, message, cause: race.lastError)))
   }
 
