@@ -144,7 +144,7 @@ struct ObservingTests {
     harness.transport.always(.never)
     _ = try harness.finish(MiddlewareHarness.request())
     #expect(
-      lines == ["begin q", "attempt 1", "attempt 1 cancelled 0 1.0 seconds", "ended timed out 0 1 1.0 seconds"])
+      lines == ["begin q", "attempt 1", "attempt 1 timed out 0 1.0 seconds", "ended timed out 0 1 1.0 seconds"])
   }
 
   @Test func `the transport tells of the connection`() throws {

@@ -101,9 +101,9 @@ package final class RequestObservation: Sendable {
   }
 
   private func end(_ outcome: RequestOutcome) {
-    // A deadline ends the request before its attempts are torn down.
+    // A deadline ends the request before its attempts are torn down: they did not answer in time.
     let running = state.withLock { $0.running.values.sorted { $0.number < $1.number } }
-    for attempt in running { end(attempt, .cancelled) }
+    for attempt in running { end(attempt, outcome.isTimeOver ? outcome : .cancelled) }
     let now = scheduler.now
     state.withLock { state in
       guard state.summary == nil else { return }

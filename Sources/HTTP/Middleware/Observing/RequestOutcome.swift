@@ -7,6 +7,9 @@ public enum RequestOutcome: Sendable {
   /// It was cancelled.
   case cancelled
 
+  /// Whether a deadline passed.
+  var isTimeOver: Bool { if case .failed(let error) = self { error.kind == .timedOut } else { false } }
+
   /// A label for logs and metrics: `succeeded`, `cancelled`, or the name of the error's kind.
   public var label: String {
     switch self {
