@@ -136,6 +136,9 @@ extension StoreState {
       isCacheable && fetch.keepsAnswer && !isOvertaken && targetMarks.writtenOrAskedAt <= fetchID && mayStand
     let lacksChange = max(marks.changedAt, targetMarks.changedAt) > fetchID
     let isKept = isNews && !lacksChange
+    let isOutOfDate = isOvertaken && entries[key]?.kept?.isInvalidated ?? false
+    // Before watchers are notified, so that they see at once that a request is under way.
+    if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
     if isKept {
       keep(answer, for: target, askedAt: fetchID)
       publish(target, source: .network)
@@ -152,8 +155,6 @@ extension StoreState {
       effects.append(.call { answerAll(nil) })
     }
     release(target)
-    let isOutOfDate = isOvertaken && entries[key]?.kept?.isInvalidated ?? false
-    if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
   }
 
   /// Handles the failure of a request. `source` is where the value that may be returned instead comes from.

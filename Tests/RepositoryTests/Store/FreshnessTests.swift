@@ -118,6 +118,6 @@ struct FreshnessTests {
     server[0].answer(1)
     #expect(server.count == 2)
     server[1].answer(2)
-    #expect(stream.brief() == ["- …", "1 network ~", "1 memory ~ …", "2 network"])
+    #expect(stream.brief() == ["- …", "1 network ~ …", "2 network"])
   }
 }
