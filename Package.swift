@@ -8,6 +8,7 @@ let package = Package(
     .library(name: "Streams", targets: ["Streams"]),
     .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
     .library(name: "HTTP", targets: ["HTTP"]),
+    .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
@@ -23,15 +24,22 @@ let package = Package(
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "CLinux"),
     .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
+    // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
+    .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
     .target(name: "JSON"),
     .target(name: "Models", dependencies: ["JSON"]),
-    .target(name: "Networking", dependencies: ["Streams", "HTTP", "JSON", "Models"]),
+    .target(
+      name: "Networking",
+      dependencies: [
+        "Streams", "HTTP", "JSON", "Models",
+        .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+      ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
-    .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository"]),
+    .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository", "URLSessionHTTP"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
@@ -46,6 +54,8 @@ let package = Package(
       dependencies: [
         "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
       ]),
+    .testTarget(
+      name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
@@ -69,6 +79,7 @@ let package = Package(
       name: "MomentsCommandTests",
       dependencies: [
         "moments", "HTTP", "JSON", "Models", "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+        "URLSessionHTTP",
       ]),
   ]
 )

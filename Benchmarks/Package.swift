@@ -89,6 +89,7 @@ let package = Package(
         .product(name: "NIOPosix", package: "swift-nio"),
         .product(name: "NIOSSL", package: "swift-nio-ssl"),
         .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "URLSessionHTTP", package: "MomentsSDK"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
   ]

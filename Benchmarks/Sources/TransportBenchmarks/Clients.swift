@@ -6,6 +6,7 @@ import NIOCore
 import NIOHTTP1
 import NIOSSL
 import Streams
+import URLSessionHTTP
 
 /// The clients to compare.
 enum Client: String, CaseIterable, Sendable {

@@ -1,8 +1,8 @@
 /// Tells which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a
 /// clock.
-struct ExchangeDeadlines {
+package struct ExchangeDeadlines {
   /// What an exchange is waiting for.
-  enum Phase {
+  package enum Phase {
     case connection, answer, end
   }
 
@@ -12,7 +12,7 @@ struct ExchangeDeadlines {
   private var waitStart: Instant
   private var lastSign: Instant?
 
-  init(_ timeouts: HTTPTimeouts, start: Instant) {
+  package init(_ timeouts: HTTPTimeouts, start: Instant) {
     self.timeouts = timeouts
     self.start = start
     waitStart = start
@@ -25,12 +25,12 @@ struct ExchangeDeadlines {
   }
 
   /// Records that there is a connection, or that the server has sent something.
-  mutating func noteSign(at instant: Instant) {
+  package mutating func noteSign(at instant: Instant) {
     lastSign = instant
   }
 
   /// The deadline that comes first; `nil` if there is none.
-  var next: (phase: Phase, instant: Instant)? {
+  package var next: (phase: Phase, instant: Instant)? {
     let end = timeouts.total.map { (phase: Phase.end, instant: start + $0) }
     let other =
       if let lastSign {
@@ -43,7 +43,7 @@ struct ExchangeDeadlines {
   }
 
   /// The error for a deadline that has passed.
-  func error(for phase: Phase, _ request: HTTPRequest, cause: (any Error)? = nil) -> RequestError {
+  package func error(for phase: Phase, _ request: HTTPRequest, cause: (any Error)? = nil) -> RequestError {
     let (what, limit) =
       switch phase {
       case .connection: ("no connection", timeouts.connect)

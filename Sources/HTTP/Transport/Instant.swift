@@ -8,12 +8,12 @@ import Foundation
 ///
 /// The standard library does not expose the layout of its own `Instant`, so every value that contains one is copied by
 /// way of run-time tables.
-struct Instant: Comparable, Hashable, Sendable {
+package struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since some moment before the program began; never negative, so that no difference overflows.
   let nanoseconds: Int64
 
   /// The current time.
-  static var now: Instant {
+  package static var now: Instant {
     #if canImport(Darwin)
       let clock = CLOCK_MONOTONIC
     #else
@@ -24,14 +24,14 @@ struct Instant: Comparable, Hashable, Sendable {
     return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+  package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  static func - (left: Instant, right: Instant) -> Duration {
+  package static func - (left: Instant, right: Instant) -> Duration {
     .nanoseconds(left.nanoseconds - right.nanoseconds)
   }
 
   /// The time that is later by `duration`, or earlier if it is negative, clamped to the range of the type.
-  static func + (instant: Instant, duration: Duration) -> Instant {
+  package static func + (instant: Instant, duration: Duration) -> Instant {
     let nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
     let (sum, isOver) = instant.nanoseconds.addingReportingOverflow(nanoseconds)
     return Instant(nanoseconds: isOver ? .max : max(sum, 0))

@@ -3,7 +3,7 @@ import Streams
 
 /// Counts the bytes of one exchange, and reports the progress, one call at a time. Progress during a call is reported
 /// by the next one, so nothing piles up in front of a slow callback.
-final class ProgressReport: Sendable {
+package final class ProgressReport: Sendable {
   private struct State {
     var progress: HTTPProgress
     var isDue = false
@@ -13,13 +13,13 @@ final class ProgressReport: Sendable {
   private let report: @Sendable (HTTPProgress) -> Void
   private let state: Locked<State>
 
-  init(_ report: @escaping @Sendable (HTTPProgress) -> Void, totalToSend: Int) {
+  package init(_ report: @escaping @Sendable (HTTPProgress) -> Void, totalToSend: Int) {
     self.report = report
     state = Locked(State(progress: HTTPProgress(totalToSend: totalToSend)))
   }
 
   /// Records how many bytes of the request's body have been sent.
-  func didSend(_ count: Int) {
+  package func didSend(_ count: Int) {
     note { progress in
       guard count > progress.sent else { return false }
       progress.sent = count
@@ -28,7 +28,7 @@ final class ProgressReport: Sendable {
   }
 
   /// Records a part of the response, before its content codings are removed.
-  func didReceive(_ part: HTTPResponsePart) {
+  package func didReceive(_ part: HTTPResponsePart) {
     switch part {
     case .head(let head):
       let length = head.headers["Content-Length"].flatMap { Int($0) }

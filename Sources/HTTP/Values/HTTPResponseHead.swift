@@ -19,7 +19,7 @@ public struct HTTPResponseHead: Hashable, Sendable {
   package var isRedirect: Bool { [301, 302, 303, 307, 308].contains(status) }
 
   /// Whether a body may follow (RFC 9110, section 6.4.1).
-  func mayHaveBody(toHead isHead: Bool) -> Bool { !isHead && status != 204 && status != 304 }
+  package func mayHaveBody(toHead isHead: Bool) -> Bool { !isHead && status != 204 && status != 304 }
 
   /// The media type of `Content-Type`, in lower case and without parameters; `nil` if there is none.
   public var mediaType: String? {

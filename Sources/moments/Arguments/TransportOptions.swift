@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import URLSessionHTTP
 
 /// How the command connects to a server: the transport, and its TLS settings.
 struct TransportOptions: Equatable, Sendable {

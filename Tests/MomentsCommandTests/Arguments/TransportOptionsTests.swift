@@ -1,7 +1,9 @@
 import Foundation
 import HTTP
+import Networking
 import TestSupport
 import Testing
+import URLSessionHTTP
 
 @testable import moments
 

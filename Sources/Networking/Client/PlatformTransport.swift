@@ -1,7 +1,11 @@
+public import HTTP
+
 #if os(Linux)
   /// The best transport for this platform: on Linux the one on sockets, because `URLSession` is not reliable there.
   public typealias PlatformTransport = SocketTransport
 #else
+  public import URLSessionHTTP
+
   /// The best transport for this platform.
   public typealias PlatformTransport = URLSessionTransport
 #endif

@@ -1,6 +1,9 @@
+import Foundation
 import HTTP
+import TestSupport
 import Testing
 import TransportConformance
+import URLSessionHTTP
 
 struct URLSessionConformanceTests {
   /// What Foundation on Linux makes impossible; the documentation of the transport tells of it.
@@ -22,6 +25,15 @@ struct URLSessionConformanceTests {
   @Test(arguments: TransportConformance.cases.filter { !exceptions.contains($0.description) })
   func `the transport on URLSession conforms, as far as it can`(_ test: TransportConformance.Case) async throws {
     try await test.check(URLSessionTransport())
+  }
+
+  @Test func `nothing else imports the part of Foundation that needs libcurl`() throws {
+    let sources = RepositoryLayout.root.appending(path: "Sources")
+    let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
+    let importers = try files.compactMap { $0 as? URL }.filter {
+      try $0.pathExtension == "swift" && String(contentsOf: $0, encoding: .utf8).contains("import FoundationNetworking")
+    }
+    #expect(importers.map(\.lastPathComponent) == ["URLSessionTransport.swift"])
   }
 
   @Test func `each exception is that of a case`() {

@@ -3,6 +3,7 @@ import HTTP
 import Streams
 import TestSupport
 import Testing
+import URLSessionHTTP
 
 #if compiler(<6.4)
   /// What Foundation makes impossible, as the documentation of `URLSessionTransport` says.

@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Streams
 
 /// One request under way in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of

@@ -4,6 +4,7 @@ import Streams
 import TestSupport
 import Testing
 import TransportConformance
+import URLSessionHTTP
 
 /// What holds for a `URLSession` beyond `TransportConformance`, or in its stead.
 struct URLSessionTransportTests {

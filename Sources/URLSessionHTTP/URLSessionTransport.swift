@@ -1,4 +1,5 @@
 import Foundation
+public import HTTP
 public import Streams
 
 #if canImport(FoundationNetworking)
