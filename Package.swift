@@ -39,7 +39,8 @@ let package = Package(
     .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
-    .executableTarget(name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository", "URLSessionHTTP"]),
+    .executableTarget(
+      name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository", "URLSessionHTTP"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
@@ -67,7 +68,7 @@ let package = Package(
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "BFFOperations", "DiskWriter", "HTTP", "Models", "Networking", "NetworkingTesting", "Repository",
+        "BFFOperations", "DiskWriter", "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository",
         "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
       ]),
     .testTarget(

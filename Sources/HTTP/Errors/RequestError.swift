@@ -15,7 +15,7 @@ public struct RequestError: Error {
   /// The operation that failed, such as `getUser`, if it is known.
   public var operationName: String?
 
-  /// The HTTP status of the response, if there was one.
+  /// The HTTP status of the response, if there was one; with `cannotConnect`, of the proxy's.
   public var status: Int?
 
   /// The start of the response's body, at most 512 bytes, if it helps to see it.
@@ -26,6 +26,9 @@ public struct RequestError: Error {
 
   /// Whether the refresh of a token failed: the request itself was not sent, or had been rejected before.
   package var isOfRefresh = false
+
+  /// Whether the request had been redirected, and so had reached the server before.
+  var isAfterRedirect = false
 
   /// Makes an error. The message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
   /// visible.

@@ -44,7 +44,11 @@ public struct RedirectMiddleware: HTTPMiddleware {
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
           request.noteRedirect?()
           request.observation?.tell(.redirected(redirect.status))
-          return follow(redirected, left: left - 1, next: next)
+          return follow(redirected, left: left - 1, next: next).catch { error in
+            var failure = RequestError(wrapping: error)
+            failure.isAfterRedirect = true
+            throw failure
+          }
         }
     }
   }

@@ -106,10 +106,14 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// error is thrown.
   func signOut() throws {
     isSignedOut.withLock { $0 = true }
-    try fileSystem.withExclusiveAccess(to: path) { folder in
-      let names = try fileSystem.names(in: path).filter { $0 != "lock" && $0 != "sending" }
-      let removals = names.map { name in Result { try remove(file: name) } }
-      for step in removals + [Result { try fileSystem.sync(folder) }] { try step.get() }
+    do {
+      try fileSystem.withExclusiveAccess(to: path) { folder in
+        let names = try fileSystem.names(in: path).filter { $0 != "lock" && $0 != "sending" }
+        let removals = names.map { name in Result { try remove(file: name) } }
+        for step in removals + [Result { try fileSystem.sync(folder) }] { try step.get() }
+      }
+    } catch let error as FileError where error.isNotFound {
+      // Somebody has removed the folder, with everything in it.
     }
   }
 

@@ -29,7 +29,9 @@ enum OutboxVerdict {
       // The server has refused the request for its rate, and not carried it out (RFC 6585, section 4).
       case .httpStatus where error.status == 429: .notSent
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
-      case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated): .blocked
+      case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated):
+        // An error from inside the mutation's result came after it was carried out.
+        error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
       default: .refused
       }
   }

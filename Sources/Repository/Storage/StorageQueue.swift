@@ -33,7 +33,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// The newest unfinished work for each key; a value of `nil` is a removal.
     var newest: [Key: (id: UInt64, stored: StoredValue<Value>?)] = [:]
     /// The newest unfinished removal of everything.
-    var removingAll: UInt64?
+    var removingAll: Job?
     /// Whether the last removal of everything failed.
     var hasRemains = false
     var lastID: UInt64 = 0
@@ -65,7 +65,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       case .write(let stored, let key): return (job, state.newest.updateValue((job.id, stored), forKey: key) as Any)
       case .remove(let key): return (job, state.newest.updateValue((job.id, nil), forKey: key) as Any)
       case .removeAll:
-        state.removingAll = job.id
+        state.removingAll = job
         return (job, exchange(&state.newest, with: [:]))
       }
     }
@@ -96,6 +96,9 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     return keys
   }
+
+  /// The newest unfinished removal of everything.
+  var removal: Job? { state.withLock { $0.removingAll } }
 
   /// Whether the last removal of everything failed, so that there may be something left.
   var hasRemains: Bool { state.withLock { $0.hasRemains } }
@@ -151,7 +154,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       case .write(_, let key), .remove(let key):
         return state.newest[key]?.id == job.id ? state.newest.removeValue(forKey: key) : nil
       case .removeAll:
-        if state.removingAll == job.id { state.removingAll = nil }
+        if state.removingAll === job { state.removingAll = nil }
         state.hasRemains = job.error != nil
         return nil
       }

@@ -142,10 +142,11 @@ extension Store {
   /// Applies a change to all values that it affects, then removes the layer; returns `false` after a sign-out.
   @discardableResult
   func settle(_ layer: Layer<Key, Value>) -> Bool {
-    guard perform({ $0.beginSettling(layer) }) else { return !perform { $0.isSignedOut } }
-    keepChange(layer.id, layer.apply)
-    perform { $0.endSettling(layer) }
-    return true
+    if perform({ $0.beginSettling(layer) }) {
+      keepChange(layer.id, layer.apply)
+      perform { $0.endSettling(layer) }
+    }
+    return !perform { $0.isSignedOut }
   }
 
   /// Applies a change to every cached value that it affects.

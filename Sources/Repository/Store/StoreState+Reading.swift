@@ -137,8 +137,11 @@ extension StoreState {
     let lacksChange = max(marks.changedAt, targetMarks.changedAt) > fetchID
     let isKept = isNews && !lacksChange
     let isOutOfDate = isOvertaken && entries[key]?.kept?.isInvalidated ?? false
-    // Before watchers are notified, so that they see at once that a request is under way.
+    // Claimed before watchers are notified, so that they see at once that a request is under way; begun at the end.
+    let effectsBefore = effects.count
     if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
+    let beginning = Array(effects[effectsBefore...])
+    effects.removeSubrange(effectsBefore...)
     if isKept {
       keep(answer, for: target, askedAt: fetchID)
       publish(target, source: .network)
@@ -155,6 +158,7 @@ extension StoreState {
       effects.append(.call { answerAll(nil) })
     }
     release(target)
+    effects += beginning
   }
 
   /// Handles the failure of a request. `source` is where the value that may be returned instead comes from.

@@ -51,8 +51,7 @@ extension StoreState {
 
   /// Removes everything; requests under way go on. The completion runs with the other effects.
   mutating func removeAll(then completion: @escaping @Sendable ((any Error)?) -> Void) {
-    // The records may belong to another store by now, opened after this one was signed out.
-    guard !isSignedOut else { return }
+    guard !isSignedOut else { return removeRemains(then: completion) }
     garbage += memory.removeAll() as [Any]
     store(.removeAll, completion: completion)
     for key in Array(entries.keys) {
@@ -61,13 +60,21 @@ extension StoreState {
     }
   }
 
+  /// After a sign-out: waits for its removal, or tries again if that has failed. Otherwise there is nothing to do: the
+  /// records may belong to another store by now, opened after this one was signed out.
+  private mutating func removeRemains(then completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard let storage else { return }
+    if let removal = storage.removal {
+      effects.append(.call { storage.finish(removal, then: completion) })
+    } else if storage.hasRemains {
+      store(.removeAll, completion: completion)
+    }
+  }
+
   /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more. Later
   /// calls only remove what an earlier one could not.
   mutating func signOut(then completion: @escaping @Sendable ((any Error)?) -> Void) {
-    guard !isSignedOut else {
-      if let storage, storage.hasRemains { store(.removeAll, completion: completion) }
-      return
-    }
+    guard !isSignedOut else { return removeRemains(then: completion) }
     garbage.append((layers, recency))
     (layers, recency) = (Layers(), Recency())
     for key in Array(entries.keys) {

@@ -42,9 +42,9 @@ enum ExitCode: Int32, Sendable {
   private init(_ error: RequestError) {
     if error.kind == .cancelled {
       self = .cancelled
-    } else if error.isUnauthenticated || error.status == 403 {
+    } else if error.isUnauthenticated || error.status == 403 && error.kind != .cannotConnect {
       self = .notAllowed
-    } else if error.status == 429 || (500...599).contains(error.status ?? 0) {
+    } else if error.status == 429 || error.status ?? 0 >= 500 {
       self = .unreachable
     } else {
       self =

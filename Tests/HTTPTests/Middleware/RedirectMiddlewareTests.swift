@@ -53,6 +53,13 @@ struct RedirectMiddlewareTests {
     }
   }
 
+  @Test func `R1: what fails after a redirect has reached the server before`() throws {
+    harness.transport.expect(try redirect(303, to: "/there"))
+    harness.transport.expect(.failure(RequestError(.cannotConnect, "Refused.")))
+    let failure = #expect(throws: RequestError.self) { try harness.finish(request()).get() }
+    #expect(failure?.kind == .cannotConnect && failure?.isCertainlyUnsent == false)
+  }
+
   @Test func `T2: a redirect without an address is refused`() throws {
     harness.transport.always(.response(status: 301))
     #expect(throws: RequestError.self) { try harness.finish(request()).get() }

@@ -58,6 +58,25 @@ import Testing
     try await answers.wait { $0.count == 10 }
   }
 
+  @Test func `newcomers to one name that hangs do not take all places`() async throws {
+    let (names, answers, gate) = (Monitor<[String]>([]), Monitor<[String]>([]), DispatchSemaphore(value: 0))
+    let resolver = AddressResolver(
+      lookUp: { host, _ in
+        names.update { $0.append(host) }
+        if host == "dead" { gate.wait() }
+        return .success([])
+      }, whenSlow: { $0() })
+    for number in 1...100 {
+      _ = resolver.lookUp("dead", port: 80) { _ in answers.update { $0.append("dead") } }
+      try await names.wait { $0.count >= min(number, 4) }
+    }
+    _ = resolver.lookUp("other", port: 80) { _ in answers.update { $0.append("other") } }
+    try await answers.wait { $0 == ["other"] }
+    #expect(names.value == ["dead", "dead", "dead", "dead", "other"])
+    for _ in 0..<4 { gate.signal() }
+    try await answers.wait { $0.count == 101 }
+  }
+
   @Test func `look-ups that hang are bounded in number`() async throws {
     let (names, answers, gate) = (Monitor<[String]>([]), Monitor(0), DispatchSemaphore(value: 0))
     let resolver = AddressResolver(

@@ -18,6 +18,7 @@ import Testing
     var model = PoolModel()
     /// Those of which a waiting exchange may rely on the busy connections.
     var shortRoutes: Set<String> = []
+    var tightRoutes: Set<String> = []
     for _ in 0..<2_000 {
       pool.effects = PoolDriver.Pool.Effects()
       switch Int.random(in: 0..<9, using: &generator) {
@@ -30,6 +31,7 @@ import Testing
         guard let opening = model.random(.opening, &generator) else { continue }
         model.didMakeAvailable(opening, pool.makeAvailable(opening, until: start))
         shortRoutes = []
+        tightRoutes.remove(opening.route)
       case 4:
         guard let opening = model.random(.opening, &generator) else { continue }
         model.gone(opening)
@@ -43,6 +45,7 @@ import Testing
         if let failed { model.end(failed) }
         #expect(others.isEmpty || failed == nil && !pool.effects.opening.contains { $0.route == opening.route })
         shortRoutes = others.isEmpty ? [] : shortRoutes.union([opening.route])
+        if !others.isEmpty { tightRoutes.insert(opening.route) }
       case 5:
         guard let busy = model.random(.busy, &generator), let exchange = model.owner(of: busy) else { continue }
         #expect(pool.finish(exchange, on: busy))
@@ -77,7 +80,9 @@ import Testing
         let isFull = model.connections.count == limits.total && model.count(.idle) == 0
         // Who waits in a shortage waits for a busy connection of its route.
         let isShort = shortRoutes.contains(route) && own.contains { $0.phase == .busy }
-        #expect(own.count == limits.perRoute || isFull || isShort)
+        // After one, a single connection is tried at a time until one opens.
+        let isTight = tightRoutes.contains(route) && own.contains { $0.phase == .opening }
+        #expect(own.count == limits.perRoute || isFull || isShort || isTight)
       }
     }
   }

@@ -163,6 +163,21 @@ import Testing
     #expect(pool.makeAvailable(connection, until: start) === second)
   }
 
+  @Test func `where descriptors run out, one connection at a time is tried until one opens`() throws {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let (first, waiting) = (Exchange(), (0..<5).map { _ in Exchange() })
+    let connection = try open(for: first, "a", in: pool)
+    for exchange in waiting { #expect(pool.lease(exchange, "a") == nil) }
+    for attempt in pool.effects.opening.suffix(5) { #expect(pool.removeUnopened(attempt, isShort: true) == nil) }
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) === waiting[0])
+    #expect(pool.effects.opening.count == 1)
+    let attempt = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(attempt, until: start) === waiting[1])
+    #expect(pool.effects.opening.count == 4)
+  }
+
   @Test func `where descriptors run out, a route that loses its last connection opens another`() throws {
     let pool = PoolDriver()
     let (first, second) = (Exchange(), Exchange())

@@ -31,6 +31,20 @@ import Testing
     #expect(race.failures == ["192.0.2.1: Connection refused", "192.0.2.2: Connection refused"])
   }
 
+  @Test(arguments: [
+    ([EADDRNOTAVAIL, ECONNREFUSED], false), ([ECONNREFUSED, EADDRNOTAVAIL], false), ([EMFILE, EMFILE], true),
+  ])
+  func `this machine is short of something only if no address failed for another reason`(
+    codes: [Int32], isShortage: Bool
+  ) throws {
+    var race = try ConnectionRace([address("192.0.2.1"), address("::1")])
+    for code in codes {
+      let next = race.next()
+      race.fail(try #require(next), SystemError(code: code))
+    }
+    #expect(race.isLost && race.error?.isShortage == isShortage)
+  }
+
   @Test func `a race without addresses is lost from the start`() {
     var race = ConnectionRace([])
     #expect(race.isLost)

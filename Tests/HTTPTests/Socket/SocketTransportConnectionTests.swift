@@ -40,7 +40,9 @@ import TransportConformance
         })
       let (transport, request) = (SocketTransport(), try HTTPRequest.to(server))
       async let first = transport.response(to: request)
-      try await server.waitForRequests(1)
+      let named = try HTTPRequest(method: .get, url: url("http://localhost:\(server.port)/"))
+      async let firstNamed = transport.response(to: named)
+      try await server.waitForRequests(2)
       // The lowest number that no descriptor has.
       let next = dup(0)
       close(next)
@@ -52,15 +54,19 @@ import TransportConformance
       _ = transport.send(request).subscribe(
         onError: { error in second.update { $0 = "\(error)" } },
         onCompleted: { second.update { $0 = "answered" } })
+      // A look-up takes a descriptor, too.
+      let name = Monitor("")
+      _ = transport.send(named).subscribe(
+        onError: { error in name.update { $0 = "\(error)" } }, onCompleted: { name.update { $0 = "answered" } })
       // It fails, because its route has no other connection, and after the attempt for the second.
       let elsewhere = try HTTPRequest(method: .get, url: url("http://127.0.0.1:1/"))
       let error = await #expect(throws: RequestError.self) { try await transport.response(to: elsewhere) }
       try #require(error?.message.contains("Too many open files") == true)
-      gate.signal()
-      gate.signal()
-      _ = try await first
+      for _ in 0..<4 { gate.signal() }
+      _ = try await (first, firstNamed)
       try await second.wait { !$0.isEmpty }
-      try #require(second.value == "answered")
+      try await name.wait { !$0.isEmpty }
+      try #require(second.value == "answered" && name.value == "answered")
     }
   }
 

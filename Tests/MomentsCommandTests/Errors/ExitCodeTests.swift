@@ -24,11 +24,16 @@ struct ExitCodeTests {
 
   @Test(arguments: [
     (401, ExitCode.notAllowed), (403, .notAllowed), (429, .unreachable), (500, .unreachable), (503, .unreachable),
-    (599, .unreachable), (400, .unusableAnswer), (404, .unusableAnswer), (600, .unusableAnswer), (204, .unusableAnswer),
+    (599, .unreachable), (400, .unusableAnswer), (404, .unusableAnswer), (600, .unreachable), (204, .unusableAnswer),
   ])
   func `each status has a code, also where the answer could not be read`(status: Int, code: ExitCode) {
     #expect(ExitCode(RequestError(.httpStatus, "message", status: status)) == code)
     #expect(ExitCode(RequestError(.undecodable, "message", status: status)) == code)
+  }
+
+  @Test(arguments: [401, 403, 407, 502])
+  func `a proxy that gives no tunnel means that the server was not reached`(status: Int) {
+    #expect(ExitCode(RequestError(.cannotConnect, "message", status: status)) == .unreachable)
   }
 
   @Test func `a GraphQL error that asks for a token is not allowed, wherever it stands in the list`() {

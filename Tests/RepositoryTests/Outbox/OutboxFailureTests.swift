@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 import Networking
 import NetworkingTesting
 import Streams
@@ -193,6 +194,21 @@ import Testing
     let entries = try outbox.entries()
     #expect(entries.count == 1 && entries.allSatisfy { $0.attempts == 0 && $0.isWaiting })
     #expect(transport.requests.count == 1)
+  }
+
+  @Test(arguments: [(["like"], 2), (["like", "by"], 1)])
+  func `R1: what an error from inside its result shows to be carried out is not sent again`(
+    path: [String], sendings: Int
+  ) async throws {
+    let error = GraphQLError(
+      message: "Who?", path: path.map { .key($0) }, extensions: ["code": .string("UNAUTHENTICATED")])
+    server.set(.fails(RequestError(.graphQL, "Who?", cause: GraphQLErrors([error]))))
+    let outbox = try folder.outbox(server, isIdempotent: false)
+    _ = await outbox.outcome("a")
+    await outbox.lastTurn()
+    server.set(.answers)
+    await outbox.flush()
+    #expect(server.received.count == sendings)
   }
 
   @Test func `what cannot be made into a request is set aside, and holds up nothing`() async throws {

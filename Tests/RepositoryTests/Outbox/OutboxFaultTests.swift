@@ -92,6 +92,7 @@ import Testing
       if case OutboxError.signedOut = error { true } else { false }
     }
     #expect(!FileManager.default.fileExists(atPath: folder.url.path()))
+    try outbox.signOut()
   }
 
   private enum Oddity: CaseIterable { case link, folder, pipe }

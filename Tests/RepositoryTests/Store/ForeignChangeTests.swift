@@ -49,6 +49,18 @@ import Testing
     #expect(truth.keys() == [])
   }
 
+  @Test func `it fails, too, if a watcher signs out when it is kept`() {
+    let isDue = Mutable(false)
+    let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] snapshot in
+      if isDue.value, snapshot.source == .memory { try? store.signOut() }
+    })
+    let change = change()
+    isDue.update { $0 = true }
+    server[0].answer(7)
+    #expect(change.error.value as? StoreError == .signedOut)
+    watch.dispose()
+  }
+
   @Test func `one change can be shown in two stores`() {
     let numbers = Store<String, Int> { _ in .never() }
     numbers.save(1, for: "n")

@@ -203,6 +203,7 @@ struct StorageTests {
     #expect(throws: FileError.self) { try store.clear() }
     #expect(throws: FileError.self) { try group.signOut("mei") }
     #expect(throws: FileError.self) { try group.signOut("mei") }
+    #expect(throws: FileError.self) { try store.clear() }
     #expect(try group.store(for: "mei") === store)
     files.keepFiles(endingWith: nil)
     try group.signOut("mei")

@@ -41,6 +41,26 @@ struct StorageWritingTests {
     #expect(folder.records.count == 1)
   }
 
+  @Test func `D8: two sign-outs at once both return when the files are gone`() async throws {
+    let truth = GatedTruth()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    let writing = Task.detached { store.save("v", for: "k") }
+    truth.isWriting.wait()
+    let removed = Mutable<[Bool]>([])
+    let ends = (0..<2).map { _ in
+      Task.detached {
+        try store.signOut()
+        removed.update { $0.append(truth.keys().isEmpty) }
+      }
+    }
+    // The first of them waits for the write; the other one must not return before it.
+    #expect(removed.value == [])
+    truth.gate.signal()
+    await writing.value
+    for end in ends { try await end.value }
+    #expect(removed.value == [true, true])
+  }
+
   @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
     let store = try folder.store(server)
     let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))

@@ -5,7 +5,8 @@ extension RequestError {
   /// `false` means that nothing is known. Of a request that is ``HTTPRequest/isReplayable``, it tells of the last
   /// attempt: an earlier one may have reached the server, so send it again only under the same idempotency key.
   public var isCertainlyUnsent: Bool {
-    switch kind {
+    if isAfterRedirect { return false }
+    return switch kind {
     case .cannotConnect, .circuitOpen, .overloaded: true
     case .timedOut: cause is NothingWasSent
     default: false

@@ -62,6 +62,8 @@ extension ConnectionPool {
     var waitingCount = 0
     /// Whether this machine was short of what another connection takes, when that was last tried.
     var isShort = false
+    /// Whether it was short, and no connection was opened since: then one is tried at a time.
+    var isTight = false
 
     init(_ route: Route) {
       self.route = route
@@ -71,7 +73,7 @@ extension ConnectionPool {
 
     /// Whether another connection would help, and is allowed.
     func isInNeed(_ limits: Limits) -> Bool {
-      waitingCount > opening.count && connectionCount < limits.perRoute && !isShort
+      waitingCount > opening.count && connectionCount < limits.perRoute && !isShort && (!isTight || opening.isEmpty)
     }
 
     /// The waiter that has waited longest.

@@ -128,6 +128,7 @@ struct ConnectionPool<
     guard let member = members[ObjectIdentifier(connection)] else { return nil }
     if case .opening = member.phase {
       member.group.opening.removeAll { $0 === member }
+      if member.group.isTight { (member.group.isTight, isShort) = (false, true) }
     } else {
       member.isFresh = false
       if isOwed(by: member.group) {
@@ -177,7 +178,7 @@ struct ConnectionPool<
       members[ObjectIdentifier(connection)] = nil
       group.opening.removeAll { $0 === member }
       group.connectionCount -= 1
-      (group.isShort, self.isShort) = (true, true)
+      (group.isShort, group.isTight, self.isShort) = (true, true, true)
       openWhereNeeded(&effects)  // another route may be waiting for its place
       return nil
     }

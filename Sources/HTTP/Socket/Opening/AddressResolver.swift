@@ -3,7 +3,7 @@ import Streams
 
 /// Resolves host names away from the caller's thread. Simultaneous requests for the same name share one look-up, and
 /// few look-ups run at once, because the system's look-up cannot be cancelled. One that is slow, because it may hang,
-/// holds up no others: it leaves its place, and is not shared with newcomers.
+/// holds up no others: it leaves its place, and newcomers begin another one, up to four of a name.
 final class AddressResolver: Sendable {
   typealias Outcome = Result<[SocketAddress], SocketAddress.LookUpError>
   typealias Completion = @Sendable (Outcome) -> Void
@@ -78,7 +78,7 @@ extension AddressResolver {
     private var lastNumber = 0
 
     /// How many look-ups may run at once, not counting and counting the slow ones: each one blocks a thread.
-    private static let most = (quick: 8, all: 64)
+    private static let most = (quick: 8, slowOfName: 4, all: 64)
 
     mutating func join(_ name: Name, _ completion: @escaping Completion) -> (lookUp: Int, number: Int) {
       lastNumber += 1
@@ -111,7 +111,7 @@ extension AddressResolver {
       guard let name = lookUps[id]?.name else { return }
       lookUps[id]?.isSlow = true
       slow += 1
-      current[name] = nil
+      if lookUps.values.count(where: { $0.isSlow && $0.name == name }) < Self.most.slowOfName { current[name] = nil }
     }
 
     mutating func finish(_ id: Int) -> [Completion] {

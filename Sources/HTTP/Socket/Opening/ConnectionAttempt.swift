@@ -61,8 +61,8 @@ final class ConnectionAttempt: @unchecked Sendable {
     case .success(let addresses):
       run(ConnectionRace(addresses))
     case .failure(let error):
-      finish(
-        .failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: error)))
+      let cause: any Error = error.systemError ?? error
+      finish(.failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: cause)))
     }
   }
 
@@ -122,7 +122,7 @@ final class ConnectionAttempt: @unchecked Sendable {
     let place = unixPath ?? (host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)")
     let reasons = race.failures.isEmpty ? "it has no addresses" : race.failures.joined(separator: "; ")
     let message = "No connection to \(place): \(reasons)."
-    finish(.failure(RequestError(.cannotConnect, message, cause: race.lastError)))
+    finish(.failure(RequestError(.cannotConnect, message, cause: race.error)))
   }
 
   private func finish(_ result: Result<OpenSocket, RequestError>) {

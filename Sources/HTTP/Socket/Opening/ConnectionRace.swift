@@ -9,8 +9,8 @@ struct ConnectionRace {
   private var waiting: [SocketAddress]
   private var running = 0
   private(set) var failures: [String] = []
-  /// Why the last attempt failed.
-  private(set) var lastError: SystemError?
+  /// Why the attempts failed: the last error that is not a shortage of this machine, if there is one.
+  private(set) var error: SystemError?
 
   /// Takes the addresses in the system's order, the preferred first.
   init(_ addresses: [SocketAddress]) {
@@ -38,6 +38,6 @@ struct ConnectionRace {
   mutating func fail(_ address: SocketAddress, _ error: SystemError) {
     running -= 1
     failures.append("\(address): \(error)")
-    lastError = error
+    if self.error == nil || !error.isShortage { self.error = error }
   }
 }

@@ -67,10 +67,11 @@ struct SocketAddress: Hashable, Sendable {
     let code: Int32
     let systemCode: Int32
 
+    /// The error of the system call that failed, if that is the reason.
+    var systemError: SystemError? { code == EAI_SYSTEM ? SystemError(code: systemCode) : nil }
+
     /// The system's message.
-    var description: String {
-      code == EAI_SYSTEM ? SystemError(code: systemCode).description : String(cString: gai_strerror(code))
-    }
+    var description: String { systemError?.description ?? String(cString: gai_strerror(code)) }
   }
 }
 
