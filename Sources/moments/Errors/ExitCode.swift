@@ -14,7 +14,8 @@ enum ExitCode: Int32, Sendable {
   case unusableAnswer = 65
 
   /// The server was not reached, or the exchange was not completed: refused, reset, timed out, redirected, not tried
-  /// after repeated failures, status 429 or 5xx.
+  /// after repeated failures, status 429, 5xx, or one that does not exist (600 and above), which RFC 9110, section 15
+  /// counts as a 5xx.
   case unreachable = 69
 
   /// The results could not be written, or the cache folder cannot be used.
