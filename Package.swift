@@ -36,7 +36,7 @@ let package = Package(
       ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
-    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON"]),
+    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON", "Networking"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
     .executableTarget(

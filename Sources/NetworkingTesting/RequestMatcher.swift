@@ -29,19 +29,13 @@ public struct RequestMatcher: Sendable, CustomStringConvertible {
   /// Requests for a GraphQL operation with exactly these variables, in the body or, for `GET`, in the query:
   /// `.operation("getUser", variables: ["id": "7"])`.
   public static func operation(_ name: String, variables: JSONValue) -> RequestMatcher {
-    RequestMatcher("operation \(name) with \(variables)") { $0.operationName == name && $0.variables == variables }
+    RequestMatcher("operation \(name) with \(variables)") {
+      $0.operationName == name && $0.graphQLMember("variables") == variables
+    }
   }
 
   /// Requests with a method and a path, as in the URL: percent-encoded and without the query.
   public static func path(_ method: HTTPMethod, _ path: String) -> RequestMatcher {
     RequestMatcher("\(method) \(path)") { $0.method == method && $0.url.path(percentEncoded: true) == path }
-  }
-}
-
-extension HTTPRequest {
-  fileprivate var variables: JSONValue? {
-    if let body { return (try? JSONValue(json: body.bytes))?["variables"] }
-    let query = URLComponents(url: url, resolvingAgainstBaseURL: true)?.queryItems
-    return query?.first { $0.name == "variables" }?.value.flatMap { try? JSONValue(json: $0) }
   }
 }

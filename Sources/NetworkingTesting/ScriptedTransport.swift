@@ -35,11 +35,16 @@ public final class ScriptedTransport: HTTPTransport {
   /// How many exchanges were disposed before their end.
   public var cancellations: Int { script.withLock { $0.cancellations } }
 
-  /// What was not as expected: requests that are not in the script, and expectations that no request met.
+  /// What was not as expected: requests that are not in the script, expectations that no request met, and GraphQL
+  /// requests that a server would refuse without a look at its schema: for an undeclared or missing variable, a
+  /// fragment that is not in the document or not used, brackets that do not match.
   public var failures: [String] {
-    script.withLock { script in
-      script.unexpected + script.expectations.map { "Not requested: \($0.matcher)" }
+    let script = script.withLock { $0 }
+    var refused: [String] = []
+    for problem in script.requests.flatMap(\.graphQLProblems) where !refused.contains(problem) {
+      refused.append(problem)
     }
+    return script.unexpected + script.expectations.map { "Not requested: \($0.matcher)" } + refused
   }
 
   /// A cold stream of the scripted response; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread;

@@ -37,63 +37,10 @@ extension GraphQLOperation {
         guard depth == 0, !isInDefinition else { continue }
         isInDefinition = true
         if let kind = Kind(rawValue: String(token)) {
-          let name = tokens.peek().flatMap { $0.utf8.first?.isNameStart == true ? String($0) : nil }
-          operations.append(GraphQLOperation(kind: kind, name: name))
+          operations.append(GraphQLOperation(kind: kind, name: tokens.nextName()))
         }
       }
     }
     return operations
-  }
-}
-
-/// The names and punctuators of a document, in order, without comments and strings (GraphQL specification, section
-/// 2.1). Works on bytes, since a combining character after a quote would make it another `Character`.
-private struct GraphQLTokens {
-  private static let quote = "\"".utf8
-  private static let blockQuote = "\"\"\"".utf8
-  private var rest: Substring.UTF8View
-
-  init(_ document: String) {
-    rest = Substring(document).utf8
-  }
-
-  func peek() -> Substring? {
-    var copy = self
-    return copy.next()
-  }
-
-  mutating func next() -> Substring? {
-    while let first = rest.first {
-      if first == UInt8(ascii: "#") {
-        rest = rest.drop { $0 != UInt8(ascii: "\n") && $0 != UInt8(ascii: "\r") }
-      } else if rest.starts(with: Self.blockQuote) {
-        skip(Self.blockQuote, escape: "\\\"\"\"".utf8)
-      } else if first == UInt8(ascii: "\"") {
-        skip(Self.quote, escape: "\\\"".utf8, "\\\\".utf8)
-      } else if first.isNameStart {
-        let name = rest.prefix { $0.isNameStart || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }
-        rest = rest[name.endIndex...]
-        return Substring(name)
-      } else {
-        let token = rest.prefix(1)
-        rest.removeFirst()
-        if "{}()[]@$".utf8.contains(first) { return Substring(token) }
-      }
-    }
-    return nil
-  }
-
-  private mutating func skip(_ quote: String.UTF8View, escape escapes: String.UTF8View...) {
-    rest.removeFirst(quote.count)
-    while !rest.isEmpty, !rest.starts(with: quote) {
-      rest.removeFirst(escapes.first { rest.starts(with: $0) }?.count ?? 1)
-    }
-    rest = rest.dropFirst(quote.count)
-  }
-}
-
-extension UInt8 {
-  fileprivate var isNameStart: Bool {
-    self == UInt8(ascii: "_") || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(self | 0x20)
   }
 }

@@ -117,6 +117,35 @@ import Testing
     #expect(Input(title: none ?? .absent).title == .absent)
   }
 
+  private struct Kept: Codable, Equatable, Sendable {
+    var title: GraphQLNullable<String> = .absent
+    var inner: GraphQLNullable<Inner> = .absent
+    var tags: [GraphQLNullable<Int>] = []
+    let count: GraphQLNullable<Int>
+
+    struct Inner: Codable, Equatable, Sendable {
+      var at: GraphQLNullable<Date> = .absent
+    }
+  }
+
+  @Test(arguments: [
+    Kept(count: .absent), Kept(title: .null, inner: .null, count: .null),
+    Kept(title: "t", inner: .some(.init()), tags: [.null, 2], count: 7),
+    Kept(inner: .some(.init(at: .some(Date(timeIntervalSince1970: 9)))), count: .null),
+  ])
+  private func `nullable values that were kept come back as they were, absent or null`(kept: Kept) throws {
+    let coder = JSONCoder()
+    #expect(try coder.decode(Kept.self, from: coder.encode(kept)) == kept)
+    #expect(try JSONDecoder().decode(Kept.self, from: JSONEncoder().encode(kept)) == kept)
+  }
+
+  @Test func `a kept nullable value of a wrong type is an error that names its path`() {
+    let error = #expect(throws: DecodingError.self) {
+      try JSONDecoder().decode(Kept.self, from: Data(#"{"tags":[],"title":7}"#.utf8))
+    }
+    #expect(error.map { "\($0)" }?.contains("title") == true)
+  }
+
   @Test func `nullable values are equal by what they are`() {
     #expect(GraphQLNullable.some(1) == .some(1))
     #expect(GraphQLNullable<Int>.absent != .null)

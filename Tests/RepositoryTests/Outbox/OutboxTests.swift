@@ -44,6 +44,24 @@ import Testing
     #expect(await outbox.flush().sent.isEmpty)
   }
 
+  @Test func `what a mutation left out is still left out in a later process, and null is still null`() async throws {
+    struct Rename: Codable, Equatable, Sendable {
+      var name: GraphQLNullable<String> = .absent
+      var title: GraphQLNullable<String> = .absent
+    }
+    let mutations = [Rename(), Rename(name: .null, title: "t"), Rename(title: .null)]
+    let open = { [folder] in
+      try Outbox<Rename, String>(folder: folder.url, partition: "account", isIdempotent: { _ in true }) { _, _ in
+        .error(RequestError(.cannotConnect, "Refused."))
+      }
+    }
+    let outbox = try open()
+    for mutation in mutations {
+      await #expect(throws: OutboxError.self) { _ = try await outbox.submit(mutation).value }
+    }
+    #expect(try open().entries().map(\.mutation) == mutations)
+  }
+
   @Test func `a new mutation goes behind those that wait`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
