@@ -3,7 +3,7 @@ import HTTP
 extension ResponseParser {
   /// A GraphQL response, by GraphQL over HTTP, section 6: `application/graphql-response+json` is read whatever the
   /// status, other JSON only if the status is a success; the errors in other JSON are those of the failure, as its
-  /// ``HTTP/RequestError/graphQLErrors``. The policy decides how errors are treated.
+  /// `RequestError.graphQLErrors`. The policy decides how errors are treated.
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
