@@ -51,8 +51,8 @@ public struct RequestError: Error {
     return named
   }
 
-  /// The given error if it is a `RequestError`; otherwise an error of the kind `cancelled`, `timedOut` (for the operator
-  /// `timeout`) or `unknown` with the given error as its cause.
+  /// The given error if it is a `RequestError`; otherwise an error of the kind `cancelled`, `timedOut` (for the
+  /// operator `timeout`) or `unknown` with the given error as its cause.
   public init(wrapping error: any Error) {
     self =
       switch error {

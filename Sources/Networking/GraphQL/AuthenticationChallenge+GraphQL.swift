@@ -6,9 +6,10 @@ extension AuthenticationChallenge {
   /// Status 401, or a GraphQL response of any status that has an error with the code `UNAUTHENTICATED`, and no data: if
   /// there is data, something was carried out, and the request must not be sent again.
   ///
-  /// A mutation that is not idempotent is not sent again either if one of the errors is from inside a mutation's result:
-  /// by then it was carried out, even if the error left no data. If a document has several mutations, the response
-  /// cannot tell whether others were carried out before the one that was refused: send such mutations one by one.
+  /// A mutation that is not idempotent is not sent again either if one of the errors is from inside a mutation's
+  /// result: by then it was carried out, even if the error left no data. If a document has several mutations, the
+  /// response cannot tell whether others were carried out before the one that was refused: send such mutations one by
+  /// one.
   public static let graphQL = AuthenticationChallenge(
     isPossible: { $0.status == 401 || $0.mediaType?.hasSuffix("json") ?? true },
     isMet: { $0.head.status == 401 || $0.body.errorsWithoutData.contains(where: \.isUnauthenticated) },
