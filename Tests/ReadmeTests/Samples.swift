@@ -213,7 +213,7 @@ enum Samples {
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
     let rename = users.mutate(0, optimistic: { $0.map { User(id: $0.id, name: "Mei") } }) {
       RenameUser(id: "0", parameters: .init(name: "Mei")).put(on: api)
-    }
+    }  // shown and sent when somebody subscribes
     await users.flush()  // before the process ends: all writes are then on disk
     return (snapshot, rename)
   }

@@ -41,8 +41,9 @@ extension Outbox {
       return (exchange(&state.submitted, with: []), state.pause.reason(now: now))
     }
     var report = OutboxReport<Mutation>()
-    // Someone who submits may have fixed what blocked the others, for example by signing in.
-    if let reason, submitted.isEmpty || OutboxVerdict(reason) != .blocked {
+    // Someone who submits may have fixed what blocked the others, for example by signing in. An entry that is not
+    // idempotent, and may have been sent, no longer waits.
+    if let reason, submitted.isEmpty || OutboxVerdict(reason, isIdempotent: true) != .blocked {
       report.error = reason
     } else {
       report = await runTurn(lockTimeout)
@@ -137,7 +138,7 @@ extension Outbox {
   private func judge(
     _ entry: Entry, _ failure: RequestError, _ isIdempotent: Bool, _ report: inout OutboxReport<Mutation>
   ) async throws -> RequestError? {
-    let verdict = OutboxVerdict(failure)
+    let verdict = OutboxVerdict(failure, isIdempotent: isIdempotent)
     switch verdict {
     case .notSent, .blocked:
       if verdict == .blocked || failure.status == 429 { pause(attempts: 0, failure) }

@@ -15,7 +15,7 @@ enum OutboxVerdict {
   /// The server has refused it, or the failure is unknown: another attempt would end the same way.
   case refused
 
-  init(_ error: RequestError) {
+  init(_ error: RequestError, isIdempotent: Bool) {
     self =
       switch error.kind {
       case _ where error.isCertainlyUnsent: .notSent
@@ -31,7 +31,7 @@ enum OutboxVerdict {
       case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
       case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated):
         // An error from inside the mutation's result came after it was carried out.
-        error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
+        !isIdempotent && error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
       default: .refused
       }
   }

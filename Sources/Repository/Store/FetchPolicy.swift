@@ -1,6 +1,6 @@
 /// When a read uses the cache and when the network; the cases are named as in Apollo.
 public enum FetchPolicy: String, CaseIterable, Sendable {
-  /// The cached value; the network if there is none, or if it is stale.
+  /// The cached value; the network if there is none, or if it is stale or partial.
   case cacheFirst
 
   /// The network; the cached value if that fails.

@@ -12,7 +12,8 @@ extension Store {
   /// one that waits for a network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
-  ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread.
+  ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread, and
+  ///     maybe for one that has the change already: it should set what changes, not count or append.
   ///   - send: Makes the request; the stream's first element is the new value.
   public func mutate(
     _ key: Key, optimistic: @escaping @Sendable (Value?) -> Value?,
@@ -29,7 +30,8 @@ extension Store {
   /// Values that are not in memory are read from the source of truth, so this takes time in proportion to its number of
   /// records.
   /// - Parameters:
-  ///   - optimistic: The changed value of a key; `nil` if the change does not affect it.
+  ///   - optimistic: The changed value of a key; `nil` if the change does not affect it. It may be called for a value
+  ///     that has the change already, as in ``mutate(_:optimistic:send:)``.
   ///   - send: Makes the request; the stream's first element is the new value of one key.
   ///   - keyForResponse: The key of that value. To all other values the change itself is applied once the server has
   ///     accepted it.
@@ -43,10 +45,11 @@ extension Store {
   }
 
   /// The same for a change whose response is no value of this store, such as that of another store's mutation: once the
-  /// server has accepted the change, it is applied to every cached value.
+  /// server has accepted the change, it is applied to every cached value. A value that was requested after the change
+  /// began may have the change already, or not: it is requested again for its watchers, as by ``invalidate(_:)``.
   ///
-  ///     products.mutateAll(optimistic: { id, product in id == bought ? product.soldOne : nil }) {
-  ///       carts.mutate(user, optimistic: { $0?.adding(bought) }) { AddToCart(id: bought).post(on: client) }
+  ///     products.mutateAll(optimistic: { id, product in id == bought ? product.reserved(by: user) : nil }) {
+  ///       carts.mutate(user, optimistic: { $0?.with(bought) }) { AddToCart(id: bought).post(on: client) }
   ///     }
   public func mutateAll<Response: Sendable>(
     optimistic: @escaping @Sendable (Key, Value) -> Value?, send: @escaping @Sendable () -> Observable<Response>
@@ -124,7 +127,7 @@ extension Store {
       return completion(isSignedOut ? StoreError.signedOut : nil)
     }
     let kept = makeCachedValue(answer)
-    if !isForOneKey { keepChange(id, layer.apply, except: key) }
+    if !isForOneKey { keepChange(layer, except: key) }
     let isOvertaken = perform { state in
       if state.isOvertaken(layer, for: key) { return true }
       state.settle(layer, kept: kept, for: key, completion: completion)
@@ -133,7 +136,7 @@ extension Store {
     }
     guard isOvertaken else { return }
     let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
-    if !keepChange(id, apply, in: key, isAnswered: true, then: completion) {
+    if !keepChange(layer, apply, in: key, isAnswered: true, then: completion) {
       perform { $0.settle(layer, kept: kept, for: key, completion: completion) }
     }
     perform { $0.endSettling(layer) }
@@ -143,16 +146,16 @@ extension Store {
   @discardableResult
   func settle(_ layer: Layer<Key, Value>) -> Bool {
     if perform({ $0.beginSettling(layer) }) {
-      keepChange(layer.id, layer.apply)
+      keepChange(layer)
       perform { $0.endSettling(layer) }
     }
     return !perform { $0.isSignedOut }
   }
 
   /// Applies a change to every cached value that it affects.
-  private func keepChange(_ id: UInt64, _ apply: (Key, Value?) -> Value?, except exception: Key? = nil) {
-    for key in knownKeys() where key != exception && mayConcern(key, apply) {
-      _ = keepChange(id, apply, in: key, isAnswered: false) { _ in }
+  private func keepChange(_ layer: Layer<Key, Value>, except exception: Key? = nil) {
+    for key in knownKeys() where key != exception && mayConcern(key, layer.apply) {
+      _ = keepChange(layer, layer.apply, in: key, isAnswered: false) { _ in }
     }
   }
 
@@ -165,7 +168,7 @@ extension Store {
   /// Applies a change to a cached value; returns whether there is one that it affects. A partial value whose key the
   /// response is for is left for the response to replace.
   private func keepChange(
-    _ id: UInt64, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
+    _ layer: Layer<Key, Value>, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
     then completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     perform { $0.acquire(key) }
@@ -180,7 +183,7 @@ extension Store {
       }
       let kept = changed(current, to: value)
       let isDone = perform {
-        $0.settle(id, changed: kept, for: key, version: version, completion: completion)
+        $0.settle(layer, changed: kept, for: key, version: version, isAnswered: isAnswered, completion: completion)
       }
       if isDone { return true }
     }

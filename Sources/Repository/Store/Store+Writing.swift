@@ -51,7 +51,8 @@ extension Store {
 
   /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
-  /// memory are read from the source of truth and written again, so this takes time in proportion to their number.
+  /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
+  /// makes them the most recent ones, in memory and for limits of the source of truth.
   public func invalidateAll(where isAffected: (Key) -> Bool = { _ in true }) {
     for key in knownKeys() where isAffected(key) { invalidate(key) }
   }

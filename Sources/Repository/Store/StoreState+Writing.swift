@@ -135,15 +135,21 @@ extension StoreState {
     save(kept, for: key, completion: completion)
   }
 
-  /// The same for another key, to whose cached value the change was applied, unless the key was written meanwhile.
-  /// Returns whether it did.
+  /// The same for a key to whose cached value the change was applied, unless the key was written meanwhile. Returns
+  /// whether it did. If the key has no answer, and its value was requested after the change began, the value may have
+  /// had the change already: it is out of date.
   mutating func settle(
-    _ id: UInt64, changed: CachedValue<Value>, for key: Key, version: UInt64,
+    _ layer: Layer<Key, Value>, changed: CachedValue<Value>, for key: Key, version: UInt64, isAnswered: Bool,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard entries[key]?.version == version else { return false }
-    layers.markSettled(id, for: key)
-    return save(changed: changed, for: key, version: version, completion: completion)
+    layers.markSettled(layer.id, for: key)
+    let mayHaveItTwice = !isAnswered && !layer.isInOrder && recency[key].writtenOrAskedAt > layer.id
+    var changed = changed
+    changed.isInvalidated = changed.isInvalidated || mayHaveItTwice
+    let isSaved = save(changed: changed, for: key, version: version, completion: completion)
+    if mayHaveItTwice { refetch(key) }
+    return isSaved
   }
 
   /// Records that the cached value of a key lacks a change that the server has made, so that the response to a request

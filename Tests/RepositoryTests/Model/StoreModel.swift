@@ -40,6 +40,8 @@ struct StoreModel {
   private(set) var layers: [(id: Int, key: String?, added: Int, began: Int)] = []
   /// How new what is kept is: the step of its write, or of the request it answers.
   private var written: [String: Int] = [:]
+  /// The same without changes and partial values.
+  private var whole: [String: Int] = [:]
   private var invalidated: [String: Int] = [:]
   private var steps = 0
   var requests: [String: Request] = [:]
@@ -171,7 +173,13 @@ struct StoreModel {
   mutating func settle(_ id: Int, _ key: String, _ value: Int) {
     let layer = layers.first { $0.id == id }
     if let layer, layer.key == nil {
-      for other in Array(kept.keys) where other != key { update(other, adding: layer.added) }
+      for other in Array(kept.keys) where other != key {
+        update(other, adding: layer.added)
+        // What was asked for later may have had the change already.
+        guard whole[other] ?? 0 > layer.began else { continue }
+        kept[other]?.isInvalidated = true
+        refetch(other)
+      }
       // What is asked for may be older than the change.
       for other in requests.keys where other != key && kept[other] == nil { requests[other]?.wasInvalidated = true }
     }
@@ -193,6 +201,7 @@ struct StoreModel {
     steps += 1
     kept[key] = new
     if new != nil { written[key] = max(written[key] ?? 0, request ?? steps) }
+    if let new, !new.isPartial, !isChange { whole[key] = max(whole[key] ?? 0, request ?? steps) }
     for id in watchers.keys where watchers[id]?.key == key {
       // Who waits for the network is not shown what was only changed.
       if !isChange || watchers[id]?.passing != nil { watchers[id]?.isHidden = false }

@@ -159,7 +159,7 @@ import Testing
     (RequestError(.timedOut, "", cause: NothingWasSent()), "notSent"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
-    #expect("\(OutboxVerdict(error))" == verdict)
+    #expect("\(OutboxVerdict(error, isIdempotent: false))" == verdict)
   }
 
   @Test func `a request that whoever sends it finds not valid is set aside, and holds up nothing`() async throws {
@@ -196,16 +196,18 @@ import Testing
     #expect(transport.requests.count == 1)
   }
 
-  @Test(arguments: [(["like"], 2), (["like", "by"], 1)])
-  func `R1: what an error from inside its result shows to be carried out is not sent again`(
-    path: [String], sendings: Int
+  @Test(arguments: [(["like"], false, 2), (["like", "by"], false, 1), (["like", "by"], true, 2)])
+  func `R1: what an error from inside its result shows to be carried out is sent again only if that does no harm`(
+    path: [String], isIdempotent: Bool, sendings: Int
   ) async throws {
     let error = GraphQLError(
       message: "Who?", path: path.map { .key($0) }, extensions: ["code": .string("UNAUTHENTICATED")])
     server.set(.fails(RequestError(.graphQL, "Who?", cause: GraphQLErrors([error]))))
-    let outbox = try folder.outbox(server, isIdempotent: false)
+    let outbox = try folder.outbox(server, isIdempotent: isIdempotent)
     _ = await outbox.outcome("a")
     await outbox.lastTurn()
+    let entries = try outbox.entries()
+    #expect(entries.allSatisfy { $0.attempts == 0 && $0.isWaiting } && entries.count == sendings - 1)
     server.set(.answers)
     await outbox.flush()
     #expect(server.received.count == sendings)

@@ -41,24 +41,22 @@ struct StorageWritingTests {
     #expect(folder.records.count == 1)
   }
 
-  @Test func `D8: two sign-outs at once both return when the files are gone`() async throws {
-    let truth = GatedTruth()
+  @Test func `D8: two sign-outs at once both return when the files are gone`() {
+    let truth = SlowlyRemoved()
     let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
-    let writing = Task.detached { store.save("v", for: "k") }
-    truth.isWriting.wait()
-    let removed = Mutable<[Bool]>([])
-    let ends = (0..<2).map { _ in
-      Task.detached {
-        try store.signOut()
-        removed.update { $0.append(truth.keys().isEmpty) }
+    let ended = DispatchSemaphore(value: 0)
+    func signOut() {
+      Thread.detachNewThread {
+        try? store.signOut()
+        ended.signal()
       }
     }
-    // The first of them waits for the write; the other one must not return before it.
-    #expect(removed.value == [])
+    signOut()
+    #expect(truth.isRemoving.wait(timeout: .now() + 30) == .success)
+    signOut()
+    #expect(ended.wait(timeout: .now() + 0.05) == .timedOut)
     truth.gate.signal()
-    await writing.value
-    for end in ends { try await end.value }
-    #expect(removed.value == [true, true])
+    for _ in 0..<2 { #expect(ended.wait(timeout: .now() + 30) == .success) }
   }
 
   @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
@@ -205,6 +203,21 @@ private final class GatedTruth: SourceOfTruth {
   func remove(_ key: String) { truth.remove(key) }
   func removeAll() { truth.removeAll() }
   func keys() -> [String] { truth.keys() }
+}
+
+/// Empty, and slow to remove everything.
+private struct SlowlyRemoved: SourceOfTruth {
+  let gate = DispatchSemaphore(value: 0)
+  let isRemoving = DispatchSemaphore(value: 0)
+
+  func read(_ key: String) -> StoredValue<String>? { nil }
+  func write(_ stored: StoredValue<String>, for key: String) {}
+  func remove(_ key: String) {}
+  func removeAll() {
+    isRemoving.signal()
+    gate.wait()
+  }
+  func keys() -> [String] { [] }
 }
 
 private struct Broken: SourceOfTruth {
