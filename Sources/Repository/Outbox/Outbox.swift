@@ -21,9 +21,10 @@ public import Streams
 /// - If it certainly did not reach the server, also at a deadline; with status 401 or `UNAUTHENTICATED`, a token that
 ///   could not be refreshed, status 429, a redirect, a TLS failure, or settings that prevent sending, such as a
 ///   proxy's: it waits.
-/// - With a lost connection, another deadline, a response that cannot be decoded, status 408 or 5xx: it waits if the
+/// - With a lost connection, another deadline, a response that cannot be decoded, or status 408 or 5xx: it waits if the
 ///   mutation is idempotent, for at most 8 such attempts. Otherwise it is set aside, since a second attempt might carry
-///   it out twice, and the entries behind it wait.
+///   it out twice, and the entries behind it wait. So is a mutation that is not idempotent if `UNAUTHENTICATED` comes
+///   from inside its result.
 /// - With any other failure, such as GraphQL errors or an invalid request: it is set aside.
 ///
 /// While an entry waits, all later ones wait behind it. An entry that is set aside stays on disk, and is sent again
@@ -76,8 +77,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
   ///     keys.
   ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request
-  ///     with a total deadline does: everything behind it waits. A GraphQL document should have one mutation: of several,
-  ///     some may have been carried out when another is refused for its token, and the entry is sent again.
+  ///     with a total deadline does: everything behind it waits. A GraphQL document should have one mutation: of
+  ///     several, some may have been carried out when another is refused for its token, and the entry is sent again.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60),

@@ -8,8 +8,8 @@ extension Store {
   /// began, the response may be older than that value; then the change is applied to that value instead. A failure
   /// removes the layer, and fails the stream. Layers of several changes under way are independent: each is applied to
   /// the cached value and the layers before it, and they may end in any order. Disposing removes the layer; the server
-  /// may have made the change nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such as
-  /// one that waits for a network, keeps the layer until then.
+  /// may have made the change nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such
+  /// as one that waits for a network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
   ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread, and

@@ -29,10 +29,10 @@ extension Store {
   /// up to the age ``Freshness/staleIfError``, with the failure among the snapshot's errors. Without such a value, the
   /// stream fails.
   ///
-  /// With `cacheFirst`, a stale or partial value counts as missing; with `cacheAndNetwork`, the snapshot is the network's; with
-  /// `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached. A request for the key that is
-  /// under way is joined, not repeated: its response may be older than a write, or an ``invalidate(_:)``, that came
-  /// after it began.
+  /// With `cacheFirst`, a stale or partial value counts as missing; with `cacheAndNetwork`, the snapshot is the
+  /// network's; with `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached. A request for
+  /// the key that is under way is joined, not repeated: its response may be older than a write, or an
+  /// ``invalidate(_:)``, that came after it began.
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .deferred {
