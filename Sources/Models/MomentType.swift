@@ -1,3 +1,5 @@
+public import JSON
+
 /// What a moment shows: the enum `MomentType` of `schema.graphql`.
 ///
 /// A server may know more values than this client. An unknown value is kept, and written back unchanged.
@@ -33,3 +35,16 @@ extension MomentType: RawRepresentable {
 }
 
 extension MomentType: Codable {}
+
+extension MomentType: JSONDecodable, JSONEncodable {
+  /// Reads the server's spelling; every string is accepted.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    if json.readString(ifEqualTo: "PHOTOS") {
+      self = .photos
+    } else if json.readString(ifEqualTo: "URL") {
+      self = .url
+    } else {
+      self.init(rawValue: try json.readString())
+    }
+  }
+}

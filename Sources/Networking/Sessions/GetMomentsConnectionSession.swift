@@ -2,6 +2,16 @@ public import JSON
 public import Models
 public import Streams
 
+/// Fetches a user's timeline by cursor, from any source.
+public protocol GetMomentsConnectionSessionType: Sendable {
+  /// A cold stream of one part of the timeline; each subscriber makes a new request.
+  /// - Parameters:
+  ///   - userID: The user's id.
+  ///   - first: The greatest number of moments; `nil` for the server's default.
+  ///   - after: A cursor from an earlier part, which this part comes after; `nil` to begin with the newest moment.
+  func getMoments(userID: String, first: Int?, after: String?) -> Observable<MomentsConnection>
+}
+
 /// Fetches a user's timeline by cursor from a GraphQL server, with the operation `momentsConnection`.
 public struct GetMomentsConnectionSession: GetMomentsConnectionSessionType {
   /// The response of the server.

@@ -48,3 +48,33 @@ extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
       })
   }
 }
+
+extension MomentsDetails {
+  /// The timeline as the server will have it once a user likes one of its moments, or no longer does; `nil` if that
+  /// changes nothing: the moment is not in it, its likes were not requested, or it is so already.
+  func applying(_ like: MomentLike) -> MomentsDetails? {
+    guard let index = moments.firstIndex(where: { $0.id.isSame(as: like.momentID) }) else { return nil }
+    let moment = moments[index]
+    guard let likes = moment.likes else { return nil }
+    if likes.contains(where: { $0.id.isSame(as: like.userID) }) == like.isLiked { return nil }
+    let liker = Moment.Liker(id: like.userID, avatar: avatar(of: like.userID))
+    var moments = moments
+    moments[index] = Moment(
+      id: moment.id, userDetails: moment.userDetails, type: moment.type, title: moment.title, url: moment.url,
+      photos: moment.photos, createdDate: moment.createdDate,
+      isLiked: like.userID.isSame(as: userDetails.id) ? like.isLiked : moment.isLiked,
+      likes: like.isLiked ? likes + [liker] : likes.filter { !$0.id.isSame(as: like.userID) })
+    return MomentsDetails(userDetails: userDetails, moments: moments)
+  }
+
+  /// A user's avatar, if this timeline contains it; empty otherwise.
+  private func avatar(of userID: String) -> String {
+    if userID.isSame(as: userDetails.id) { return userDetails.avatar }
+    return moments.lazy.compactMap { $0.likes?.first { $0.id.isSame(as: userID) }?.avatar }.first ?? ""
+  }
+}
+
+extension String {
+  /// Compares ids by bytes, as ``MomentsKey`` does.
+  fileprivate func isSame(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+}
