@@ -73,7 +73,7 @@ extension MomentsCommand {
       if case .refused(_, let error) = change { refusal.withLock { $0 = $0 ?? error } }
     })
     defer { watching.dispose() }
-    let report = try await answer(.async { await outbox.flush() }, from: service)
+    let report = try await answer(.async { await outbox.flush(evenDuringPause: true) }, from: service)
     let waiting = try outbox.entries().filter { $0.refusal == nil }.count
     let counts = FlushReport(sent: report.sent.count, refused: report.refused.count, waiting: waiting)
     try show(counts)

@@ -142,10 +142,12 @@ extension FileStatus {
 extension FileError {
   /// The call, the file, and the system's text for the error.
   public var description: String {
-    let isLocked = call == "flock" && code == ETIMEDOUT
-    let reason = isLocked ? "another process does not give the lock back" : String(cString: strerror(code))
+    let reason = isLockTimeout ? "another process does not give the lock back" : String(cString: strerror(code))
     return "\(file.map { "\(call) \($0)" } ?? call): \(reason)"
   }
+
+  /// Whether another process did not give a lock back in time.
+  package var isLockTimeout: Bool { call == "flock" && code == ETIMEDOUT }
 
   /// Whether there is no such file.
   package var isNotFound: Bool { code == ENOENT }
@@ -153,6 +155,9 @@ extension FileError {
   /// Whether a folder was to be opened or removed as a file.
   package var isFolder: Bool { code == EISDIR }
 
+  /// Whether there is something else in the place of a file, such as a folder or a link.
+  package var isOfAnotherThing: Bool { [EISDIR, ELOOP, ENOTSUP].contains(code) }
+
   /// Whether the error concerns a single file, so that others may still be readable.
-  package var isOfOneFile: Bool { [EACCES, EPERM, EIO, EISDIR, ELOOP, ENOTSUP].contains(code) }
+  package var isOfOneFile: Bool { isOfAnotherThing || [EACCES, EPERM, EIO].contains(code) }
 }

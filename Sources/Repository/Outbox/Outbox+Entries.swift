@@ -9,7 +9,8 @@ extension Outbox {
   }
 
   /// Reads what is on disk, and notifies observers of what other processes have added, removed, or queued again;
-  /// returns the names of the waiting entries, oldest first.
+  /// returns the names of the waiting entries, oldest first; among them are those that cannot be read because of an
+  /// error of the system, since they may wait.
   func look() throws -> [OutboxFileName] {
     for name in state.withLock({ $0.over }) {
       if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
@@ -25,14 +26,20 @@ extension Outbox {
     }
     return try names.filter { name in
       if arriving.contains(name.id) { return false }
-      return try known[name]?.isWaiting == true || reread(name) != nil
+      do {
+        return try known[name]?.isWaiting == true || reread(name) != nil
+      } catch let error as FileError where error.isOfOneFile {
+        return true
+      }
     }
   }
 
   /// Reads an entry again, which another process may have changed or removed, and records its state; returns it if it
-  /// waits.
-  func reread(_ name: OutboxFileName) throws -> Entry? {
-    let content = try folder.listedContent(name)
+  /// waits. One that is damaged is passed over; one that cannot be read because of an error of the system is an error,
+  /// since later ones must not overtake it.
+  /// - Parameter isToBeSent: Whether to wait until it is certain that its adding has not failed.
+  func reread(_ name: OutboxFileName, isToBeSent: Bool = false) throws -> Entry? {
+    let content = try isToBeSent ? folder.settledContent(name) : folder.content(name)
     if case .entry(let entry)? = content {
       note(entry)
       return entry.isWaiting ? entry : nil

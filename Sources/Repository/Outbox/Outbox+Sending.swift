@@ -3,60 +3,79 @@ internal import HTTP
 internal import Streams
 
 extension Outbox {
-  /// Sends what waits, unless the server has failed shortly before. All callers before the turn begins share it; one
-  /// that has begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
-  /// - Parameter submitted: An entry whose submitter is told its outcome by the end of the turn.
-  func joinTurn(for submitted: Entry? = nil) {
-    state.withLock { state in
-      if let submitted { state.submitted.append(submitted) }
-      guard !state.isTurnComing else { return }
-      state.isTurnComing = true
-      addTurn(to: &state) { await self.runJoinedTurn() }
+  /// Adds a submitted mutation, and sends it; runs on the queue.
+  func add(_ mutation: Mutation, id: String, _ subscribedAt: ContinuousClock.Instant) {
+    do {
+      let failure = state.withLock { $0.lockFailure }
+      // It has waited for the lock as long as the one that failed.
+      if let failure, failure.at > subscribedAt { throw failure.error }
+      let entry = try folder.append(mutation, id: id, now: clock.now)
+      note(entry)
+      endArrival(of: entry)
+      joinTurn(for: entry)
+    } catch {
+      let waiter = state.withLock { state in
+        state.arriving.remove(id)
+        if let error = error as? FileError, error.isLockTimeout,
+          state.lockFailure.map({ $0.at <= subscribedAt }) ?? true
+        {
+          state.lockFailure = (error, .now)
+        }
+        return state.waiters.removeValue(forKey: id)
+      }
+      waiter?.onError(error)
     }
   }
 
   /// Sends what waits, unless nothing does, or the server has failed shortly before.
   func flushSoon() {
     let now = clock.now
-    if state.withLock({ $0.known.waitingCount > 0 && $0.pause.reason(now: now) == nil }) { joinTurn() }
+    if state.withLock({ $0.known.waitingCount > 0 && $0.pause.reason(now: now) == nil }) {
+      joinTurn(.afterPause)
+    }
   }
 
-  /// Adds a turn after all that were requested earlier.
+  /// Sends what waits, unless the server has failed shortly before. All callers before the turn begins share it; one
+  /// that has begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
+  /// - Parameters:
+  ///   - submitted: An entry whose submitter is told its outcome by the end of the turn.
+  ///   - urgency: Whether to make an attempt during a pause.
   @discardableResult
-  func addTurn(
-    to state: inout State, _ run: @escaping @Sendable () async -> OutboxReport<Mutation>
+  func joinTurn(
+    for submitted: Entry? = nil, lockTimeout: Duration? = nil, _ urgency: Urgency = .ifBlocked
   ) -> Task<OutboxReport<Mutation>, Never> {
-    let turn = Task { [previous = state.turn] in
+    let lockTimeout = lockTimeout ?? self.lockTimeout
+    return state.withLock { state in
+      let index = state.coming.firstIndex { $0.lockTimeout == lockTimeout } ?? addTurn(to: &state, lockTimeout)
+      if let submitted { state.coming[index].submitted.append(submitted) }
+      if urgency.rawValue > state.coming[index].urgency.rawValue { state.coming[index].urgency = urgency }
+      return state.coming[index].task
+    }
+  }
+
+  /// Adds a turn after all that were requested earlier; returns its place among those that have not begun.
+  private func addTurn(to state: inout State, _ lockTimeout: Duration) -> Int {
+    state.lastNumber += 1
+    let number = state.lastNumber
+    let task = Task { [previous = state.turn] in
       _ = await previous?.value
-      return await run()
+      return await runTurn(number)
     }
-    state.turn = turn
-    return turn
+    state.turn = task
+    state.coming.append(ComingTurn(number: number, lockTimeout: lockTimeout, task: task, urgency: .afterPause))
+    return state.coming.count - 1
   }
 
-  private func runJoinedTurn() async -> OutboxReport<Mutation> {
-    let now = clock.now
-    let (submitted, reason) = state.withLock { state in
-      state.isTurnComing = false
-      return (exchange(&state.submitted, with: []), state.pause.reason(now: now))
+  private func runTurn(_ number: UInt64) async -> OutboxReport<Mutation> {
+    let turn = state.withLock { state in
+      state.coming.firstIndex { $0.number == number }.map { state.coming.remove(at: $0) }
     }
     var report = OutboxReport<Mutation>()
-    // Someone who submits may have fixed what blocked the others, for example by signing in. An entry that is not
-    // idempotent, and may have been sent, no longer waits.
-    if let reason, submitted.isEmpty || OutboxVerdict(reason, isIdempotent: true) != .blocked {
-      report.error = reason
-    } else {
-      report = await runTurn(lockTimeout)
-    }
-    for entry in submitted { await conclude(entry, report.error) }
-    return report
-  }
-
-  func runTurn(_ lockTimeout: Duration) async -> OutboxReport<Mutation> {
-    var report = OutboxReport<Mutation>()
+    guard let turn else { return report }
     do {
       if try await !onQueue({ try self.look() }).isEmpty {
-        let letOthersSend = try await waitToSend(lockTimeout)
+        if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
+        let letOthersSend = try await waitToSend(turn.lockTimeout)
         defer { letOthersSend() }
         try await sendAll(&report)
       }
@@ -64,14 +83,55 @@ extension Outbox {
       report.error = error
     }
     report.unreadable = state.withLock { $0.unreadable }
+    for entry in turn.submitted { await conclude(entry, report.error) }
+    scheduleNextAttempt(after: report.error)
     return report
+  }
+
+  /// Why nothing is sent now, because of an attempt that was made here or in another process.
+  private func reasonToPause(_ urgency: Urgency) -> RequestError? {
+    let (kept, now) = (folder.pause(), clock.now)
+    let (old, reason) = state.withLock { state in
+      let old = state.pause
+      if let kept { state.pause.adopt(kept) }
+      return (old, state.pause.reason(now: now))
+    }
+    // Released here, outside the lock.
+    _ = old
+    guard let reason, urgency != .now else { return nil }
+    // An entry that is not idempotent, and may have been sent, no longer waits.
+    let isBlocked = OutboxVerdict(reason, isIdempotent: true) == .blocked
+    return isBlocked && urgency == .ifBlocked ? nil : reason
+  }
+
+  /// Makes the next attempt after the pause by itself, if something waits.
+  private func scheduleNextAttempt(after failure: (any Error)?) {
+    let now = clock.now
+    let isOver = isSignedOut.value
+    let (oldTimer, oldPause, delay) = state.withLock { state -> ((any Disposable)?, OutboxPause, Duration?) in
+      let (oldTimer, oldPause) = (exchange(&state.timer, with: nil), state.pause)
+      guard let failure, state.known.waitingCount > 0, !isOver else { return (oldTimer, oldPause, nil) }
+      if state.pause.remaining(now: now) == nil {
+        state.pause.begin(attempts: 0, because: RequestError(wrapping: failure), holdsBack: false, now: now)
+      }
+      return (oldTimer, oldPause, state.pause.remaining(now: now))
+    }
+    oldTimer?.dispose()
+    // Released here, outside the lock.
+    _ = oldPause
+    guard let delay else { return }
+    let timer = scheduler.schedule(after: delay) { [weak self] in _ = self?.joinTurn() }
+    let replaced = state.withLock { exchange(&$0.timer, with: timer) }
+    replaced?.dispose()
+    // A sign-out may have come before the timer was there.
+    if isSignedOut.value { timer.dispose() }
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
     // Entries added later have a turn of their own, in the process where a submitter may wait for them.
     for name in try await onQueue({ try self.look() }) {
       if isSignedOut.value { throw OutboxError.signedOut }
-      guard let entry = try await onQueue({ try self.reread(name) }) else { continue }
+      guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       if let error = try await attempt(entry, &report) {
         report.error = error
         return
@@ -125,6 +185,7 @@ extension Outbox {
     let failure = await onQueue { [entry] in
       // Released here, outside the lock.
       _ = self.state.withLock { exchange(&$0.pause, with: OutboxPause()) }
+      self.folder.endPause()
       let waiter = self.takeWaiter(entry.id)
       return self.end(entry, .sent(entry, answer)) {
         waiter?.onNext(answer)
@@ -141,40 +202,51 @@ extension Outbox {
     let verdict = OutboxVerdict(failure, isIdempotent: isIdempotent)
     switch verdict {
     case .notSent, .blocked:
-      if verdict == .blocked || failure.status == 429 { pause(attempts: 0, failure) }
+      // The server was reached. What blocks may be different in another process, such as its token.
+      if verdict == .blocked || failure.status != nil {
+        await pause(attempts: 0, failure, inAllProcesses: verdict == .notSent)
+      }
       if isIdempotent { return failure }
       do {
-        _ = try await change(entry.name) { $0.attempts = 0 }
+        _ = try await change(entry.name) { $0.forgetAttempts() }
         return failure
       } catch {
         // On disk it looks as if it had been sent, so it would not be sent again: do not say that it waits.
         try await reject(entry, failure, &report)
       }
-    case .mayHaveBeenSent where isIdempotent && entry.attempts + 1 < Entry.attemptLimit:
-      pause(attempts: entry.attempts + 1, failure)
+    case .mayHaveBeenSent where isIdempotent:
+      let now = clock.now
+      var counted = entry
+      guard counted.countAttempt(now: now) else {
+        try await reject(entry, failure, &report)
+        return nil
+      }
+      await pause(attempts: counted.attempts, failure, inAllProcesses: true)
       // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
-      _ = try? await change(entry.name) { $0.attempts += 1 }
+      _ = try? await change(entry.name) { _ = $0.countAttempt(now: now) }
       return failure
-    case .mayHaveBeenSent where !isIdempotent:
+    case .mayHaveBeenSent:
       try await reject(entry, failure, &report)
       // Otherwise a server that is down would cause all entries to be set aside, one after the other.
       guard state.withLock({ $0.known.waitingCount > 0 }) else { break }
-      pause(attempts: 1, failure)
+      await pause(attempts: 1, failure, inAllProcesses: true)
       return failure
-    case .mayHaveBeenSent, .refused:
+    case .refused:
       try await reject(entry, failure, &report)
     }
     return nil
   }
 
-  private func pause(attempts: Int, _ reason: RequestError) {
+  private func pause(attempts: Int, _ reason: RequestError, inAllProcesses: Bool) async {
     let now = clock.now
-    // Released here, outside the lock.
-    _ = state.withLock { state in
+    let (old, kept) = state.withLock { state in
       let old = state.pause
-      state.pause.begin(attempts: attempts, because: reason, now: now)
-      return old
+      state.pause.begin(attempts: attempts, because: reason, holdsBack: true, now: now)
+      return (old, state.pause.kept)
     }
+    // Released here, outside the lock.
+    _ = old
+    if inAllProcesses, let kept { await onQueue { self.folder.keep(kept) } }
   }
 
   /// Runs work that may block, on a device, another process or observers, on the outbox's queue.

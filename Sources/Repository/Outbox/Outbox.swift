@@ -9,7 +9,7 @@ public import Streams
 ///       RenameUser(rename, idempotencyKey: key).put(on: client)
 ///     }
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
-///     await outbox.flush()                              // sends what waits
+///     await outbox.flush()                              // sends what waits, if the outbox does not pause
 ///
 /// A mutation is on disk before it is sent, and is removed when the server has answered, so none is lost, however the
 /// process ends. Entries are sent oldest first, one at a time, even if several processes use one folder. Each entry has
@@ -21,20 +21,22 @@ public import Streams
 /// - If it certainly did not reach the server, also at a deadline; with status 401 or `UNAUTHENTICATED`, a token that
 ///   could not be refreshed, status 429, a redirect, a TLS failure, or settings that prevent sending, such as a
 ///   proxy's: it waits.
-/// - With a lost connection, another deadline, a response that cannot be decoded, or status 408 or 5xx: it waits if the
-///   mutation is idempotent, for at most 8 such attempts. Otherwise it is set aside, since a second attempt might carry
-///   it out twice, and the entries behind it wait. So is a mutation that is not idempotent if `UNAUTHENTICATED` comes
-///   from inside its result.
+/// - With a lost connection, another deadline, a response that cannot be decoded, or status 408 or 5xx, whatever the
+///   response's body is: it waits if the mutation is idempotent, for at least 8 such attempts and an hour. Otherwise it
+///   is set aside, since a second attempt might carry it out twice, and the entries behind it wait. So is a mutation
+///   that is not idempotent if `UNAUTHENTICATED` comes from inside its result.
 /// - With any other failure, such as GraphQL errors or an invalid request: it is set aside.
 ///
-/// While an entry waits, all later ones wait behind it. An entry that is set aside stays on disk, and is sent again
+/// While an entry waits, all later ones wait behind it; so they do while the oldest one cannot be read because of an error
+/// of the system. An entry that is damaged is passed over, and reported. An entry that is set aside stays on disk, and is sent again
 /// only after ``retry(id:)``. If the submitter of an entry is still subscribed, the entry is not set aside but removed,
 /// and the submitter gets the error.
 ///
 /// After an attempt that makes entries wait, the outbox pauses: for 2 seconds after the first, twice as long after each
-/// further one, and at most 128. It does not pause if the server was not reached at all. A mutation that is submitted
-/// during a pause is queued behind the others; the queue is then tried only if it was blocked by something that may
-/// have changed, such as a missing token. ``flush(lockTimeout:)`` ignores the pause.
+/// further one, and at most 128. Then it makes the next attempt by itself, as long as the process lives and the outbox
+/// is retained. During a pause a mutation that is submitted is queued behind the others, and
+/// ``flush(lockTimeout:evenDuringPause:)`` sends nothing, in any process, unless the queue was blocked by something that may have
+/// changed, such as a missing token, or the server was not reached at all.
 ///
 /// A partition is, for example, an account at an endpoint. Mutations are stored unencrypted, in files that only their
 /// owner may read. Thread-safe; responses and changes arrive on the outbox's own threads or the callers'.
@@ -50,16 +52,36 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     /// Finished entries that could not be removed: they are not sent again, and each `look()` tries to remove them.
     var over: Set<OutboxFileName> = []
     var pause = OutboxPause()
+    /// Makes the next attempt at the end of the pause.
+    var timer: (any Disposable)?
+    /// The last turn.
     var turn: Task<OutboxReport<Mutation>, Never>?
-    /// Whether there is a turn that has not begun, which others may join; `submitted` are told at its end.
-    var isTurnComing = false
-    var submitted: [Entry] = []
+    var coming: [ComingTurn] = []
+    /// The last time that the lock for changes was waited for in vain.
+    var lockFailure: (error: FileError, at: ContinuousClock.Instant)?
     var lastNumber: UInt64 = 0
     /// The unreadable entries found by the latest `look()`.
     var unreadable: [UnreadableOutboxEntry] = []
   }
 
   let folder: OutboxFolder<Mutation>
+  /// A turn that has not begun, which others may join; `submitted` are told at its end.
+  struct ComingTurn {
+    let number: UInt64
+    let lockTimeout: Duration
+    let task: Task<OutboxReport<Mutation>, Never>
+    var submitted: [Entry] = []
+    var urgency: Urgency
+  }
+
+  /// Whether to make an attempt during a pause.
+  enum Urgency: Int {
+    case afterPause
+    /// If something was blocked that the caller may have fixed, for example by signing in.
+    case ifBlocked
+    case now
+  }
+
   let isIdempotent: @Sendable (Mutation) -> Bool
   let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   let state = Guarded(State())
@@ -68,12 +90,15 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let queue = DispatchQueue(label: "outbox", qos: .utility)
   let lockTimeout: Duration
   let clock: StoreClock
+  let scheduler: any Scheduler
 
   /// Opens the outbox of a partition, and creates its folder if it does not exist.
   /// - Parameters:
   ///   - folder: The folder of the partitions; it should contain nothing else.
   ///   - partition: Identifies the account.
   ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
+  ///   - clock: The clock by which entries are ordered, and pauses end.
+  ///   - scheduler: The scheduler of the attempts that the outbox makes by itself.
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
   ///     keys.
   ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request
@@ -81,23 +106,25 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///     several, some may have been carried out when another is refused for its token, and the entry is sent again.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
   public convenience init(
-    folder: URL, partition: String, lockTimeout: Duration = .seconds(60),
-    isIdempotent: @escaping @Sendable (Mutation) -> Bool,
+    folder: URL, partition: String, lockTimeout: Duration = .seconds(60), clock: StoreClock = .system,
+    scheduler: some Scheduler = ConcurrentScheduler(), isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
     try self.init(
-      folder: folder, partition: partition, lockTimeout: lockTimeout, clock: .system, fileSystem: SystemFileSystem(),
-      isIdempotent: isIdempotent, send: send)
+      folder: folder, partition: partition, lockTimeout: lockTimeout, clock: clock, scheduler: scheduler,
+      fileSystem: SystemFileSystem(), isIdempotent: isIdempotent, send: send)
   }
 
   package init(
-    folder: URL, partition: String, lockTimeout: Duration, clock: StoreClock, fileSystem: some FileSystem,
+    folder: URL, partition: String, lockTimeout: Duration, clock: StoreClock,
+    scheduler: some Scheduler = ConcurrentScheduler(), fileSystem: some FileSystem,
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
     self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem, now: clock.now)
     self.lockTimeout = lockTimeout
     self.clock = clock
+    self.scheduler = scheduler
     self.isIdempotent = isIdempotent
     self.send = send
     let board = OutboxBoard<Mutation, Response>()
@@ -105,7 +132,10 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     _ = try look()
   }
 
-  deinit { notices.onNext(.end) }
+  deinit {
+    state.withLock { exchange(&$0.timer, with: nil) }?.dispose()
+    notices.onNext(.end)
+  }
 
   /// The waiting entries, oldest first, then each change. It completes at a sign-out, or when the outbox is released.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
@@ -137,6 +167,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// mutation is removed. A mutation is not sent if it cannot be written (``FileError`` or
   /// ``OutboxError/tooLarge(size:limit:)``) or read back (``OutboxError/unreadable(_:)``). Disposing does not withdraw
   /// the mutation; it only means that nobody waits for the response.
+  ///
+  /// Subscribing does not block: the mutation is written on the outbox's own queue, in the order of subscription. If
+  /// another process does not give the folder's lock back, those that waited for it fail together after ten seconds.
   public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString
@@ -144,39 +177,37 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
         state.waiters[id] = observer
         state.arriving.insert(id)
       }
-      do {
-        let entry = try self.folder.append(mutation, id: id, now: self.clock.now)
-        self.note(entry)
-        self.endArrival(of: entry)
-        self.joinTurn(for: entry)
-      } catch {
-        self.state.withLock { _ = $0.arriving.remove(id) }
-        observer.onError(error)
-      }
+      let subscribedAt = ContinuousClock.now
+      self.queue.async { self.add(mutation, id: id, subscribedAt) }
       return Disposables.create { _ = self.takeWaiter(id) }
     }
   }
 
   /// Sends what waits. Cancelling the task that awaits this does not stop the sending.
   ///
-  /// Returns at once if nothing waits. If another process is sending for longer than the lock timeout, the report's
+  /// Returns at once if nothing waits, or during a pause, with the failure because of which the outbox pauses. Calls at
+  /// the same time are joined, so it may be called with every request. If another process is sending for longer than the lock timeout, the report's
   /// error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
-  /// - Parameter lockTimeout: How long to wait for another process; by default, the outbox's `lockTimeout`.
+  /// - Parameters:
+  ///   - lockTimeout: How long to wait for another process; by default, the outbox's `lockTimeout`.
+  ///   - evenDuringPause: Whether to make an attempt even if one has failed shortly before, as a person may ask for.
   /// - Returns: What was sent, what was set aside, and why the rest still waits.
   @discardableResult
-  public func flush(lockTimeout: Duration? = nil) async -> OutboxReport<Mutation> {
-    await state.withLock { addTurn(to: &$0) { await self.runTurn(lockTimeout ?? self.lockTimeout) } }.value
+  public func flush(lockTimeout: Duration? = nil, evenDuringPause: Bool = false) async -> OutboxReport<Mutation> {
+    // After what was submitted before.
+    await onQueue { self.joinTurn(lockTimeout: lockTimeout, evenDuringPause ? .now : .ifBlocked) }.value
   }
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
   /// such an entry with this id. It keeps its key and its place; the next flush sends it, here or in a later process.
-  /// Throws ``FileError``, or ``OutboxError/signedOut``.
+  /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or ``OutboxError/signedOut``.
   @discardableResult
   public func retry(id: String) throws -> Bool {
     guard let name = try names().first(where: { $0.id == id }) else { return false }
     let retried = try folder.update(name) { entry in
       if entry.isWaiting { return false }
-      (entry.refusal, entry.attempts) = (nil, 0)
+      entry.refusal = nil
+      entry.forgetAttempts()
       return true
     }
     if let retried { note(retried) }
@@ -207,7 +238,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///
   /// To continue after a restart, do not call this: what waits is in the folder.
   public func signOut() throws {
-    let waiters = state.withLock { exchange(&$0.waiters, with: [:]) }
+    let (waiters, timer) = state.withLock { (exchange(&$0.waiters, with: [:]), exchange(&$0.timer, with: nil)) }
+    timer?.dispose()
     isSignedOut.onNext(true)
     defer {
       for waiter in waiters.values { waiter.onError(OutboxError.signedOut) }

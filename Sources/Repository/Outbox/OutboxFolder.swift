@@ -59,8 +59,16 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       do {
         try fileSystem.replace("\(entry.name)", in: folder, at: path, with: bytes)
       } catch {
-        // It may be in place if only the last step failed; but what is reported as not kept must not be sent.
-        try? remove(file: "\(entry.name)")
+        // It may be in place if only the last step failed; but what is reported as not kept must not be sent. Whoever
+        // sends reads it under the lock that is held here, and so after its removal.
+        do {
+          try remove(file: "\(entry.name)")
+        } catch let removal {
+          // What can neither be synced nor removed will be sent, so it must not be reported as not kept.
+          guard (try? isThere(entry.name)) == true else { throw removal }
+          return entry
+        }
+        try? fileSystem.sync(folder)
         throw error
       }
       return entry
@@ -97,6 +105,25 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
     }
   }
 
+  /// Keeps a pause for other processes, if there is room: without it they only make more attempts.
+  func keep(_ pause: OutboxPause.Kept) {
+    try? changing { folder in
+      try fileSystem.replace("pause", in: folder, at: path, with: Array(try JSONEncoder.sorted.encode(pause)))
+    }
+  }
+
+  /// The pause that a process has begun last; `nil` if an attempt has succeeded since, or it cannot be read.
+  func pause() -> OutboxPause.Kept? {
+    guard let bytes = try? fileSystem.contents(of: "\(path)/pause", limit: 64 << 10) else { return nil }
+    return try? JSONDecoder().decode(OutboxPause.Kept.self, from: Data(bytes))
+  }
+
+  /// Ends the pause for all processes.
+  func endPause() {
+    guard (try? fileSystem.status(at: "\(path)/pause")) != nil else { return }
+    try? remove(file: "pause")
+  }
+
   /// Whether an entry that is no longer there was discarded.
   func wasDiscarded(_ name: OutboxFileName) throws -> Bool {
     try fileSystem.names(in: path).contains(name.discarded)
@@ -126,17 +153,27 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   func content(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
     let limit = entryLimit + Self.growthLimit
     let unreadable = OutboxContent<Mutation>.unreadable(UnreadableOutboxEntry(name))
-    guard let bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit) else {
-      // The file is too large: no outbox has written it.
-      return try isThere(name) ? unreadable : nil
+    let bytes: [UInt8]?
+    do {
+      bytes = try fileSystem.contents(of: "\(path)/\(name)", limit: limit)
+    } catch let error as FileError where error.isOfAnotherThing {
+      return unreadable
     }
+    // A file that is too large was written by no outbox.
+    guard let bytes else { return try isThere(name) ? unreadable : nil }
     guard let record = try? Record(bytes) else { return unreadable }
     guard record.key.elementsEqual(partition) else { return nil }
     guard var entry = try? JSONDecoder().decode(Entry.self, from: Data(record.value)), entry.name == name else {
       return unreadable
     }
-    entry.attempts = min(max(entry.attempts, 0), Entry.attemptLimit)
+    // One more has to fit.
+    entry.attempts = min(max(entry.attempts, 0), .max - 1)
     return .entry(entry)
+  }
+
+  /// The same under the lock, so that it is not the content of an entry whose adding may still fail.
+  func settledContent(_ name: OutboxFileName) throws -> OutboxContent<Mutation>? {
+    try changing { _ in try content(name) }
   }
 
   /// The same for a list: a file that cannot be opened or read counts as unreadable, so the others can still be listed.

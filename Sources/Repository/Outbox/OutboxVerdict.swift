@@ -1,7 +1,8 @@
 import HTTP
 import Networking
 
-/// What a failed attempt means for the entry.
+/// What a failed attempt means for the entry. What the server said of the exchange, its status, comes before what it said
+/// of the operation: a gateway that limits rates or is down may well answer in GraphQL.
 enum OutboxVerdict {
   /// It certainly did not reach the server, or was rejected unprocessed.
   case notSent
@@ -17,21 +18,22 @@ enum OutboxVerdict {
 
   init(_ error: RequestError, isIdempotent: Bool) {
     self =
-      switch error.kind {
+      switch (error.kind, error.status ?? 0) {
       case _ where error.isCertainlyUnsent: .notSent
       // A refresh happens before the request, or after the server has rejected it.
       case _ where error.status == 401 || error.isOfRefresh: .blocked
-      case .connectionLost, .timedOut, .badResponse, .cancelled: .mayHaveBeenSent
-      // For example a proxy's page with status 200: the server may have got the request, or not.
-      case .undecodable: .mayHaveBeenSent
-      case .insecure, .redirectRefused: .blocked
-      case .invalidRequest where error.cause is WrongSettings: .blocked
-      // The server has refused the request for its rate, and not carried it out (RFC 6585, section 4).
-      case .httpStatus where error.status == 429: .notSent
-      case .httpStatus where error.isTransient || (error.status ?? 0) >= 500: .mayHaveBeenSent
-      case .graphQL where error.graphQLErrors.contains(where: \.isUnauthenticated):
+      case (.graphQL, _) where error.graphQLErrors.contains(where: \.isUnauthenticated):
         // An error from inside the mutation's result came after it was carried out.
         !isIdempotent && error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
+      // The server has refused the request for its rate, or as too early, and not carried it out (RFC 6585, section 4;
+      // RFC 8470, section 5.2).
+      case (_, 429), (_, 425): .notSent
+      case (_, 408), (_, 500...): .mayHaveBeenSent
+      case (.connectionLost, _), (.timedOut, _), (.badResponse, _), (.cancelled, _): .mayHaveBeenSent
+      // For example a proxy's page with status 200: the server may have got the request, or not.
+      case (.undecodable, _): .mayHaveBeenSent
+      case (.insecure, _), (.redirectRefused, _): .blocked
+      case (.invalidRequest, _) where error.cause is WrongSettings: .blocked
       default: .refused
       }
   }

@@ -179,6 +179,17 @@ struct OutboxCommandTests {
     #expect(sent.count == 3 && Set(sent).count == 1 && sent[0] != nil)
   }
 
+  @Test func `eight runs during a short outage ask the server once, and leave the like queued`() async throws {
+    let server = try ScriptedServer { _ in .answering { _ in RawResponse(503) } }
+    let account = try Account.offline()
+    let options = ["--endpoint", server.url.absoluteString, "--retries", "0"] + account.options.suffix(2)
+    #expect(try await Moments.run(["like", "m0-1"] + options).exitCode == 0)
+    for _ in 0..<8 { #expect(try await Moments.run(["timeline"] + options).exitCode == 69) }
+    let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
+    #expect(bodies.count { $0.contains("updateMomentLike") } < 4, "The runs took some seconds, and pauses are longer")
+    #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
+  }
+
   @Test func `likes that find nobody behind a network that drops all are never set aside`() async throws {
     let (port, account) = (try UnansweredPort(), try Account.offline())
     let endpoint = "http://127.0.0.1:\(port.port)/graphql"
@@ -215,6 +226,10 @@ struct OutboxCommandTests {
     let options = ["--endpoint", server.url.absoluteString, "--timeout", "2", "--retries", "0"]
     let folder = account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0-1"] + options + folder).exitCode == 0)
+    // As if the pause after that attempt were over.
+    let path = try #require(folder.last)
+    let pause = try #require(try FileManager.default.subpathsOfDirectory(atPath: path).first { $0.hasSuffix("/pause") })
+    try FileManager.default.removeItem(atPath: "\(path)/\(pause)")
     try await Moments.run(["timeline"] + options + folder).expectFailure(69, "timed out")
     let bodies = server.requests.map { String(decoding: $0.body, as: UTF8.self) }
     #expect(bodies.count == 2 && bodies.allSatisfy { $0.contains("updateMomentLike") })

@@ -17,9 +17,11 @@ import Testing
 
   @Test func `what may have reached the server is repeated under its own key alone`() async throws {
     server.set(.losesAnswers)
-    let outbox = try folder.outbox(server)
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     #expect(await outbox.outcome("a") == "queued: connection lost")
     server.set(.answers)
+    scheduler.advance(by: .seconds(2))
     await outbox.flush()
     #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
   }
@@ -113,14 +115,18 @@ import Testing
     #expect(try outbox.contents() == [])
   }
 
-  @Test func `what fails eight times in the server is set aside, and holds up nothing any more`() async throws {
+  @Test func `a mutation that fails in the server eight times, and for an hour, is set aside`() async throws {
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 500)))
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     #expect(await outbox.outcome("a") == "queued: HTTP status")
-    for _ in 0..<7 { await outbox.flush() }
+    for attempts in 2...9 {
+      #expect(try outbox.contents() == ["a"])
+      scheduler.advance(by: attempts == 9 ? .seconds(3_600) : .seconds(128))
+      await outbox.flush()
+    }
     #expect(try outbox.contents() == ["[a]"])
-    #expect(server.received.count == 8 && Set(server.keys).count == 1)
+    #expect(server.received.count == 9 && Set(server.keys).count == 1)
     server.set(.answers)
     scheduler.advance(by: .seconds(128))
     #expect(await outbox.outcome("b") == "did b")
@@ -295,9 +301,11 @@ import Testing
   @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {
     let page = OutboxServer.Mood.fails(RequestError(.undecodable, "<html>", status: 200))
     server.set(page)
-    let outbox = try folder.outbox(server)
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     #expect(await outbox.outcome("a") == "queued: not decodable")
     server.set(.answers)
+    scheduler.advance(by: .seconds(2))
     #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
     #expect(Set(server.keys).count == 1)
     server.set(page)

@@ -1,7 +1,9 @@
 import Foundation
+import Glibc
 import HTTP
 import Networking
 import Streams
+import StreamsTesting
 import Testing
 
 @testable import Repository
@@ -30,6 +32,74 @@ import Testing
       call += 1
     }
     #expect(call > 20)
+  }
+
+  @Test func `R1: an entry whose folder cannot be synced is sent by no process that looks meanwhile`() async throws {
+    let files = FaultyFileSystem()
+    let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
+    let other = try folder.outbox(server, isIdempotent: false)
+    files.fail(call: nil)
+    #expect(await outbox.outcome("a") == "did a")
+    let sync = try #require(files.names.firstIndex(of: "rename")) + 1
+    #expect(files.names[sync] == "sync")
+    let turn = Mutable<Task<OutboxReport<String>, Never>?>(nil)
+    files.onFault {
+      // The entry is in place now: the other process has time to send it, unless it waits for the lock.
+      let isOver = DispatchSemaphore(value: 0)
+      let task = Task {
+        let report = await other.flush()
+        isOver.signal()
+        return report
+      }
+      turn.update { $0 = task }
+      _ = isOver.wait(timeout: .now() + 0.5)
+    }
+    files.fail(call: sync)
+    let outcome = await outbox.outcome("b")
+    let report = try #require(await turn.value?.value)
+    #expect(outcome == "sync: Input/output error")
+    #expect(report.sent.isEmpty)
+    #expect(server.received == ["a"])
+  }
+
+  @Test(arguments: [EIO, EACCES])
+  func `an entry that cannot be read because of the system is not overtaken`(code: Int32) async throws {
+    let files = FaultyFileSystem()
+    let scheduler = TestScheduler()
+    let outbox = try folder.outbox(server, clock: .scheduler(scheduler), scheduler: scheduler, fileSystem: files)
+    server.set(.isAway)
+    for mutation in ["1", "2", "3"] { _ = await outbox.outcome(mutation) }
+    let oldest = try #require(try outbox.entries().first)
+    files.failReading(ofFilesEndingWith: "\(oldest.name)", code: code)
+    server.set(.answers)
+    #expect((await outbox.flush().error as? FileError)?.code == code)
+    #expect(server.received == [])
+    // Not even by a process that finds the files so.
+    let later = try folder.outbox(server, fileSystem: files)
+    #expect((await later.flush().error as? FileError)?.code == code)
+    #expect(server.received == [])
+    files.failReading(ofFilesEndingWith: nil)
+    #expect(await outbox.flush().sent.map(\.mutation) == ["1", "2", "3"])
+    #expect(server.received == ["1", "2", "3"])
+  }
+
+  @Test func `mutations that wait for a lock that is not given back fail together, and block no task`() async throws {
+    let files = FaultyFileSystem(lockTimeout: .milliseconds(300))
+    let outbox = try folder.outbox(server, fileSystem: files)
+    let holder = SystemFileSystem()
+    let lockFile = try #require(folder.files.first { $0.hasSuffix("/lock") })
+    let lock = try holder.open(folder.path(lockFile), .lock)
+    #expect(try holder.tryLock(lock))
+    files.fail(call: nil)
+    let submissions = (0..<8).map { Recorder(outbox.submit("\($0)")) }
+    // Subscribing has returned, though nothing could be written yet.
+    #expect(submissions.allSatisfy { $0.error.value == nil })
+    await outbox.added()
+    #expect(submissions.allSatisfy { ($0.error.value as? FileError)?.isLockTimeout == true })
+    #expect(files.names.count { $0 == "open" } == 1, "They have waited once")
+    try holder.close(lock)
+    #expect(await outbox.outcome("8") == "did 8")
+    #expect(server.received == ["8"])
   }
 
   @Test func `D3: what may have reached the server waits, though its attempts cannot be noted`() async throws {
@@ -185,6 +255,7 @@ import Testing
     let submission = Recorder(outbox.submit(OneWay()))
     let report = await outbox.flush()
     let entry = try #require(report.unreadable.first)
+    _ = await outbox.state.withLock { $0.turn }?.value
     #expect(submission.error.value.map { "\($0)" }?.contains(entry.id) == true)
     #expect(changes.take().count == 2)
     #expect(try outbox.discard(id: entry.id) && outbox.unreadableEntries() == [])

@@ -7,6 +7,7 @@ struct OutboxModel {
   struct Entry: Equatable {
     let mutation: String
     var attempts = 0
+    var firstAttempt: Int?
     var isRefused = false
   }
 
@@ -17,6 +18,8 @@ struct OutboxModel {
   }
 
   var mood = Mood.answers
+  /// In seconds.
+  var now = 0
   private(set) var entries: [Entry] = []
   private(set) var received: [String] = []
 
@@ -73,8 +76,11 @@ struct OutboxModel {
     case .wantsToken: return .waits("HTTP status")
     case .losesAnswers, .fails:
       let kind = mood == .fails ? "HTTP status" : "connection lost"
+      let first = entries[place].firstAttempt ?? now
       entries[place].attempts += 1
-      let mayGoAgain = Self.isIdempotent(entries[place].mutation) && entries[place].attempts < 8
+      entries[place].firstAttempt = first
+      let isEarly = entries[place].attempts < 8 || now - first < 3_600
+      let mayGoAgain = Self.isIdempotent(entries[place].mutation) && isEarly
       return mayGoAgain ? .waits(kind) : .told(kind)
     }
   }

@@ -35,6 +35,7 @@ import Testing
     for step in 0..<TestScale.count(250, long: 3_400) {
       // The model knows no pauses.
       scheduler.advance(by: .seconds(200))
+      model.now += 200
       let place = Int.random(in: 0...1, using: &random)
       let outbox = outboxes[place]
       let location = "seed \(seed), step \(step)"

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Streams
+import StreamsTesting
 import TestSupport
 
 @testable import Repository
@@ -70,10 +71,12 @@ extension TemporaryFolder {
   /// An outbox in this folder.
   func outbox(
     _ server: OutboxServer, partition: String = "account", isIdempotent: Bool = true,
-    lockTimeout: Duration = .seconds(60), clock: StoreClock = .system, fileSystem: some FileSystem = SystemFileSystem()
+    lockTimeout: Duration = .seconds(60), clock: StoreClock = .system,
+    scheduler: some Scheduler = TestScheduler(), fileSystem: some FileSystem = SystemFileSystem()
   ) throws -> Outbox<String, String> {
     try Outbox(
-      folder: url, partition: partition, lockTimeout: lockTimeout, clock: clock, fileSystem: fileSystem,
+      folder: url, partition: partition, lockTimeout: lockTimeout, clock: clock, scheduler: scheduler,
+      fileSystem: fileSystem,
       isIdempotent: { _ in isIdempotent }, send: { server.send($0, $1) })
   }
 
@@ -96,8 +99,14 @@ extension OutboxFolder {
 }
 
 extension Outbox<String, String> {
-  /// Waits until the turn under way, if there is one, has ended.
-  func lastTurn() async { _ = await state.withLock { $0.turn }?.value }
+  /// Waits until what was submitted before is on disk, and its turn is requested.
+  func added() async { await onQueue {} }
+
+  /// Waits until the last turn that was requested, if there is one, has ended.
+  func lastTurn() async {
+    await added()
+    _ = await state.withLock { $0.turn }?.value
+  }
 
   /// What came of submitting a mutation, in one word or two.
   func outcome(_ mutation: String) async -> String {

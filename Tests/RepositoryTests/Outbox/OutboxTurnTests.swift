@@ -38,6 +38,7 @@ import Testing
     let first = Recorder(outbox.submit("a"))
     try await attempts.wait { $0 == 1 }
     let others = ["b", "c", "d"].map { Recorder(outbox.submit($0)) }
+    await outbox.added()
     gate.open()
     await outbox.lastTurn()
     for submission in [first] + others {

@@ -21,6 +21,7 @@ import Testing
       let letOthersSend = try #require(try files.trySend())
       let submission = Recorder(outbox.submit("a"))
       submission.dispose()
+      await outbox.added()
       #expect(try outbox.contents() == ["a"])
       letOthersSend()
       await outbox.flush()
@@ -39,6 +40,7 @@ import Testing
     ] {
       let letOthersSend = try #require(try otherProcess.trySend())
       let submission = Recorder(outbox.submit("a"))
+      await outbox.added()
       var entry = try #require(try outbox.entries().first)
       entry.refusal = refusal
       if refusal == nil { try otherProcess.remove(entry.name) } else { try otherProcess.replace(entry) }
@@ -92,6 +94,7 @@ import Testing
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
+    await outbox.added()
     let other = try folder.outbox(server)
     try (isHere ? outbox : other).discard(try #require(try outbox.entries().first))
     letOthersSend()
@@ -105,9 +108,11 @@ import Testing
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
+    await outbox.added()
     let elsewhere = TemporaryFolder()
     try FileManager.default.moveItem(at: folder.url, to: elsewhere.url)
     #expect(await outbox.flush().error is FileError)
+    await outbox.lastTurn()
     #expect(submission.error.value is FileError)
     letOthersSend()
   }
@@ -155,8 +160,13 @@ import Testing
       }
     }
     #expect(try outbox.contents() == ["a"])
-    await outbox.flush()
-    #expect(try server.received.count == 8 && outbox.contents() == ["[a]"])
+    for (pause, attempts) in [(Duration.seconds(127), 7), (.seconds(1), 8), (.seconds(3_600), 9)] {
+      #expect(try outbox.contents() == ["a"])
+      scheduler.advance(by: pause)
+      for _ in 0..<3 { await outbox.flush() }
+      #expect(server.received.count == attempts)
+    }
+    #expect(try outbox.contents() == ["[a]"])
   }
 
   @Test func `a server that has too many requests is asked less and less often, and uses up no attempt`() async throws {
@@ -171,6 +181,7 @@ import Testing
     }
     #expect((8...20).contains(server.received.count))
     server.set(.answers)
+    scheduler.advance(by: .seconds(128))
     #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
     // What comes next is new to the server.
     server.set(.isAway)

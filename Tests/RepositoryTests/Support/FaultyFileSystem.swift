@@ -13,11 +13,17 @@ final class FaultyFileSystem: FileSystem {
     var bytesRead = 0
     var keptSuffix: String?
     var beforeLock: (@Sendable () -> Void)?
+    var onFault: (@Sendable () -> Void)?
+    var unreadable: (suffix: String, code: Int32)?
     var openCount = 0
   }
 
-  private let real = SystemFileSystem()
+  private let real: SystemFileSystem
   private let state = Mutable(State())
+
+  init(lockTimeout: Duration = .seconds(10)) {
+    real = SystemFileSystem(lockTimeout: lockTimeout)
+  }
 
   var calls: Int { state.value.calls }
 
@@ -43,6 +49,14 @@ final class FaultyFileSystem: FileSystem {
   /// Lets no file be removed whose name ends like this; any, where there is none.
   func keepFiles(endingWith suffix: String?) { state.update { $0.keptSuffix = suffix } }
 
+  /// Lets no file be opened for reading whose name ends like this; any, where there is none.
+  func failReading(ofFilesEndingWith suffix: String?, code: Int32 = EIO) {
+    state.update { $0.unreadable = suffix.map { ($0, code) } }
+  }
+
+  /// Does something once, when a call is about to fail.
+  func onFault(_ action: @escaping @Sendable () -> Void) { state.update { $0.onFault = action } }
+
   /// Does something once, when the file `lock` is about to be opened.
   func beforeLock(_ action: @escaping @Sendable () -> Void) { state.update { $0.beforeLock = action } }
 
@@ -56,6 +70,7 @@ final class FaultyFileSystem: FileSystem {
       let isDue = failing.isLasting ? state.calls >= failing.first : state.calls == failing.first
       return isDue ? failing.fault : nil
     }
+    if fault != nil { state.update { $0.onFault.take() }?() }
     switch fault {
     case nil: return false
     case .noSpace: throw FileError(code: ENOSPC, call: name)
@@ -70,6 +85,9 @@ final class FaultyFileSystem: FileSystem {
   func open(_ path: String, _ mode: FileMode) throws -> Int32 {
     try check("open")
     if path.hasSuffix("/lock") { state.update { $0.beforeLock.take() }?() }
+    if mode == .read, let unreadable = state.value.unreadable, path.hasSuffix(unreadable.suffix) {
+      throw FileError(code: unreadable.code, call: "open")
+    }
     let file = try real.open(path, mode)
     state.update { $0.openCount += 1 }
     return file
