@@ -64,6 +64,9 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.write(record.bytes, as: RecordName(hashing: key))
   }
 
+  /// `true`: processes that share the folder exclude each other while they write.
+  public var waitsForOtherProcesses: Bool { true }
+
   /// Removes a record; throws ``FileError``, or what the coder throws for the key.
   public func remove(_ key: Key) throws {
     try folder.remove(RecordName(hashing: try bytes(of: key)))

@@ -3,7 +3,7 @@ public struct DiskStatistics: Hashable, Sendable {
   /// The number of records.
   public var count: Int
 
-  /// The sum of the files' sizes, in bytes.
+  /// What the files take of the device, in bytes: each a multiple of 4,096.
   public var bytes: Int
 
   /// Makes statistics.

@@ -9,15 +9,18 @@ final class RecordFolder: Sendable {
   /// Enough bytes for the header and all but the longest keys.
   private static let headLength = 512
 
+  /// What a file of some length takes of the device: whole blocks, of the size that most file systems have, and one at
+  /// least, so that the limit holds for very many small records, too.
+  private static func space(_ length: Int) -> Int { max((length + 4095) & ~4095, 4096) }
+
   private struct Known {
     let name: RecordName
-    let size: Int
     /// The record's key, once `keys()` has read it.
     var key: [UInt8]?
   }
 
   private struct State {
-    /// Ordered by time of writing; costs are file sizes.
+    /// Ordered by time of writing; costs are what the files take of the device.
     var index = LRUCache<RecordName, Known>(countLimit: .max, costLimit: .max)
     /// The folder's modification time when the index was built or last updated.
     var changedAt: Int64?
@@ -88,7 +91,7 @@ final class RecordFolder: Sendable {
   }
 
   func write(_ bytes: [UInt8], as name: RecordName) throws {
-    guard bytes.count <= limit else {
+    guard Self.space(bytes.count) <= limit else {
       // The old value is out of date.
       try remove(name)
       throw DiskCacheError.tooLarge(size: bytes.count, limit: limit)
@@ -153,14 +156,14 @@ final class RecordFolder: Sendable {
     let names = try fileSystem.names(in: path)
     if names.contains(where: RecordName.isOtherVersion) { return try empty() }
     let before = state.withLock { $0.index }
-    var found: [(known: Known, changedAt: Int64)] = []
+    var found: [(known: Known, size: Int, changedAt: Int64)] = []
     for name in names.compactMap({ RecordName($0) }) {
       let status = try fileSystem.status(at: file("\(name)"))
-      found.append((Known(name: name, size: status.size, key: before.peek(name)?.key), status.changedAt))
+      found.append((Known(name: name, key: before.peek(name)?.key), status.size, status.changedAt))
     }
     found.sort { $0.changedAt < $1.changedAt }
     var index = State().index
-    for (known, _) in found { _ = index.write(known, for: known.name, cost: known.size) }
+    for (known, size, _) in found { _ = index.write(known, for: known.name, cost: Self.space(size)) }
     state.withLock { [index] in $0.index = index }
   }
 
@@ -180,8 +183,8 @@ final class RecordFolder: Sendable {
 
   private func note(_ name: RecordName, size: Int) {
     state.withLock { state in
-      let known = Known(name: name, size: size, key: state.index.peek(name)?.key)
-      _ = state.index.write(known, for: name, cost: size)
+      let known = Known(name: name, key: state.index.peek(name)?.key)
+      _ = state.index.write(known, for: name, cost: Self.space(size))
     }
   }
 

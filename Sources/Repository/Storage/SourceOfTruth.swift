@@ -2,13 +2,22 @@
 ///
 /// Methods are called on any thread, and several at once. A store calls the three that write one at a time, in the
 /// order of its writes; these must not call back into the store. What is written must be visible to the next read, also
-/// in another process that opens the same place later. The product `StoreConformance` checks all of this.
+/// in another process that opens the same place later.
+///
+/// They are synchronous, and may be called on a thread of Swift's concurrency pool, which has only as many threads as
+/// there are processors. So they may wait for a device, but must not wait for a task, by a semaphore for example: with
+/// every thread of the pool waiting like that, the task never runs. To keep values behind an asynchronous interface,
+/// copy them there from a stream of the store. The product `StoreConformance` checks all of this.
 public protocol SourceOfTruth<Key, Value>: Sendable {
   /// The type of keys.
   associatedtype Key: Hashable & Sendable
 
   /// The type of values.
   associatedtype Value: Sendable
+
+  /// Whether a write may wait for another process, such as for the lock of a file; `false` unless implemented. If so,
+  /// responses are written on a thread of its own, so that no task waits.
+  var waitsForOtherProcesses: Bool { get }
 
   /// The value of a key; `nil` if there is none, or it cannot be read completely.
   func read(_ key: Key) throws -> StoredValue<Value>?
@@ -25,4 +34,9 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
 
   /// The keys that have a value, in any order; may include keys whose value cannot be read.
   func keys() throws -> [Key]
+}
+
+extension SourceOfTruth {
+  /// `false`.
+  public var waitsForOtherProcesses: Bool { false }
 }

@@ -4,8 +4,9 @@ import Streams
 
 /// The writes that wait for the source of truth, in the order of the changes of the store's state.
 ///
-/// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. Completions run on the
-/// thread of whoever enqueued the work, so a slow one delays nobody else.
+/// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one of
+/// the same key that still waits: both are one job, which ends for both when the newer value is written, or is not.
+/// Completions run on the thread that finishes the job, so a slow one delays nobody else.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   enum Work: Sendable {
     case write(StoredValue<Value>, Key)
@@ -15,28 +16,44 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// A piece of work, and its result.
   ///
-  /// `@unchecked Sendable`: the error is set by the thread that holds `turn`, and read by others after they have held
-  /// it.
+  /// `@unchecked Sendable`: `work`, `isTaken` and `end` are accessed under the queue's lock; `work` is also read by the
+  /// thread that has taken the job, after which nothing changes it. `error` is set by the thread that holds `turn`, and
+  /// read by others after they have held it.
   final class Job: @unchecked Sendable {
-    fileprivate let id: UInt64
-    fileprivate let work: Work
+    fileprivate var work: Work
+    fileprivate let enqueuedAt: ContinuousClock.Instant
+    fileprivate var isTaken = false
+    /// The removal of everything that makes this work needless.
+    fileprivate var successor: Job?
     fileprivate var error: (any Error)?
 
-    fileprivate init(id: UInt64, work: Work) {
-      self.id = id
+    fileprivate init(_ work: Work) {
       self.work = work
+      enqueuedAt = .now
     }
+
+    fileprivate var outcome: (any Error)? { successor.map(\.outcome) ?? error }
   }
 
   private struct State {
     var jobs: [Job] = []
-    /// The newest unfinished work for each key; a value of `nil` is a removal.
-    var newest: [Key: (id: UInt64, stored: StoredValue<Value>?)] = [:]
+    /// The newest unfinished job of each key.
+    var newest: [Key: Job] = [:]
     /// The newest unfinished removal of everything.
     var removingAll: Job?
     /// Whether the last removal of everything failed.
     var hasRemains = false
-    var lastID: UInt64 = 0
+    var doubts = Doubts<Key>()
+    /// The last time that the lock of the files was waited for in vain.
+    var lockFailure: (error: any Error, at: ContinuousClock.Instant)?
+  }
+
+  /// What the source of truth has for a key.
+  enum Reading {
+    case found(StoredValue<Value>)
+    case missing
+    /// It could not be read, which was reported.
+    case failed
   }
 
   private let truth: any SourceOfTruth<Key, Value>
@@ -58,41 +75,72 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Enqueues work, which the caller has to finish; also returns what has to be released outside the store's lock.
   func enqueue(_ work: Work) -> (job: Job, garbage: Any) {
     state.withLock { state in
-      state.lastID += 1
-      let job = Job(id: state.lastID, work: work)
-      state.jobs.append(job)
       switch work {
-      case .write(let stored, let key): return (job, state.newest.updateValue((job.id, stored), forKey: key) as Any)
-      case .remove(let key): return (job, state.newest.updateValue((job.id, nil), forKey: key) as Any)
+      case .write(_, let key), .remove(let key):
+        if let waiting = state.newest[key], !waiting.isTaken {
+          return (waiting, exchange(&waiting.work, with: work))
+        }
+        let job = Job(work)
+        state.jobs.append(job)
+        return (job, state.newest.updateValue(job, forKey: key) as Any)
       case .removeAll:
+        let job = Job(work)
+        let needless = state.jobs.filter { $0.successor == nil && $0.isOfOneKey }
+        let values = needless.map { exchange(&$0.work, with: .removeAll) }
+        for waiting in needless { waiting.successor = job }
+        state.jobs.append(job)
         state.removingAll = job
-        return (job, exchange(&state.newest, with: [:]))
+        return (job, (values, exchange(&state.newest, with: [:])))
       }
     }
   }
 
-  /// What the source of truth will have for a key once all work is done; if reading fails, reports the error and
-  /// returns `nil`.
+  /// What the source of truth will have for a key once all work is done; `nil` if it has nothing, or reading fails,
+  /// which is reported.
   func current(_ key: Key) -> StoredValue<Value>? {
-    let pending: StoredValue<Value>?? = state.withLock { state in
-      if let newest = state.newest[key] { return .some(newest.stored) }
-      return state.removingAll == nil ? nil : .some(nil)
+    if case .found(let stored) = read(key) { stored } else { nil }
+  }
+
+  /// The same, with the reason.
+  func read(_ key: Key) -> Reading {
+    let pending = state.withLock { state -> Reading? in
+      if let newest = state.newest[key] {
+        if case .write(let stored, _) = newest.work { return .found(stored) }
+        return .missing
+      }
+      if state.removingAll != nil { return .missing }
+      // Not even read: it would show what was removed.
+      return state.doubts[key] == .removed ? .missing : nil
     }
     if let pending { return pending }
     do {
-      return try truth.read(key)
+      guard var stored = try truth.read(key) else { return .missing }
+      switch state.withLock({ $0.doubts[key] }) {
+      case .removed: return .missing
+      case .outOfDate: stored.isInvalidated = true
+      case nil: break
+      }
+      return .found(stored)
     } catch {
       report(error)
-      return nil
+      return .failed
     }
   }
 
+  /// Lets what the source of truth has for a key, which could not be read, count as out of date until it is replaced.
+  func doubt(_ key: Key) { state.withLock { $0.doubts.insert(key, .outOfDate) } }
+
+  /// The same for all keys.
+  func doubtAll() { state.withLock { $0.doubts.insertAll(.outOfDate) } }
+
   /// The keys that the source of truth will have once all work is done.
   func keys() throws -> Set<Key> {
-    let (newest, isEmptied) = state.withLock { ($0.newest, $0.removingAll != nil) }
+    let (newest, isEmptied) = state.withLock { state in
+      (state.newest.mapValues { if case .write = $0.work { true } else { false } }, state.removingAll != nil)
+    }
     var keys = isEmptied ? [] : Set(try truth.keys())
-    for (key, work) in newest {
-      if work.stored == nil { keys.remove(key) } else { keys.insert(key) }
+    for (key, isWrite) in newest {
+      if isWrite { keys.insert(key) } else { keys.remove(key) }
     }
     return keys
   }
@@ -108,8 +156,15 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it.
   func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
     performAll()
-    if let error = job.error { onError(error) }
-    completion(job.error)
+    let error = job.outcome
+    if let error { onError(error) }
+    completion(error)
+  }
+
+  /// The same, on another thread if it may have to wait for another process: no task must.
+  func finishElsewhere(_ job: Job, then completion: @escaping @Sendable ((any Error)?) -> Void) {
+    guard truth.waitsForOtherProcesses else { return finish(job, then: completion) }
+    DispatchQueue.global().async { self.finish(job, then: completion) }
   }
 
   /// The same, later, on the queue.
@@ -129,37 +184,113 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func performAll() {
     turn.lock()
     defer { turn.unlock() }
-    for job in state.withLock({ exchange(&$0.jobs, with: []) }) {
-      do { try perform(job) } catch { job.error = error }
+    let jobs = state.withLock { state in
+      for job in state.jobs { job.isTaken = true }
+      return exchange(&state.jobs, with: [])
+    }
+    for job in jobs where job.successor == nil {
+      do {
+        // It has waited for the lock as long as the one that failed.
+        if let failure = state.withLock({ $0.lockFailure }), failure.at > job.enqueuedAt { throw failure.error }
+        try perform(job.work)
+      } catch {
+        job.error = error
+        if let error = error as? FileError, error.isLockTimeout { noteLockFailure(error, job) }
+        removeOutdated(job, after: error)
+      }
       markDone(job)
     }
   }
 
-  private func perform(_ job: Job) throws {
-    switch job.work {
-    // Superseded work is skipped.
-    case .write(let stored, let key): if isNewest(job, for: key) { try truth.write(stored, for: key) }
-    case .remove(let key): if isNewest(job, for: key) { try truth.remove(key) }
+  private func perform(_ work: Work) throws {
+    switch work {
+    case .write(let stored, let key): try truth.write(stored, for: key)
+    case .remove(let key): try truth.remove(key)
     case .removeAll: try truth.removeAll()
     }
   }
 
-  private func isNewest(_ job: Job, for key: Key) -> Bool {
-    state.withLock { $0.newest[key]?.id == job.id }
+  private func noteLockFailure(_ error: FileError, _ job: Job) {
+    state.withLock { state in
+      if let last = state.lockFailure, last.at > job.enqueuedAt { return }
+      state.lockFailure = (error, .now)
+    }
+  }
+
+  /// After a write that has failed, the older value would come back as if it were current: tries to remove it.
+  private func removeOutdated(_ job: Job, after error: any Error) {
+    guard case .write(_, let key) = job.work, (error as? FileError)?.isLockTimeout != true else { return }
+    try? truth.remove(key)
   }
 
   private func markDone(_ job: Job) {
     let released = state.withLock { state -> Any? in
       switch job.work {
       case .write(_, let key), .remove(let key):
-        return state.newest[key]?.id == job.id ? state.newest.removeValue(forKey: key) : nil
+        if job.error == nil {
+          state.doubts.remove(key)
+        } else {
+          state.doubts.insert(key, .removed)
+        }
+        return state.newest[key] === job ? state.newest.removeValue(forKey: key) : nil
       case .removeAll:
         if state.removingAll === job { state.removingAll = nil }
         state.hasRemains = job.error != nil
+        // What is left is what was to be removed.
+        if job.error == nil { state.doubts = Doubts() } else { state.doubts.insertAll(.removed) }
         return nil
       }
     }
     // Released here, outside the lock.
     _ = released
+  }
+}
+
+extension StorageQueue.Job {
+  fileprivate var isOfOneKey: Bool { if case .removeAll = work { false } else { true } }
+}
+
+/// The keys whose values in the source of truth are not what they should be, since work on them has failed.
+///
+/// Kept in memory, so it does not outlive the process. If there are very many such keys, all keys are in doubt: that
+/// costs requests, and shows nothing wrong.
+struct Doubts<Key: Hashable & Sendable> {
+  enum Doubt: Int {
+    /// The value was invalidated.
+    case outOfDate
+    /// The value was removed, or replaced by one that could not be written.
+    case removed
+  }
+
+  private var doubts: [Key: Doubt] = [:]
+  /// What holds for all other keys but those that were written since.
+  private var others: Doubt?
+  private var written: Set<Key> = []
+  private let limit: Int
+
+  init(limit: Int = 1 << 16) {
+    self.limit = limit
+  }
+
+  subscript(key: Key) -> Doubt? { doubts[key] ?? (written.contains(key) ? nil : others) }
+
+  mutating func insert(_ key: Key, _ doubt: Doubt) {
+    if let known = self[key], known.rawValue >= doubt.rawValue { return }
+    guard doubts.count < limit else { return insertAll(.removed) }
+    doubts[key] = doubt
+  }
+
+  mutating func insertAll(_ doubt: Doubt) {
+    let isStronger = others.map { doubt.rawValue > $0.rawValue } ?? true
+    if isStronger { others = doubt }
+    written = []
+    if doubt == .removed { doubts = [:] }
+  }
+
+  /// Ends the doubt about a key whose value was written or removed.
+  mutating func remove(_ key: Key) {
+    doubts[key] = nil
+    // Beyond the limit, doubt remains about keys that were written, which costs requests.
+    if others != nil, written.count < limit { written.insert(key) }
   }
 }

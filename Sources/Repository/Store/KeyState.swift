@@ -3,8 +3,6 @@
 struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let key: Key
   @usableFromInline var kept: CachedValue<Value>?
-  /// A response that may not replace what is cached, for watchers that have nothing else to show.
-  @usableFromInline var passing: CachedValue<Value>?
   @usableFromInline var layers: [Layer<Key, Value>]
   @usableFromInline var source: SnapshotSource
   @usableFromInline var errors: [any Error]
@@ -19,12 +17,11 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var hasFailed: Bool
 
   @inlinable init(
-    key: Key, kept: CachedValue<Value>?, passing: CachedValue<Value>?, layers: [Layer<Key, Value>],
-    source: SnapshotSource, entry: StoreEntry<Key, Value>?
+    key: Key, kept: CachedValue<Value>?, layers: [Layer<Key, Value>], source: SnapshotSource,
+    entry: StoreEntry<Key, Value>?
   ) {
     self.key = key
     self.kept = kept
-    self.passing = passing
     self.layers = layers
     self.source = source
     errors = entry?.errors ?? []

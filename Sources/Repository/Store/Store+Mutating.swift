@@ -5,7 +5,8 @@ extension Store {
   ///
   /// On subscription, `optimistic` is added as a layer over the cached value, and `send` is subscribed to. The response
   /// replaces both in one step. If a value has been cached meanwhile that was written or requested after the change
-  /// began, the response may be older than that value; then the change is applied to that value instead. A failure
+  /// began, the response may be older than that value; then the change is applied to that value instead, and the result
+  /// is stale: it is requested again for its watchers, as by ``invalidate(_:)``. A failure
   /// removes the layer, and fails the stream. Layers of several changes under way are independent: each is applied to
   /// the cached value and the layers before it, and they may end in any order. Disposing removes the layer; the server
   /// may have made the change nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such
@@ -162,7 +163,13 @@ extension Store {
   /// Whether a change may affect the cached value of a key. A value that is not in memory is read, but not put there.
   private func mayConcern(_ key: Key, _ apply: (Key, Value?) -> Value?) -> Bool {
     if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
-    return storage?.current(key).map { apply(key, $0.value) != nil } ?? false
+    switch storage?.read(key) {
+    case .found(let stored): return apply(key, stored.value) != nil
+    case .missing, nil: return false
+    case .failed:
+      storage?.doubt(key)
+      return false
+    }
   }
 
   /// Applies a change to a cached value; returns whether there is one that it affects. A partial value whose key the
@@ -173,7 +180,7 @@ extension Store {
   ) -> Bool {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    _ = load(key)
+    load(key)
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }

@@ -9,7 +9,7 @@ extension Store {
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
       self.perform { $0.acquire(key, forReading: true) }
-      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
+      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) ?? .memory : .memory
       let now = self.clock.now
       let id = self.perform { $0.watch(key, policy: policy, source: source, observer: observer, now: now) }
       return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
@@ -61,7 +61,7 @@ extension Store {
         }
       }
       self.perform { $0.acquire(key, forReading: true) }
-      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) : .memory
+      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) ?? .memory : .memory
       let waiter = Fetch<Key, Value>.Waiter(policy: policy, answer: answer)
       let now = clock.now
       let id = self.perform { $0.read(key, source: source, waiter: waiter, now: now) }

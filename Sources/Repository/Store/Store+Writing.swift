@@ -1,9 +1,10 @@
 import Streams
 
 extension Store {
-  /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value is in
-  /// the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError`` is called
-  /// instead.
+  /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value, or a
+  /// newer one, is in the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError``
+  /// is called instead. So this blocks while the source of truth does: a ``DiskCache`` waits ten seconds at most for
+  /// another process that is stopped. In a task, use `behind`.
   public func save(_ value: Value, for key: Key) {
     let kept = makeCachedValue(value)
     perform { $0.save(kept, for: key) { _ in } }
@@ -15,7 +16,7 @@ extension Store {
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    _ = load(key)
+    load(key)
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
@@ -42,7 +43,7 @@ extension Store {
   /// is made for watchers whose policy uses the network and caches the response.
   public func invalidate(_ key: Key) {
     perform { $0.acquire(key) }
-    _ = load(key)
+    if load(key) == nil { storage?.doubt(key) }
     perform {
       $0.invalidate(key)
       $0.release(key)
@@ -57,11 +58,15 @@ extension Store {
     for key in knownKeys() where isAffected(key) { invalidate(key) }
   }
 
-  /// Every key that has a value in memory or in the source of truth, or is in use.
+  /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say, the
+  /// change that these keys are wanted for does not reach what it has: that is out of date from now on.
   func knownKeys() -> Set<Key> {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {
-      do { keys.formUnion(try storage.keys()) } catch { storage.report(error) }
+      do { keys.formUnion(try storage.keys()) } catch {
+        storage.report(error)
+        storage.doubtAll()
+      }
     }
     return keys
   }

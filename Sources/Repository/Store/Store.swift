@@ -15,9 +15,11 @@ public import Streams
 /// requests under way are joined into one. All watchers of a key see its writes in the same order. One store serves one
 /// account: see ``StoreGroup``.
 ///
-/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. The
-/// source of truth is read on the subscriber's thread, and written on the writer's, unless
-/// ``StoreConfiguration/writing`` is `behind`; use `subscribe(on:)` to move that elsewhere.
+/// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. A
+/// watcher that is called while it still handles an earlier snapshot gets the latest one after it, on the same thread,
+/// and not those between; no other thread waits for it. The source of truth is read on the subscriber's thread.
+/// Responses are written to it on a thread of its own before their readers get them, unless
+/// ``StoreConfiguration/writing`` is `behind`; what is saved is written on the caller's thread.
 public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let configuration: StoreConfiguration<Value>
   // Copied from the configuration, so that reads from memory need not copy all of that.
@@ -83,7 +85,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     for effect in effects {
       switch effect {
-      case .deliver(let channel): channel.drain(freshness: freshness, clock: clock)
+      case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
       case .start(let key, let fetch): start(key, fetch)
       case .call(let action): action()
       }
@@ -114,7 +116,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // A complete value on disk has precedence over a partial one.
     if kept.isPartial {
       perform { $0.acquire(target) }
-      _ = load(target)
+      load(target)
     }
     perform { $0.succeed(key, fetchID: fetchID, answer: kept, isCacheable: isCacheable, target: target) }
     if kept.isPartial { perform { $0.release(target) } }
@@ -123,7 +125,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
     // After a response, this is only the end of its stream.
     guard isUnderWay(fetchID, for: key) else { return }
-    let source = load(key)
+    let source = load(key) ?? .memory
     perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: clock.now) }
   }
 
@@ -132,15 +134,19 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the
-  /// value comes from.
-  func load(_ key: Key) -> SnapshotSource {
+  /// value comes from; `nil` if reading failed.
+  @discardableResult
+  func load(_ key: Key) -> SnapshotSource? {
     guard let storage else { return .memory }
     let unloaded = perform { state -> UInt64? in
       state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
     }
     guard let version = unloaded else { return .memory }
-    let kept = storage.current(key).map { CachedValue($0, cost: configuration.cost($0.value)) }
+    let reading = storage.read(key)
+    let kept: CachedValue<Value>? =
+      if case .found(let stored) = reading { CachedValue(stored, cost: configuration.cost(stored.value)) } else { nil }
     let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
+    if case .failed = reading { return nil }
     return isInstalled ? .disk : .memory
   }
 }

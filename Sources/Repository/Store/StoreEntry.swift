@@ -1,7 +1,6 @@
 /// The state of a key that is in use: watched, read or requested. Accessed only under the store's lock.
 @usableFromInline
 final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
-  let channel = Channel<Key, Value>()
   @usableFromInline var kept: CachedValue<Value>?
   /// Whether the source of truth was read, or need not be.
   var isLoaded: Bool
@@ -15,7 +14,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var failure: UInt64 = 0
   /// Whether the latest request failed without a response.
   @usableFromInline var hasFailed = false
-  var watchers: [UInt64: FetchPolicy] = [:]
+  /// In the order of their ids.
+  var watchers: [Watcher<Key, Value>] = []
   var uses = 0
 
   init(kept: CachedValue<Value>?, isLoaded: Bool, version: UInt64) {

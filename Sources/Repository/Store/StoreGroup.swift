@@ -16,6 +16,12 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
   private let make: @Sendable (String) throws -> Store<Key, Value>
   /// By the UTF-8 of their names: `String` equality is canonical equivalence, but partitions are told apart by bytes.
   private let stores = Guarded<[[UInt8]: Store<Key, Value>]>([:])
+  /// Closed stores that somebody may still use: a sign-out has to reach their requests, too.
+  private let closed = Guarded<[[UInt8]: [WeakStore]]>([:])
+
+  private struct WeakStore: Sendable {
+    weak let store: Store<Key, Value>?
+  }
 
   /// Makes a group; the closure makes the store of a partition, over the partition's own source of truth.
   public init(_ make: @escaping @Sendable (_ partition: String) throws -> Store<Key, Value>) {
@@ -41,16 +47,27 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     let name = Array(partition.utf8)
     guard let store = stores.withLock({ $0[name] }) else { return }
     await store.flush()
+    closed.withLock { closed in
+      closed = closed.compactMapValues { stores in
+        let alive = stores.filter { $0.store != nil }
+        return alive.isEmpty ? nil : alive
+      }
+      closed[name, default: []].append(WeakStore(store: store))
+    }
     remove(store, name)
   }
 
-  /// Ends the store of a partition, and removes everything it has kept; see ``Store/signOut()``. If the store is not
-  /// open, it is opened first; throws what the group's closure throws then, and its data stay. Throws the source of
+  /// Ends the store of a partition, also those that were closed and are still used, and removes everything it has kept;
+  /// see ``Store/signOut()``. If the store is not open, it is opened first; throws what the group's closure throws then, and its data stay. Throws the source of
   /// truth's error if it could not remove everything; another call tries again.
   public func signOut(_ partition: String) throws {
+    let name = Array(partition.utf8)
     let store = try store(for: partition)
+    // Before the open one: what these still write is then removed with the rest.
+    for closed in closed.withLock({ $0[name] ?? [] }) { try closed.store?.signOut() }
     try store.signOut()
-    remove(store, Array(partition.utf8))
+    closed.withLock { $0[name] = nil }
+    remove(store, name)
   }
 
   private func remove(_ store: Store<Key, Value>, _ name: [UInt8]) {

@@ -6,7 +6,7 @@ extension StoreState {
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
     let entry = entries[key]
     guard let kept = entry?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
-    return KeyState(key: key, kept: kept, passing: nil, layers: layers.concerning(key), source: .memory, entry: entry)
+    return KeyState(key: key, kept: kept, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
   /// The same as the result of a read; `nil` if the read needs more than that, or the value has to be put back into
@@ -26,24 +26,24 @@ extension StoreState {
   ) -> UInt64 {
     let id = nextNumber()
     let kept = current(key, now: now)
-    entries[key]?.watchers[id] = policy
     if needsNetwork(policy, kept: kept, now: now) {
       claim(key, id: id, keepsAnswer: policy.keepsAnswer)
     }
-    if let entry = entries[key] {
-      let watcher = Watcher<Key, Value>(id: id, policy: policy, observer: observer)
-      entry.channel.enqueue(.greeting(watcher, keyState(key, source: source)))
-      // Before the request that was just begun: the watcher sees that it is under way.
-      effects.insert(.deliver(entry.channel), at: 0)
-    }
+    let state = keyState(key, source: source)
+    let watcher = Watcher<Key, Value>(id: id, policy: policy, version: state.version, observer: observer)
+    entries[key]?.watchers.append(watcher)
+    garbage.append(watcher.post(Publication(state), uncached: nil) as Any)
+    // Before the request that was just begun: the watcher sees that it is under way.
+    effects.insert(.deliver([watcher]), at: 0)
     return id
   }
 
   mutating func unwatch(_ key: Key, id: UInt64) {
     guard let entry = entries[key] else { return }
-    entries[key]?.watchers[id] = nil
-    entry.channel.enqueue(.farewell(id))
-    effects.append(.deliver(entry.channel))
+    let place = entry.watchers.partitioningIndex { $0.id >= id }
+    if place < entry.watchers.count, entry.watchers[place].id == id {
+      garbage.append(entry.watchers.remove(at: place))
+    }
     unclaim(key, id: id)
     release(key)
   }
@@ -150,10 +150,11 @@ extension StoreState {
       setErrors(answer.errors, for: key)
       entries[key]?.hasFailed = false
       // A response that a write has overtaken is old news, even if that value was removed since.
-      publish(key, passing: isOvertaken ? nil : answer)
+      let uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = isOvertaken ? nil : (answer, fetch.claims)
+      publish(key, uncached: uncached)
     }
     if isKept {
-      write(answer, for: target, completion: answerAll)
+      write(answer, for: target, isAsynchronous: true, completion: answerAll)
     } else {
       effects.append(.call { answerAll(nil) })
     }
@@ -178,6 +179,8 @@ extension StoreState {
 
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {
     entries[key]?.fetch = nil
+    // What the request's stream has captured may be released with it.
+    garbage.append(fetch)
     garbage.append(recency.end(fetch.id) as Any)
   }
 
@@ -194,8 +197,8 @@ extension StoreState {
   mutating func refetch(_ key: Key) -> Bool {
     guard let entry = entries[key], !isSignedOut else { return false }
     let isNew = entry.fetch == nil
-    let watchers = entry.watchers.filter { $0.value.networkFetch != .never && $0.value.keepsAnswer }
-    for (id, _) in watchers { claim(key, id: id, keepsAnswer: true) }
+    let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.keepsAnswer }
+    for watcher in watchers { claim(key, id: watcher.id, keepsAnswer: true) }
     return isNew && !watchers.isEmpty
   }
 }

@@ -4,25 +4,26 @@ extension StoreState {
   /// Caches a value and notifies watchers. The response to a request that began earlier does not replace it; if the
   /// value was only changed locally, the request is made again.
   mutating func save(
-    _ kept: CachedValue<Value>, for key: Key, isChange: Bool = false,
-    completion: @escaping @Sendable ((any Error)?) -> Void
+    _ kept: CachedValue<Value>, for key: Key, isChange: Bool = false, isInOrder: Bool = false,
+    isAsynchronous: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
   ) {
     if isSignedOut { return effects.append(.call { completion(StoreError.signedOut) }) }
-    keep(kept, for: key, isChange: isChange)
+    keep(kept, for: key, isChange: isChange, isInOrder: isInOrder)
     publish(key)
-    write(kept, for: key, completion: completion)
+    write(kept, for: key, isAsynchronous: isAsynchronous, completion: completion)
   }
 
   /// Caches a changed value, unless the key was written since `version`; returns whether it did.
   mutating func save(
-    changed kept: CachedValue<Value>, for key: Key, version: UInt64,
-    completion: @escaping @Sendable ((any Error)?) -> Void
+    changed kept: CachedValue<Value>, for key: Key, version: UInt64, isInOrder: Bool = false,
+    isAsynchronous: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard let entry = entries[key], entry.version == version else { return false }
     var kept = kept
     // It may have been invalidated since it was read.
     kept.isInvalidated = kept.isInvalidated || entry.kept?.isInvalidated ?? false
-    save(kept, for: key, isChange: true, completion: completion)
+    save(
+      kept, for: key, isChange: true, isInOrder: isInOrder, isAsynchronous: isAsynchronous, completion: completion)
     return true
   }
 
@@ -75,8 +76,8 @@ extension StoreState {
   /// calls only remove what an earlier one could not.
   mutating func signOut(then completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard !isSignedOut else { return removeRemains(then: completion) }
-    garbage.append((layers, recency))
-    (layers, recency) = (Layers(), Recency())
+    garbage.append((layers, recency, localWrites))
+    (layers, recency, localWrites) = (Layers(), Recency(), Recency())
     for key in Array(entries.keys) {
       guard let fetch = entries[key]?.fetch else { continue }
       entries[key]?.fetch = nil
@@ -91,7 +92,7 @@ extension StoreState {
 
   mutating func add(_ layer: Layer<Key, Value>) {
     layers.add(layer)
-    if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
+    remember(layer)
     publishAll(of: layer)
   }
 
@@ -99,7 +100,7 @@ extension StoreState {
   mutating func removeLayer(_ id: UInt64) {
     guard let layer = layers.remove(id) else { return }
     garbage.append(layer)
-    if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
+    garbage.append(endRemembering(layer) as Any)
     publishAll(of: layer)
   }
 
@@ -107,13 +108,27 @@ extension StoreState {
   /// since the change began is remembered until `endSettling`, even if the layer is removed meanwhile.
   mutating func beginSettling(_ layer: Layer<Key, Value>) -> Bool {
     guard layers.contains(layer.id) else { return false }
-    if !layer.isInOrder { recency.begin(layer.id, for: layer.key) }
+    remember(layer)
     return true
   }
 
   mutating func endSettling(_ layer: Layer<Key, Value>) {
     removeLayer(layer.id)
-    if !layer.isInOrder { garbage.append(recency.end(layer.id, for: layer.key) as Any) }
+    garbage.append(endRemembering(layer) as Any)
+  }
+
+  /// Remembers what is done from the beginning of a change on. For one that waits in order, maybe for long, these are
+  /// local writes only: the responses to requests are older than its own.
+  private mutating func remember(_ layer: Layer<Key, Value>) {
+    if layer.isInOrder {
+      localWrites.begin(layer.id, for: layer.key)
+    } else {
+      recency.begin(layer.id, for: layer.key)
+    }
+  }
+
+  private mutating func endRemembering(_ layer: Layer<Key, Value>) -> Any? {
+    layer.isInOrder ? localWrites.end(layer.id, for: layer.key) : recency.end(layer.id, for: layer.key)
   }
 
   /// Whether the cached value of a key may be newer than the response to a layer's change.
@@ -123,7 +138,8 @@ extension StoreState {
   }
 
   /// In one step, caches the response to a change and stops showing the change over it. The value is out of date if the
-  /// key was invalidated since the change began; if that is not known, as it was before.
+  /// key was invalidated since the change began; if that is not known, as it was before, or if it was written locally
+  /// since: nobody knows whether the response has that write.
   mutating func settle(
     _ layer: Layer<Key, Value>, kept: CachedValue<Value>, for key: Key,
     completion: @escaping @Sendable ((any Error)?) -> Void
@@ -131,24 +147,30 @@ extension StoreState {
     layers.markSettled(layer.id, for: key)
     var kept = kept
     let old = entries[key]?.kept ?? memory.peek(key)
-    kept.isInvalidated = layer.isInOrder ? old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
-    save(kept, for: key, completion: completion)
+    let mayLackWrite = layer.isInOrder && localWrites[key].writtenOrAskedAt > layer.id
+    kept.isInvalidated =
+      layer.isInOrder ? mayLackWrite || old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
+    save(kept, for: key, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)
+    if mayLackWrite { refetch(key) }
   }
 
   /// The same for a key to whose cached value the change was applied, unless the key was written meanwhile. Returns
-  /// whether it did. If the key has no answer, and its value was requested after the change began, the value may have
-  /// had the change already: it is out of date.
+  /// whether it did. The value is a guess, and so out of date, if the key has an answer, which was not used because of
+  /// what was written since the change began; or if its value was requested after the change began, since it may have
+  /// had the change already.
   mutating func settle(
     _ layer: Layer<Key, Value>, changed: CachedValue<Value>, for key: Key, version: UInt64, isAnswered: Bool,
     completion: @escaping @Sendable ((any Error)?) -> Void
   ) -> Bool {
     guard entries[key]?.version == version else { return false }
     layers.markSettled(layer.id, for: key)
-    let mayHaveItTwice = !isAnswered && !layer.isInOrder && recency[key].writtenOrAskedAt > layer.id
+    let isGuess = isAnswered || !layer.isInOrder && recency[key].writtenOrAskedAt > layer.id
     var changed = changed
-    changed.isInvalidated = changed.isInvalidated || mayHaveItTwice
-    let isSaved = save(changed: changed, for: key, version: version, completion: completion)
-    if mayHaveItTwice { refetch(key) }
+    changed.isInvalidated = changed.isInvalidated || isGuess
+    let isSaved = save(
+      changed: changed, for: key, version: version, isInOrder: layer.isInOrder, isAsynchronous: true,
+      completion: completion)
+    if isGuess { refetch(key) }
     return isSaved
   }
 

@@ -7,7 +7,7 @@ import Streams
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What to do once the lock is released.
   enum Effect {
-    case deliver(Channel<Key, Value>)
+    case deliver([Watcher<Key, Value>])
     case start(Key, Fetch<Key, Value>)
     case call(() -> Void)
   }
@@ -19,6 +19,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var layers = Layers<Key, Value>()
   /// Tells which responses have been overtaken.
   var recency = Recency<Key>()
+  /// Tells which keys were written locally since a change began that waits in order.
+  var localWrites = Recency<Key>()
   @usableFromInline var isSignedOut = false
   var effects: [Effect] = []
   /// Replaced values, to be released after the lock is: their last release may run the user's code.
@@ -79,11 +81,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Replaces the cached value of a key by a new one, or by the old one changed. For a response, `request` is the
-  /// number of its request.
+  /// number of its request; `isInOrder` says that this is the response to a change that waited in order, or that change.
   mutating func keep(
-    _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false
+    _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false,
+    isInOrder: Bool = false
   ) {
     let number = nextNumber()
+    if request == nil, !isInOrder {
+      garbage.append(localWrites.note(key, at: number) { $0.writtenOrAskedAt = number } as Any)
+    }
     if isChange {
       garbage.append(recency.note(key, at: number) { $0.changedAt = number } as Any)
     } else {
@@ -128,15 +134,22 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Enqueues work for the source of truth. The completion runs without a lock held: after the work if writing through
   /// or removing everything, else at once.
+  /// - Parameter isAsynchronous: Whether the work is done on another thread than the caller's.
   mutating func store(
-    _ work: StorageQueue<Key, Value>.Work, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false,
+    completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     guard let storage else { return effects.append(.call { completion(nil) }) }
     let (job, released) = storage.enqueue(work)
     garbage.append(released)
     var isAwaited = !storage.writesBehind
     if case .removeAll = work { isAwaited = true }
-    guard !isAwaited else { return effects.append(.call { storage.finish(job, then: completion) }) }
+    if isAwaited {
+      return effects.append(
+        .call {
+          isAsynchronous ? storage.finishElsewhere(job, then: completion) : storage.finish(job, then: completion)
+        })
+    }
     effects.append(.call { storage.finishLater(job) })
     effects.append(.call { completion(nil) })
   }
@@ -144,24 +157,29 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
   /// full disk must not turn a response into a failure.
   mutating func write(
-    _ kept: CachedValue<Value>, for key: Key, completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    _ kept: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false,
+    completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
   ) {
     if kept.isPartial { return effects.append(.call { completion(nil) }) }
-    store(.write(kept.stored, key)) { _ in completion(nil) }
+    store(.write(kept.stored, key), isAsynchronous: isAsynchronous) { _ in completion(nil) }
   }
 
-  func keyState(
-    _ key: Key, source: SnapshotSource, passing: CachedValue<Value>? = nil
-  ) -> KeyState<Key, Value> {
+  func keyState(_ key: Key, source: SnapshotSource) -> KeyState<Key, Value> {
     let entry = entries[key]
-    return KeyState(
-      key: key, kept: entry?.kept, passing: passing, layers: layers.concerning(key), source: source, entry: entry)
+    return KeyState(key: key, kept: entry?.kept, layers: layers.concerning(key), source: source, entry: entry)
   }
 
   /// Notifies all watchers of a key.
-  mutating func publish(_ key: Key, source: SnapshotSource = .memory, passing: CachedValue<Value>? = nil) {
+  /// - Parameter uncached: A response that was not cached, and the watchers that have asked for it.
+  mutating func publish(
+    _ key: Key, source: SnapshotSource = .memory, uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = nil
+  ) {
     guard let entry = entries[key], !entry.watchers.isEmpty else { return }
-    entry.channel.enqueue(.state(keyState(key, source: source, passing: passing)))
-    effects.append(.deliver(entry.channel))
+    let publication = Publication(keyState(key, source: source))
+    for watcher in entry.watchers {
+      let response = uncached.flatMap { $0.for.contains(watcher.id) ? $0.response : nil }
+      garbage.append(watcher.post(publication, uncached: response) as Any)
+    }
+    effects.append(.deliver(entry.watchers))
   }
 }

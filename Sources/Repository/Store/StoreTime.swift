@@ -36,9 +36,19 @@ public struct StoreTime: Hashable, Comparable, Sendable, Codable {
     return .microseconds(overflow ? (left > right ? Int64.max : .min) : difference)
   }
 
-  /// The time that is later by a duration.
+  /// The time that is later by a duration, clamped to what `Int64` microseconds can hold.
   public static func + (left: StoreTime, right: Duration) -> StoreTime {
     let (seconds, attoseconds) = right.components
-    return StoreTime(microseconds: left.microseconds &+ seconds &* 1_000_000 &+ attoseconds / 1_000_000_000_000)
+    let (whole, overflows) = seconds.multipliedReportingOverflow(by: 1_000_000)
+    // The fraction has the sign of the seconds, so a second step does not bring back what the first one clamps.
+    let later = left.microseconds.clampedSum(overflows ? (seconds > 0 ? .max : .min) : whole)
+    return StoreTime(microseconds: later.clampedSum(attoseconds / 1_000_000_000_000))
+  }
+}
+
+extension Int64 {
+  fileprivate func clampedSum(_ other: Int64) -> Int64 {
+    let (sum, overflows) = addingReportingOverflow(other)
+    return overflows ? (other > 0 ? .max : .min) : sum
   }
 }

@@ -1,16 +1,49 @@
 import Streams
 
+/// A state of a key, for all its watchers; layers are applied to it once.
+final class Publication<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  typealias Rendered = (value: Value?, layers: [UInt64])
+
+  let state: KeyState<Key, Value>
+  private let result = Guarded<Rendered?>(nil)
+
+  init(_ state: KeyState<Key, Value>) {
+    self.state = state
+  }
+
+  /// Calls the user's closures, so it must not be called under a lock. Of two threads at once, each may call them.
+  func rendered() -> Rendered {
+    if state.layers.isEmpty { return state.rendered() }
+    if let known = result.withLock({ $0 }) { return known }
+    let rendered = state.rendered()
+    result.withLock { if $0 == nil { $0 = rendered } }
+    return rendered
+  }
+}
+
 /// A subscriber to a key, and what may be shown to it.
 ///
-/// `@unchecked Sendable`: the variables are accessed by the channel only, which delivers one state at a time.
+/// States are posted under the store's lock, and so in the order of the writes. The first thread that delivers also
+/// delivers what others post meanwhile; of that, only the latest is kept, so a subscriber that is slow, or never
+/// returns, holds up no thread but the one that has called it.
+///
+/// `@unchecked Sendable`: all variables but the mailbox are accessed only by the thread that has set `isDelivering`.
 final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
+  private struct Mailbox {
+    var latest: Publication<Key, Value>?
+    /// The latest response that was not cached, and the version that it came after.
+    var uncached: (response: CachedValue<Value>, version: UInt64)?
+    var isDelivering = false
+  }
+
   let id: UInt64
   let policy: FetchPolicy
   private let observer: AnyObserver<Snapshot<Value>>
+  private let mailbox = Guarded(Mailbox())
   /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
   private var hiddenThrough: UInt64?
   /// A response that was not cached, shown until something is written.
-  private var passing: (answer: CachedValue<Value>, version: UInt64)?
+  private var passing: (response: CachedValue<Value>, version: UInt64)?
   private var last: Fingerprint?
 
   /// What makes one snapshot differ from the next.
@@ -23,26 +56,47 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     let passingLayers: [UInt64]?
   }
 
-  init(id: UInt64, policy: FetchPolicy, observer: AnyObserver<Snapshot<Value>>) {
+  /// - Parameter version: The number of the latest write before it subscribed.
+  init(id: UInt64, policy: FetchPolicy, version: UInt64, observer: AnyObserver<Snapshot<Value>>) {
     self.id = id
     self.policy = policy
     self.observer = observer
+    if policy.cacheRead != .beforeNetworkFetch { hiddenThrough = version }
   }
 
-  /// The first state.
-  func greet(
-    _ state: KeyState<Key, Value>, _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
-  ) {
-    if policy.cacheRead != .beforeNetworkFetch { hiddenThrough = state.version }
-    receive(state, rendered, freshness: freshness, now: now)
+  /// Keeps a state until it is delivered; returns what it replaces, to be released outside the lock.
+  /// - Parameter uncached: A response that may not replace what is cached, if this watcher has asked for it.
+  func post(_ publication: Publication<Key, Value>, uncached: CachedValue<Value>?) -> Any? {
+    mailbox.withLock { mailbox in
+      let old = (mailbox.latest, mailbox.uncached)
+      mailbox.latest = publication
+      if let uncached { mailbox.uncached = (uncached, publication.state.version) }
+      return old
+    }
   }
 
-  func receive(
-    _ state: KeyState<Key, Value>, _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
+  /// Delivers the latest state, unless another thread is doing so: that one then delivers it.
+  func deliver(freshness: Freshness, clock: StoreClock) {
+    while true {
+      let next = mailbox.withLock { mailbox -> (Publication<Key, Value>, (CachedValue<Value>, UInt64)?)? in
+        guard !mailbox.isDelivering, let latest = mailbox.latest.take() else { return nil }
+        mailbox.isDelivering = true
+        return (latest, mailbox.uncached.take())
+      }
+      guard let (publication, uncached) = next else { return }
+      show(publication, uncached, freshness: freshness, now: clock.now)
+      mailbox.withLock { $0.isDelivering = false }
+    }
+  }
+
+  private func show(
+    _ publication: Publication<Key, Value>, _ uncached: (response: CachedValue<Value>, version: UInt64)?,
+    freshness: Freshness, now: StoreTime
   ) {
+    let (state, rendered) = (publication.state, publication.rendered())
     let hasPassed = passing.map { $0.version != state.version } ?? false
     if hasPassed { passing = nil }
-    if let answer = state.passing { passing = (answer, state.version) }
+    if let uncached, uncached.version == state.version { passing = uncached }
     if let hidden = hiddenThrough,
       hasPassed || state.replacedAt > hidden || standsIn(state, freshness: freshness, now: now)
     {
@@ -52,11 +106,11 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
     var passingLayers: [UInt64]?
     if !showsKept, let passing {
-      let (value, layers) = state.rendered(over: passing.answer.value)
+      let (value, layers) = state.rendered(over: passing.response.value)
       snapshot.value = value
       snapshot.source = layers.isEmpty ? .network : .optimistic
-      snapshot.isPartial = passing.answer.isPartial
-      snapshot.age = max(.zero, now - passing.answer.writtenAt)
+      snapshot.isPartial = passing.response.isPartial
+      snapshot.age = max(.zero, now - passing.response.writtenAt)
       passingLayers = layers
     }
     let fingerprint = Fingerprint(

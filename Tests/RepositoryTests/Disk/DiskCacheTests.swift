@@ -35,9 +35,9 @@ struct DiskCacheTests {
       try FileManager.default.createDirectory(
         atPath: folder.path("\(partition)/\(name)/more"), withIntermediateDirectories: true)
     }
-    let cache = try cache(limit: 4200)
+    let cache = try cache(limit: 3 * 4096)
     #expect(try cache.read("k") == stored("v") && cache.keys() == ["k"])
-    // There is room for the folder's 4 KiB, and not for all records beside it.
+    // There is room for the folder's 4 KiB and two records, and not for all records beside it.
     for key in ["l", "m", "n"] { try cache.write(stored(key), for: key) }
     try cache.removeAll()
     #expect(folder.records == [])
@@ -50,7 +50,7 @@ struct DiskCacheTests {
     let new = String(repeating: "new", count: 60)
     for number in 0..<60 {
       let files = FaultyFileSystem()
-      let cache = try cache("\(number)", limit: 400, files)
+      let cache = try cache("\(number)", limit: 2 * 4096, files)
       try cache.write(stored("old"), for: "k")
       try cache.write(stored("second"), for: "l")
       files.fail(call: number, fault, isLasting: isLasting)
@@ -61,7 +61,7 @@ struct DiskCacheTests {
       let isPast = files.calls <= number
       files.fail(call: nil)
 
-      for cache in [cache, try self.cache("\(number)", limit: 400)] {
+      for cache in [cache, try self.cache("\(number)", limit: 2 * 4096)] {
         #expect(try (isWritten ? [new] : ["old", new]).contains(cache.read("k")?.value), "call \(number)")
         #expect((isRemoved ? [nil] : [nil, "second"]).contains(try cache.read("l")?.value), "call \(number)")
       }
@@ -149,7 +149,7 @@ struct DiskCacheTests {
   }
 
   @Test func `D6: the size stays at the limit, the oldest goes first, and what is too large is refused`() throws {
-    let limit = 2_000
+    let limit = 30 * 4096 + 1
     let cache = try cache(limit: limit)
     for index in 0..<100 {
       try cache.write(stored(String(repeating: "x", count: index % 50)), for: "\(index)")
@@ -160,13 +160,28 @@ struct DiskCacheTests {
     #expect(kept == Set((100 - kept.count)..<100))
     #expect(cache.statistics.count == folder.records.count)
 
-    #expect(throws: DiskCacheError.self) { try cache.write(stored(String(repeating: "x", count: 3_000)), for: "99") }
+    #expect(throws: DiskCacheError.self) {
+      try cache.write(stored(String(repeating: "x", count: 30 * 4096)), for: "99")
+    }
     #expect(try cache.read("99") == nil)
     // Opened anew, it still knows which is oldest.
     let next = try self.cache(limit: limit)
     let oldest = try #require(kept.min())
-    try next.write(stored(String(repeating: "y", count: 1_000)), for: "large")
+    try next.write(stored(String(repeating: "y", count: 5_000)), for: "large")
     #expect(try next.read("\(oldest)") == nil && next.read("98") != nil)
+  }
+
+  @Test func `D6: very many small records take no more of the device than the limit`() throws {
+    let limit = 1 << 20
+    let cache = try cache(limit: limit)
+    for index in 0..<2_000 { try cache.write(stored("v"), for: "\(index)") }
+    let taken = folder.records.map { name in
+      var status = stat()
+      return lstat(folder.path(name), &status) == 0 ? Int(status.st_blocks) * 512 : .max
+    }
+    #expect(taken.reduce(0, +) <= limit + 4096)
+    #expect(cache.statistics.bytes <= limit && cache.statistics.count == folder.records.count)
+    #expect(cache.statistics.count == limit / 4096)
   }
 
   @Test func `a folder that somebody has removed is made anew`() throws {
@@ -180,10 +195,10 @@ struct DiskCacheTests {
   }
 
   @Test func `what another one writes or removes is counted at the next write`() throws {
-    let (first, second) = (try cache(limit: 1_000), try cache(limit: 1_000))
+    let (first, second) = (try cache(limit: 10 * 4096), try cache(limit: 10 * 4096))
     for index in 0..<40 {
       try (index % 2 == 0 ? first : second).write(stored("\(index)"), for: "\(index)")
-      #expect(folder.size <= 1_000)
+      #expect(folder.records.count <= 10)
     }
     try first.removeAll()
     try second.write(stored("last"), for: "k")

@@ -123,7 +123,7 @@ struct StoreModel {
         Kept(value: value, writtenAt: now, isPartial: isPartial, isInvalidated: request.wasInvalidated),
         askedAt: request.began)
     } else if !request.isSuperseded {
-      for id in watchers.keys where watchers[id]?.key == key { watchers[id]?.passing = value }
+      for id in request.claims { watchers[id]?.passing = value }
     }
     let isOutOfDate = request.isSuperseded && kept[key]?.isInvalidated ?? false
     if request.wasInvalidated || isOutOfDate || isNews && request.lacksChange { refetch(key) }
@@ -184,7 +184,10 @@ struct StoreModel {
       for other in requests.keys where other != key && kept[other] == nil { requests[other]?.wasInvalidated = true }
     }
     if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
+      // A guess, since nobody knows whether the answer has what was written meanwhile.
       update(key, adding: layer.added)
+      self.kept[key]?.isInvalidated = true
+      refetch(key)
     } else {
       save(key, value, isInvalidated: invalidated[key] ?? 0 > layer?.began ?? 0)
     }

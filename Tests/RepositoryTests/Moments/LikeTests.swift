@@ -93,14 +93,15 @@ struct LikeTests {
     }
   }
 
-  @Test func `a timeline that nobody watches, and that is on disk alone, takes part`() throws {
+  @Test func `a timeline that nobody watches, and that is on disk alone, takes part`() async throws {
     let folder = TemporaryFolder()
-    _ = watch(["0", "3"], of: repo(sourceOfTruth: try DiskCache(folder: folder.url)))
+    let first = repo(sourceOfTruth: try DiskCache(folder: folder.url))
+    for user in ["0", "3"] { _ = try await first.getMoments(userID: user).value }
     let next = repo(sourceOfTruth: try DiskCache(folder: folder.url))
     let like = Recorder(next.updateLike(isLiked: true, momentID: "m", fromUserID: "3"))
     #expect(Recorder(next.snapshots(userID: "3", policy: .cacheOnly)).likes() == ["[3] liked optimistic"])
     server[0].answer(.holding("m", owner: "0", likers: ["3"]))
-    #expect(like.isCompleted.value)
+    try await like.waitForCompletion()
     let last = repo(sourceOfTruth: try DiskCache(folder: folder.url))
     #expect(Recorder(last.snapshots(userID: "3", policy: .cacheOnly)).likes() == ["[3] liked disk"])
   }

@@ -46,6 +46,30 @@ private struct World {
     #expect(b.brief() == ["B memory"])
   }
 
+  @Test func `an answer that may lack what was written since the change was made is out of date`() async throws {
+    let world = try World(folder, server)
+    world.store.save("A", for: "a")
+    server.set(.isAway)
+    #expect(await world.outbox.outcome("a1") == "queued: cannot connect")
+    world.store.update("a") { $0 += " edited" }
+    let watch = Recorder(world.store.stream("a", .cacheFirst))
+    _ = watch.take()
+    server.set(.answers)
+    await world.outbox.flush()
+    let last = try #require(watch.take().last)
+    #expect(last.value == "did a1" && last.isStale && last.isFetching)
+    world.fetches[0].answer("A edited and did a1")
+    #expect(watch.brief() == ["A edited and did a1 network"])
+    // What was requested since is older than the answer, and no write.
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a2")
+    _ = Recorder(world.store.get("a", .networkOnly))
+    world.fetches[1].answer("A")
+    server.set(.answers)
+    await world.outbox.flush()
+    #expect(watch.take().last?.brief == "did a2 memory")
+  }
+
   @Test func `an answer is seen before the one who has submitted gets it, and no state mixes the two`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
@@ -95,6 +119,7 @@ private struct World {
     #expect(read.brief() == ["A+a1 optimistic"])
     server.set(.answers)
     await later.outbox.flush()
+    await later.store.flush()
     #expect(try cache.read("a")?.value == "did a1")
   }
 

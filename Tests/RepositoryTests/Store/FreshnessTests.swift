@@ -16,6 +16,15 @@ struct FreshnessTests {
     return Store(partialFetch: server.fetch, configuration: configuration)
   }
 
+  @Test(arguments: [Duration.seconds(Int64.max), .seconds(Int64.min), .seconds(Int64.max / 1_000_000 + 1)])
+  func `a time that is later by any duration does not wrap`(duration: Duration) {
+    for time in [StoreTime.now(), StoreTime(microseconds: 0)] {
+      #expect((time + duration > time) == (duration > .zero))
+    }
+    #expect(StoreTime(microseconds: .max) + .microseconds(1) == StoreTime(microseconds: .max))
+    #expect(StoreTime(microseconds: 5) + .milliseconds(-1) == StoreTime(microseconds: -995))
+  }
+
   @Test func `a time and a date become each other`() {
     let time = StoreTime(microseconds: 1_800_000_000_123_456)
     #expect(StoreTime(time.date) == time)

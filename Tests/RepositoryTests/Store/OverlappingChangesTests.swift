@@ -10,6 +10,24 @@ import Testing
 
   init() { store = Store(partialFetch: server.fetch) }
 
+  @Test func `of two changes that overlap the second response is not taken, so the guess is requested again`() {
+    let fetches = FakeServer<String, [String]>()
+    let store = Store(partialFetch: fetches.fetch)
+    store.save([], for: "k")
+    let responses = (PublishSubject<[String]>(), PublishSubject<[String]>())
+    let first = Recorder(store.mutate("k", optimistic: { $0.map { $0 + ["1"] } }, send: { responses.0.asObservable() }))
+    let second = Recorder(
+      store.mutate("k", optimistic: { $0.map { $0 + ["2"] } }, send: { responses.1.asObservable() }))
+    let watch = Recorder(store.stream("k", .cacheFirst))
+    responses.0.onNext(["server: 1"])
+    responses.1.onNext(["server: 1 and 2"])
+    #expect(first.isCompleted.value && second.isCompleted.value)
+    let guess = watch.take().last
+    #expect(guess?.value == ["server: 1", "2"] && guess?.isStale == true && guess?.isFetching == true)
+    fetches[0].answer(["server: 1 and 2"])
+    #expect(watch.brief() == [#"["server: 1 and 2"] network"#])
+  }
+
   @Test func `O2: nothing is remembered of keys whose changes have ended, though others are under way`() {
     let later = FakeServer<Int, [String]>()
     let changes = (0..<10_000).map { index in

@@ -48,7 +48,7 @@ struct StorageTests {
     #expect(Recorder(store.get("b", .cacheOnly)).brief() == ["b disk"] && watch.brief() == ["a memory"])
   }
 
-  @Test func `memory is bounded by what values cost, wherever they come from`() throws {
+  @Test func `memory is bounded by what values cost, wherever they come from`() async throws {
     let store = try folder.store(server) {
       $0.memoryCost = 10
       $0.cost = { $0.count }
@@ -56,7 +56,8 @@ struct StorageTests {
     store.save("12345", for: "a")
     let get = Recorder(store.get("b", .networkOnly))
     server[0].answer("12345")
-    #expect(get.isCompleted.value && store.statistics.cost == 10)
+    try await get.waitForCompletion()
+    #expect(store.statistics.cost == 10)
     store.update("b") { $0 += "6" }
     #expect(store.statistics.cost == 6 && store.statistics.evictions == 1)
     #expect(Recorder(store.get("a", .cacheOnly)).brief() == ["12345 disk"])
@@ -80,14 +81,14 @@ struct StorageTests {
     #expect(folder.records == [])
   }
 
-  @Test func `a change of all values takes no place in memory with those that it does not concern`() throws {
+  @Test func `a change of all values takes no place in memory with those that it does not concern`() async throws {
     let store = try folder.store(server) { $0.memoryCount = 20 }
     for index in 10..<50 { store.save("\(index)", for: "\(index)") }
     let change = Recorder(
       store.mutateAll(
         optimistic: { key, value in key < "15" ? value + " changed" : nil }, send: { .just("answer") },
         keyForResponse: { _ in "49" }))
-    #expect(change.isCompleted.value)
+    try await change.waitForCompletion()
     for index in 10..<15 { #expect(store.peek("\(index)")?.value == "\(index) changed") }
     // Five had to go for them, and no others.
     for index in 35..<49 { #expect(store.peek("\(index)")?.value == "\(index)") }

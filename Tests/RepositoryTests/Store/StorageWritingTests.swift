@@ -59,22 +59,38 @@ struct StorageWritingTests {
     for _ in 0..<2 { #expect(ended.wait(timeout: .now() + 30) == .success) }
   }
 
-  @Test func `who holds a lock of its own is not waited for by the source of truth`() throws {
+  @Test func `D7: while another process has the lock, no thread that brings a response waits for it`() async throws {
+    let store = try folder.store(server)
+    let (files, name) = (SystemFileSystem(), try #require(folder.files.first { $0.hasSuffix("/lock") }))
+    let lock = try files.open(folder.path(name), .lock)
+    #expect(try files.tryLock(lock))
+    let get = Recorder(store.get("k", .networkOnly))
+    let change = Recorder(store.mutate("l", optimistic: { $0 }, send: { .just("w") }))
+    server[0].answer("v")
+    #expect(!get.isCompleted.value && !change.isCompleted.value && folder.records.isEmpty)
+    try files.close(lock)
+    try await get.waitForCompletion()
+    try await change.waitForCompletion()
+    #expect(folder.records.count == 2)
+  }
+
+  @Test func `who holds a lock of its own is not waited for by the source of truth`() async throws {
     let store = try folder.store(server)
     let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
-    let subscription = store.get("k", .networkOnly).subscribe(onNext: { _ in
-      // As if another thread held a lock that this callback takes, and wrote meanwhile.
-      inside.signal()
-      #expect(outside.wait(timeout: .now() + 30) == .success)
-    })
+    let get = Recorder(
+      store.get("k", .networkOnly).do(onNext: { _ in
+        // As if another thread held a lock that this callback takes, and wrote meanwhile.
+        inside.signal()
+        #expect(outside.wait(timeout: .now() + 30) == .success)
+      }))
     Thread.detachNewThread {
       inside.wait()
       store.save("other", for: "l")
       outside.signal()
     }
     server[0].answer("v")
+    try await get.waitForCompletion()
     #expect(folder.records.count == 2)
-    subscription.dispose()
   }
 
   @Test func `who holds up the answer to one request holds up no other's`() throws {
@@ -102,15 +118,16 @@ struct StorageWritingTests {
     for subscription in subscriptions { subscription.dispose() }
   }
 
-  @Test func `written through, a value is on disk before the one who asked is answered`() throws {
+  @Test func `written through, a value is on disk before the one who asked is answered`() async throws {
     let store = try folder.store(server)
     let found = Mutable<[String]>([])
-    let subscription = store.get("k", .networkOnly).subscribe(onNext: { [folder] _ in
-      found.update { $0 = folder.records }
-    })
+    let get = Recorder(
+      store.get("k", .networkOnly).do(onNext: { [folder] _ in
+        found.update { $0 = folder.records }
+      }))
     server[0].answer("v")
+    try await get.waitForCompletion()
     #expect(found.value.count == 1)
-    subscription.dispose()
   }
 
   @Test func `written through, what cannot be written goes to whoever asked, and into the live streams`() {

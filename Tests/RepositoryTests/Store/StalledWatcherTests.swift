@@ -1,0 +1,81 @@
+import Foundation
+import Repository
+import Streams
+import TestSupport
+import Testing
+
+/// What a watcher that never returns costs the others.
+@Suite(.timeLimit(.minutes(1))) struct StalledWatcherTests {
+  private let server = FakeServer<String, Counted>()
+
+  @Test func `O2: a watcher that stalls stops no other, and keeps its latest state alone`() throws {
+    let store = Store<String, Counted>(partialFetch: server.fetch)
+    let live = Mutable(0)
+    let (entered, gate) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
+    let seen = Mutable<[Int]>([])
+    let ended = DispatchSemaphore(value: 0)
+    let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in
+      guard let value = snapshot.value else { return }
+      seen.update { $0.append(value.number) }
+      if value.number == 0 {
+        entered.signal()
+        gate.wait()
+      }
+    })
+    Thread.detachNewThread {
+      store.save(Counted(0, live), for: "k")
+      ended.signal()
+    }
+    entered.wait()
+    let other = Recorder(store.stream("k", .cacheOnly).map { $0.value?.number })
+    #expect(other.take() == [0], "A new stream gets what is cached at once")
+    for number in 1...1_000 { store.save(Counted(number, live), for: "k") }
+    #expect(other.take() == Array(1...1_000))
+    // What is cached, what the stalled one has in its hands, and what it gets next.
+    #expect(live.value <= 4)
+    gate.signal()
+    ended.wait()
+    #expect(seen.value == [0, 1_000])
+    stalled.dispose()
+  }
+
+  @Test func `a watcher that is disposed of while it stalls keeps nothing`() throws {
+    let live = Mutable(0)
+    let (entered, gate, ended) = (
+      DispatchSemaphore(value: 0), DispatchSemaphore(value: 0), DispatchSemaphore(value: 0)
+    )
+    do {
+      let store = Store<String, Counted>(partialFetch: server.fetch)
+      let stalled = store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in
+        guard snapshot.value != nil else { return }
+        entered.signal()
+        gate.wait()
+      })
+      Thread.detachNewThread {
+        store.save(Counted(0, live), for: "k")
+        ended.signal()
+      }
+      entered.wait()
+      for number in 1...10 { store.save(Counted(number, live), for: "k") }
+      stalled.dispose()
+      store.remove("k")
+      gate.signal()
+      ended.wait()
+    }
+    #expect(live.value == 0)
+  }
+}
+
+/// A value that counts how many there are of its kind.
+final class Counted: Sendable {
+  let number: Int
+  private let live: Mutable<Int>
+
+  init(_ number: Int, _ live: Mutable<Int>) {
+    self.number = number
+    self.live = live
+    live.update { $0 += 1 }
+  }
+
+  deinit { live.update { $0 -= 1 } }
+}
