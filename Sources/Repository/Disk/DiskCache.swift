@@ -20,7 +20,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   ///   - folder: The folder of the partitions, and of nothing else: give each store a folder of its own. Records are
   ///     found by their keys alone, so two stores over the same partition overwrite each other's.
   ///   - partition: Identifies the account.
-  ///   - limit: The greatest total size of a partition's files, in bytes; while one is written, there may be one more.
+  ///   - limit: How much of the device a partition's files may take, in bytes; while one is written, there may be one
+  ///     more. A file counts in whole blocks of 4 KiB, so a limit below that has room for nothing.
   ///     The oldest are removed first.
   ///   - coder: Turns keys and values into bytes.
   /// - Throws: ``FileError`` if the folder cannot be created or read, or another process holds its lock for ten
