@@ -74,9 +74,10 @@ extension Outbox {
     guard let turn else { return report }
     do {
       if try await !onQueue({ try self.look() }).isEmpty {
-        if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         let letOthersSend = try await waitToSend(turn.lockTimeout)
         defer { letOthersSend() }
+        // The process that was sending until now may have begun a pause.
+        if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         try await sendAll(&report)
       }
     } catch {

@@ -98,6 +98,21 @@ import Testing
     #expect(try await process().flush().sent.map(\.mutation) == ["c"])
   }
 
+  @Test func `a pause that another process begins while it sends holds for those who wait for their turn`() async throws
+  {
+    server.set(.isAway)
+    let outbox = try outbox()
+    _ = await outbox.outcome("a")
+    server.set(.answers)
+    let otherProcess = try folder.outboxFolder()
+    let letOthersSend = try #require(try otherProcess.trySend())
+    let flush = Task { await outbox.flush() }
+    otherProcess.keep(OutboxPause.Kept(failures: 1, beganAt: outbox.clock.now, reason: "Oops."))
+    letOthersSend()
+    #expect("\(await flush.value.error as Any)".contains("Oops."))
+    #expect(server.received == [])
+  }
+
   @Test(arguments: [OutboxServer.Mood.isAway, .losesAnswers, .fails(RequestError(.httpStatus, "Oops.", status: 503))])
   func `what waits is sent by itself once the server answers again`(mood: OutboxServer.Mood) async throws {
     server.set(mood)
