@@ -18,6 +18,10 @@ public struct RequestError: Error {
   /// The HTTP status of the response, if there was one; with `cannotConnect`, of the proxy's.
   public var status: Int?
 
+  /// How long the server asks to wait before the next request, by `Retry-After` (RFC 9110, section 10.2.3); `nil` if it
+  /// does not.
+  public var retryAfter: Duration?
+
   /// The start of the response's body, at most 512 bytes, if it helps to see it.
   public var excerpt: String?
 

@@ -110,6 +110,7 @@ extension RequestError {
   fileprivate func about(_ response: HTTPResponse, quoting excerpt: @autoclosure () -> String?) -> RequestError {
     var error = self
     error.status = status ?? response.head.status
+    if !response.head.isSuccess { error.retryAfter = retryAfter ?? response.head.retryAfter(now: Date()) }
     if [.httpStatus, .undecodable].contains(kind) { error.excerpt = excerpt() }
     return error
   }

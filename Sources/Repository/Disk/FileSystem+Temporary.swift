@@ -11,6 +11,12 @@ extension FileSystem {
   package func replace(
     _ name: String, in folder: Int32, at path: String, with bytes: [UInt8], after time: Int64 = 0
   ) throws {
+    try place(name, in: path, with: bytes, after: time)
+    try sync(folder)
+  }
+
+  /// The same up to the renaming: the file is in place if and only if this does not throw, but not yet on the device.
+  package func place(_ name: String, in path: String, with bytes: [UInt8], after time: Int64 = 0) throws {
     let temporary = "\(path)/\(temporaryPrefix)\(getpid())"
     try removeIfThere(temporary, sparingFolders: true)
     let file = try open(temporary, .create)
@@ -29,7 +35,6 @@ extension FileSystem {
       try? remove(temporary)
       throw error
     }
-    try sync(folder)
   }
 
   /// Removes the temporary files in the folder at `path`: their writers held the lock that is held here, so they have

@@ -6,21 +6,13 @@ extension Outbox {
   /// Adds a submitted mutation, and sends it; runs on the queue.
   func add(_ mutation: Mutation, id: String, _ subscribedAt: ContinuousClock.Instant) {
     do {
-      let failure = state.withLock { $0.lockFailure }
-      // It has waited for the lock as long as the one that failed.
-      if let failure, failure.at > subscribedAt { throw failure.error }
-      let entry = try folder.append(mutation, id: id, now: clock.now)
+      let entry = try folder.append(mutation, id: id, now: clock.now, requestedAt: subscribedAt)
       note(entry)
       endArrival(of: entry)
       joinTurn(for: entry)
     } catch {
       let waiter = state.withLock { state in
         state.arriving.remove(id)
-        if let error = error as? FileError, error.isLockTimeout,
-          state.lockFailure.map({ $0.at <= subscribedAt }) ?? true
-        {
-          state.lockFailure = (error, .now)
-        }
         return state.waiters.removeValue(forKey: id)
       }
       waiter?.onError(error)
@@ -74,6 +66,7 @@ extension Outbox {
     guard let turn else { return report }
     do {
       if try await !onQueue({ try self.look() }).isEmpty {
+        if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         let letOthersSend = try await waitToSend(turn.lockTimeout)
         defer { letOthersSend() }
         // The process that was sending until now may have begun a pause.
@@ -94,7 +87,7 @@ extension Outbox {
     let (kept, now) = (folder.pause(), clock.now)
     let (old, reason) = state.withLock { state in
       let old = state.pause
-      if let kept { state.pause.adopt(kept) }
+      state.pause.follow(kept, now: now)
       return (old, state.pause.reason(now: now))
     }
     // Released here, outside the lock.
@@ -109,23 +102,25 @@ extension Outbox {
   private func scheduleNextAttempt(after failure: (any Error)?) {
     let now = clock.now
     let isOver = isSignedOut.value
-    let (oldTimer, oldPause, delay) = state.withLock { state -> ((any Disposable)?, OutboxPause, Duration?) in
-      let (oldTimer, oldPause) = (exchange(&state.timer, with: nil), state.pause)
-      guard let failure, state.known.waitingCount > 0, !isOver else { return (oldTimer, oldPause, nil) }
+    let (old, delay) = state.withLock { state -> (OutboxPause, Duration?) in
+      let old = state.pause
+      guard let failure, !isOver else { return (old, nil) }
       if state.pause.remaining(now: now) == nil {
         state.pause.begin(attempts: 0, because: RequestError(wrapping: failure), holdsBack: false, now: now)
       }
-      return (oldTimer, oldPause, state.pause.remaining(now: now))
+      return (old, state.pause.remaining(now: now))
     }
-    oldTimer?.dispose()
     // Released here, outside the lock.
-    _ = oldPause
-    guard let delay else { return }
-    let timer = scheduler.schedule(after: delay) { [weak self] in _ = self?.joinTurn() }
-    let replaced = state.withLock { exchange(&$0.timer, with: timer) }
-    replaced?.dispose()
+    _ = old
+    setTimer(after: delay)
+  }
+
+  /// Makes an attempt later by itself, or, if `nil`, no more.
+  func setTimer(after delay: Duration?) {
+    let timer = delay.map { scheduler.schedule(after: $0) { [weak self] in _ = self?.joinTurn() } }
+    state.withLock { exchange(&$0.timer, with: timer) }?.dispose()
     // A sign-out may have come before the timer was there.
-    if isSignedOut.value { timer.dispose() }
+    if isSignedOut.value { timer?.dispose() }
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
@@ -205,7 +200,7 @@ extension Outbox {
     case .notSent, .blocked:
       // The server was reached. What blocks may be different in another process, such as its token.
       if verdict == .blocked || failure.status != nil {
-        await pause(attempts: 0, failure, inAllProcesses: verdict == .notSent)
+        await pause(attempts: 0, failure, isShared: verdict == .notSent)
       }
       if isIdempotent { return failure }
       do {
@@ -222,7 +217,7 @@ extension Outbox {
         try await reject(entry, failure, &report)
         return nil
       }
-      await pause(attempts: counted.attempts, failure, inAllProcesses: true)
+      await pause(attempts: counted.attempts, failure, isShared: true)
       // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
       _ = try? await change(entry.name) { _ = $0.countAttempt(now: now) }
       return failure
@@ -230,7 +225,7 @@ extension Outbox {
       try await reject(entry, failure, &report)
       // Otherwise a server that is down would cause all entries to be set aside, one after the other.
       guard state.withLock({ $0.known.waitingCount > 0 }) else { break }
-      await pause(attempts: 1, failure, inAllProcesses: true)
+      await pause(attempts: 1, failure, isShared: true)
       return failure
     case .refused:
       try await reject(entry, failure, &report)
@@ -238,16 +233,16 @@ extension Outbox {
     return nil
   }
 
-  private func pause(attempts: Int, _ reason: RequestError, inAllProcesses: Bool) async {
+  private func pause(attempts: Int, _ reason: RequestError, isShared: Bool) async {
     let now = clock.now
     let (old, kept) = state.withLock { state in
       let old = state.pause
-      state.pause.begin(attempts: attempts, because: reason, holdsBack: true, now: now)
+      state.pause.begin(attempts: attempts, because: reason, holdsBack: true, isShared: isShared, now: now)
       return (old, state.pause.kept)
     }
     // Released here, outside the lock.
     _ = old
-    if inAllProcesses, let kept { await onQueue { self.folder.keep(kept) } }
+    if let kept { await onQueue { self.folder.keep(kept) } }
   }
 
   /// Runs work that may block, on a device, another process or observers, on the outbox's queue.

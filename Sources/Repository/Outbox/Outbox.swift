@@ -57,8 +57,6 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     /// The last turn.
     var turn: Task<OutboxReport<Mutation>, Never>?
     var coming: [ComingTurn] = []
-    /// The last time that the lock for changes was waited for in vain.
-    var lockFailure: (error: FileError, at: ContinuousClock.Instant)?
     var lastNumber: UInt64 = 0
     /// The unreadable entries found by the latest `look()`.
     var unreadable: [UnreadableOutboxEntry] = []
@@ -129,7 +127,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     self.send = send
     let board = OutboxBoard<Mutation, Response>()
     notices = AnyObserver { if case .next(let notice) = $0 { board.handle(notice) } }
-    _ = try look()
+    // What earlier processes have left is sent by itself, too.
+    if try !look().isEmpty { setTimer(after: .seconds(2)) }
   }
 
   deinit {
@@ -199,7 +198,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
-  /// such an entry with this id. It keeps its key and its place; the next flush sends it, here or in a later process.
+  /// such an entry with this id. It keeps its key and its place; the next attempt sends it, here or in a later process.
   /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or ``OutboxError/signedOut``.
   @discardableResult
   public func retry(id: String) throws -> Bool {

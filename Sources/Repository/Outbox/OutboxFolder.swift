@@ -21,6 +21,8 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let fileSystem: any FileSystem
   private let entryLimit: Int
   private let isSignedOut = Guarded(false)
+  /// The last time that the lock was waited for in vain.
+  private let lockFailure = Guarded<(error: FileError, at: ContinuousClock.Instant)?>(nil)
 
   /// - Parameter entryLimit: The greatest size of a new entry's file, in bytes.
   init(
@@ -38,8 +40,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 
   /// Adds an entry behind all others; it is on the device when this returns.
+  /// - Parameter requestedAt: Since when the caller has waited: if the lock was waited for in vain since, this fails at
+  ///   once.
   /// - Throws: ``OutboxError/tooLarge(size:limit:)``, or ``FileError``.
-  func append(_ mutation: Mutation, id: String, now: StoreTime) throws -> Entry {
+  func append(
+    _ mutation: Mutation, id: String, now: StoreTime, requestedAt: ContinuousClock.Instant = .now
+  ) throws -> Entry {
+    if let failure = lockFailure.withLock({ $0 }), failure.at > requestedAt { throw failure.error }
     do {
       return try add(mutation, id: id, now: now)
     } catch let error as FileError where error.isNotFound {
@@ -56,18 +63,13 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
       let entry = Entry(id: id, mutation: mutation, addedAt: max(now, last + .microseconds(1)))
       let bytes = try bytes(of: entry)
       guard bytes.count <= entryLimit else { throw OutboxError.tooLarge(size: bytes.count, limit: entryLimit) }
+      try fileSystem.place("\(entry.name)", in: path, with: bytes)
       do {
-        try fileSystem.replace("\(entry.name)", in: folder, at: path, with: bytes)
+        try fileSystem.sync(folder)
       } catch {
-        // It may be in place if only the last step failed; but what is reported as not kept must not be sent. Whoever
-        // sends reads it under the lock that is held here, and so after its removal.
-        do {
-          try remove(file: "\(entry.name)")
-        } catch let removal {
-          // What can neither be synced nor removed will be sent, so it must not be reported as not kept.
-          guard (try? isThere(entry.name)) == true else { throw removal }
-          return entry
-        }
+        // What is reported as not kept must not be sent. Whoever sends reads it under the lock that is held here, and so
+        // after its removal. What can neither be synced nor removed will be sent, so it must not be reported.
+        guard (try? remove(file: "\(entry.name)")) != nil else { return entry }
         try? fileSystem.sync(folder)
         throw error
       }
@@ -232,9 +234,14 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   }
 
   private func changing<Result>(_ body: (_ folder: Int32) throws -> Result) throws -> Result {
-    try fileSystem.withExclusiveAccess(to: path) { folder in
-      if isSignedOut.withLock({ $0 }) { throw OutboxError.signedOut }
-      return try body(folder)
+    do {
+      return try fileSystem.withExclusiveAccess(to: path) { folder in
+        if isSignedOut.withLock({ $0 }) { throw OutboxError.signedOut }
+        return try body(folder)
+      }
+    } catch let error as FileError where error.isLockTimeout {
+      lockFailure.withLock { $0 = (error, .now) }
+      throw error
     }
   }
 }

@@ -1,8 +1,8 @@
 import HTTP
 import Networking
 
-/// What a failed attempt means for the entry. What the server said of the exchange, its status, comes before what it said
-/// of the operation: a gateway that limits rates or is down may well answer in GraphQL.
+/// What a failed attempt means for the entry. What the server said of the exchange, its status, comes before what it
+/// said of the operation: a gateway that limits rates or is down may well answer in GraphQL.
 enum OutboxVerdict {
   /// It certainly did not reach the server, or was rejected unprocessed.
   case notSent
@@ -22,7 +22,7 @@ enum OutboxVerdict {
       case _ where error.isCertainlyUnsent: .notSent
       // A refresh happens before the request, or after the server has rejected it.
       case _ where error.status == 401 || error.isOfRefresh: .blocked
-      case (.graphQL, _) where error.graphQLErrors.contains(where: \.isUnauthenticated):
+      case _ where error.graphQLErrors.contains(where: \.isUnauthenticated):
         // An error from inside the mutation's result came after it was carried out.
         !isIdempotent && error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
       // The server has refused the request for its rate, or as too early, and not carried it out (RFC 6585, section 4;

@@ -16,12 +16,12 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// A piece of work, and its result.
   ///
-  /// `@unchecked Sendable`: `work`, `isTaken` and `end` are accessed under the queue's lock; `work` is also read by the
-  /// thread that has taken the job, after which nothing changes it. `error` is set by the thread that holds `turn`, and
+  /// `@unchecked Sendable`: `work`, `enqueuedAt`, `isTaken` and `successor` are accessed under the queue's lock, and
+  /// also read by the thread that has taken the job, after which nothing changes them. `error` is set by the thread that holds `turn`, and
   /// read by others after they have held it.
   final class Job: @unchecked Sendable {
     fileprivate var work: Work
-    fileprivate let enqueuedAt: ContinuousClock.Instant
+    fileprivate var enqueuedAt: ContinuousClock.Instant
     fileprivate var isTaken = false
     /// The removal of everything that makes this work needless.
     fileprivate var successor: Job?
@@ -78,6 +78,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       switch work {
       case .write(_, let key), .remove(let key):
         if let waiting = state.newest[key], !waiting.isTaken {
+          waiting.enqueuedAt = .now
           return (waiting, exchange(&waiting.work, with: work))
         }
         let job = Job(work)
@@ -156,15 +157,23 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it.
   func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
     performAll()
+    conclude(job, completion)
+  }
+
+  private func conclude(_ job: Job, _ completion: ((any Error)?) -> Void) {
     let error = job.outcome
     if let error { onError(error) }
     completion(error)
   }
 
-  /// The same, on another thread if it may have to wait for another process: no task must.
+  /// The same, on the queue's thread if it may have to wait for another process: no task must, and however many
+  /// responses come meanwhile, only that one thread does.
   func finishElsewhere(_ job: Job, then completion: @escaping @Sendable ((any Error)?) -> Void) {
     guard truth.waitsForOtherProcesses else { return finish(job, then: completion) }
-    DispatchQueue.global().async { self.finish(job, then: completion) }
+    queue.async {
+      self.performAll()
+      DispatchQueue.global().async { self.conclude(job, completion) }
+    }
   }
 
   /// The same, later, on the queue.
@@ -281,10 +290,14 @@ struct Doubts<Key: Hashable & Sendable> {
   }
 
   mutating func insertAll(_ doubt: Doubt) {
-    let isStronger = others.map { doubt.rawValue > $0.rawValue } ?? true
-    if isStronger { others = doubt }
-    written = []
-    if doubt == .removed { doubts = [:] }
+    if let others, others.rawValue > doubt.rawValue {
+      // Those that were written since are in this lesser doubt.
+      for key in written { doubts[key] = doubt }
+    } else {
+      others = doubt
+      written = []
+      if doubt == .removed { doubts = [:] }
+    }
   }
 
   /// Ends the doubt about a key whose value was written or removed.

@@ -42,11 +42,11 @@ extension StoreState {
   }
 
   /// Removes a value, also from the source of truth, and notifies watchers.
-  mutating func remove(_ key: Key) {
+  mutating func remove(_ key: Key, isAsynchronous: Bool = false) {
     guard !isSignedOut else { return }
     garbage.append(memory.remove(key) as Any)
     empty(key)
-    store(.remove(key))
+    store(.remove(key), isAsynchronous: isAsynchronous)
     publish(key)
   }
 

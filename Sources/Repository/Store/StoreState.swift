@@ -66,7 +66,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
     guard let kept = entries[key]?.kept else { return nil }
     if freshness.isExpired(kept, now: now) {
-      remove(key)
+      remove(key, isAsynchronous: true)
       return nil
     }
     noteRead(key, now: now)

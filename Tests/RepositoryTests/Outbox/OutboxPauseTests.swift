@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import JSON
 import Networking
 import NetworkingTesting
 import Streams
@@ -107,7 +108,9 @@ import Testing
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let flush = Task { await outbox.flush() }
-    otherProcess.keep(OutboxPause.Kept(failures: 1, beganAt: outbox.clock.now, reason: "Oops."))
+    otherProcess.keep(
+      OutboxPause.Kept(
+        failures: 1, beganAt: outbox.clock.now, endsAt: outbox.clock.now + .seconds(2), reason: "Oops."))
     letOthersSend()
     #expect("\(await flush.value.error as Any)".contains("Oops."))
     #expect(server.received == [])
@@ -132,6 +135,49 @@ import Testing
     #expect(try outbox.contents() == [])
     #expect(server.received.count <= 2 * attempts + 1)
     #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test func `a pause is as long as the server asks for, up to an hour`() async throws {
+    for (asked, pause) in [(Duration.seconds(60), 60), (.seconds(86_400), 3_600), (.seconds(1), 2)] {
+      var error = unavailable
+      error.retryAfter = asked
+      var outboxPause = OutboxPause()
+      let now = StoreTime(microseconds: 0)
+      outboxPause.begin(attempts: 1, because: error, holdsBack: true, now: now)
+      #expect(outboxPause.remaining(now: now) == .seconds(pause))
+    }
+    let transport = ScriptedTransport()
+    transport.always(.any, .response(status: 503, headers: ["Retry-After": "60"]))
+    let client = try APIClient(baseURL: try #require(URL(string: "http://127.0.0.1/graphql")), transport: transport)
+    let error = await #expect(throws: RequestError.self) { try await Rename().post(on: client).value }
+    #expect(error?.retryAfter == .seconds(60))
+  }
+
+  @Test func `a pause ends for a process that knows of it when another one has sent something`() async throws {
+    server.set(.fails(unavailable))
+    let outbox = try outbox()
+    _ = await outbox.outcome("a")
+    server.set(.answers)
+    #expect(await (try folder.outbox(server, clock: .scheduler(scheduler))).flush(evenDuringPause: true).error == nil)
+    #expect(await outbox.outcome("b") == "did b")
+  }
+
+  @Test func `what an earlier process has left is sent by itself`() async throws {
+    server.set(.isAway)
+    _ = try await folder.outbox(server, clock: .scheduler(scheduler)).outcome("a")
+    server.set(.answers)
+    let later = try outbox()
+    scheduler.advance(by: .seconds(2))
+    await later.lastTurn()
+    #expect(server.received == ["a"])
+  }
+
+  @Test func `R1: an unauthenticated mutation waits, whatever its status and content type are`() {
+    let cause = GraphQLErrors([GraphQLError(message: "No.", extensions: ["code": "UNAUTHENTICATED"])])
+    for (kind, status) in [(RequestError.Kind.httpStatus, 400), (.httpStatus, 403), (.graphQL, 200), (.graphQL, 500)] {
+      let error = RequestError(kind, "No.", status: status, cause: cause)
+      #expect(OutboxVerdict(error, isIdempotent: false) == .blocked)
+    }
   }
 
   @Test func `an outbox that is released, or signed out, makes no more attempts`() async throws {

@@ -94,7 +94,12 @@ import Testing
     #expect(doubts[0] == .outOfDate && doubts[9] == .outOfDate)
     doubts.remove(9)
     #expect(doubts[9] == nil && doubts[8] == .outOfDate)
+    doubts.insertAll(.removed)
+    doubts.remove(9)
+    doubts.insertAll(.outOfDate)
+    #expect(doubts[9] == .outOfDate && doubts[8] == .removed)
     for key in 20..<25 { doubts.insert(key, .removed) }
+    doubts.insertAll(.removed)
     #expect(doubts[9] == .removed && doubts[24] == .removed)
   }
 }

@@ -68,10 +68,16 @@ struct StorageWritingTests {
     let change = Recorder(store.mutate("l", optimistic: { $0 }, send: { .just("w") }))
     server[0].answer("v")
     #expect(!get.isCompleted.value && !change.isCompleted.value && folder.records.isEmpty)
+    // Nor does any number of tasks.
+    let others = (0..<8).map { number in Task { try await store.get("\(number)", .networkOnly).value } }
+    try await server.wait(forCount: 9)
+    for number in 1...8 { server[number].answer("v") }
+    #expect(await Task { 1 }.value == 1)
     try files.close(lock)
     try await get.waitForCompletion()
     try await change.waitForCompletion()
-    #expect(folder.records.count == 2)
+    for other in others { #expect(try await other.value.value == "v") }
+    #expect(folder.records.count == 10)
   }
 
   @Test func `who holds a lock of its own is not waited for by the source of truth`() async throws {

@@ -15,6 +15,7 @@ final class FaultyFileSystem: FileSystem {
     var beforeLock: (@Sendable () -> Void)?
     var onFault: (@Sendable () -> Void)?
     var unreadable: (suffix: String, code: Int32)?
+    var failsAfterRename: (suffix: String, isLasting: Bool)?
     var openCount = 0
   }
 
@@ -44,6 +45,11 @@ final class FaultyFileSystem: FileSystem {
       $0.bytesRead = 0
       $0.failing = number.map { ($0, fault, isLasting) }
     }
+  }
+
+  /// The call after the next renaming to a name that ends like this fails, or all from it on.
+  func failAfterRenaming(toNameEndingWith suffix: String, isLasting: Bool = false) {
+    state.update { $0.failsAfterRename = (suffix, isLasting) }
   }
 
   /// Lets no file be removed whose name ends like this; any, where there is none.
@@ -142,6 +148,11 @@ final class FaultyFileSystem: FileSystem {
   func rename(_ path: String, to target: String) throws {
     try check("rename")
     try real.rename(path, to: target)
+    state.update { state in
+      guard let failing = state.failsAfterRename, target.hasSuffix(failing.suffix) else { return }
+      state.failsAfterRename = nil
+      state.failing = (state.calls, .inputOutput, failing.isLasting)
+    }
   }
 
   func remove(_ path: String) throws {
