@@ -3,8 +3,8 @@
 /// It ends during the end of the segment below, or when that is disposed. In both cases its teardowns run first, as
 /// they were added last. Its terminal handler is an operator's and not the user's, so `dispose()` need not wait for it.
 @usableFromInline
-final class Segment: Lifetime, @unchecked Sendable {
+class Segment: Lifetime, @unchecked Sendable {
   @inlinable override init() {}
 
-  @usableFromInline override func dispose() { close() }
+  @usableFromInline final override func dispose() { close() }
 }

@@ -13,14 +13,18 @@ extension Observable {
     _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>
   ) -> Observable<Element> {
     Observable { sink in
-      let attempt = Segment()
+      let attempt = Attempt()
       let place = sink.lifetime.add(attempt)
-      self.start(attempt, next: sink.next) { error in
-        guard let error else { return sink.end(nil) }
-        sink.lifetime.close(attempt, at: place)
+      @Sendable func goOn(after error: any Error) {
         if sink.lifetime.isClosed { return }
         do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
       }
+      self.start(attempt, next: sink.next) { error in
+        guard let error else { return sink.end(nil) }
+        sink.lifetime.close(attempt, at: place)
+        if attempt.hasStarted(beforeFailing: error) { goOn(after: error) }
+      }
+      if let error = attempt.started() { goOn(after: error) }
     }
   }
 

@@ -166,6 +166,33 @@ import Testing
     expect(cold("a-#").concatMap { _ in self.cold("-1-2|") }, "-1#")
   }
 
+  @Test(arguments: Follower.all, Follower.End.allCases)
+  func `30, 31: a source is torn down before the one that follows it is subscribed to`(
+    _ follower: Follower, _ end: Follower.End
+  ) {
+    let log = Locked<[String]>([])
+    let enders = Locked<[@Sendable () -> Void]>([])
+    func source(_ name: String, fails: Bool) -> Observable<Int> {
+      .create { observer in
+        log.withLock { $0.append("+\(name)") }
+        let finish: @Sendable () -> Void = { if fails { observer.onError(Broken()) } else { observer.onCompleted() } }
+        switch end {
+        case .atOnce: finish()
+        case .onAnotherThreadMeanwhile:
+          let isOver = returns(finish)
+          #expect(isOver)
+        case .later: enders.withLock { $0.append(finish) }
+        }
+        return Disposables.create { log.withLock { $0.append("-\(name)") } }
+      }
+    }
+    let stream = follower.build(source("a", fails: follower.followsErrors), source("b", fails: false))
+    let subscription = stream.subscribe(onError: { _ in })
+    for index in 0..<2 { enders.withLock { $0.indices.contains(index) ? $0[index] : nil }?() }
+    #expect(log.withLock { $0 } == ["+a", "-a", "+b", "-b"])
+    subscription.dispose()
+  }
+
   @Test func `31: catch disposes the old attempt first`() {
     let probe = Probe<Int>()
     let failing = Observable<Int>.create { observer in
