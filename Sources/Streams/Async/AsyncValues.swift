@@ -18,12 +18,11 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     return Iterator(buffer)
   }
 
-  /// Takes the elements one after another. When the last copy goes away, the subscription is disposed.
+  /// Takes the elements one after another. Copies of an iterator share one subscription, and each element goes to one
+  /// of them. When the last copy goes away, the subscription is disposed.
   public struct Iterator: AsyncIteratorProtocol {
     @usableFromInline let buffer: AsyncBuffer<Element>
     @usableFromInline let owner: Owner
-    /// What was taken out of the buffer at once.
-    @usableFromInline var taken = Fifo<Element>()
 
     @inlinable init(_ buffer: AsyncBuffer<Element>) {
       self.buffer = buffer
@@ -35,17 +34,17 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while !Task.isCancelled {
-        if let element = taken.popFirst() { return element }
+        if let element = owner.taken.popFirst() { return element }
         let next = if let next = buffer.take() { next } else { await buffer.wait(isolation: actor) }
         switch next {
-        case .element(let element): taken.append(element)
-        case .elements(let elements): taken = elements
+        case .element(let element): owner.taken.append(element)
+        case .elements(let elements): owner.add(elements)
         case .end(let error?): throw error
         case .end(nil): return nil
         }
       }
       buffer.cancel()
-      taken = Fifo()
+      owner.taken = Fifo()
       return nil
     }
 
@@ -54,11 +53,23 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 
-  /// Disposes the subscription with the last copy of an iterator.
+  /// What the copies of an iterator share; the last one disposes the subscription. It is not `Sendable`, and neither is
+  /// an iterator, so that no two threads are in here at once.
   @usableFromInline
-  final class Owner: Sendable {
+  final class Owner {
     private let segment: Segment
+    /// What was taken out of the buffer at once.
+    @exclusivity(unchecked) @usableFromInline var taken = Fifo<Element>()
+
     @usableFromInline init(_ segment: Segment) { self.segment = segment }
+
     deinit { segment.dispose() }
+
+    /// While a copy waited, another one may have taken elements that are still here.
+    @inlinable func add(_ elements: Fifo<Element>) {
+      if taken.isEmpty { return taken = elements }
+      var elements = elements
+      while let element = elements.popFirst() { taken.append(element) }
+    }
   }
 }

@@ -88,6 +88,22 @@ import Testing
     #expect(try await task.value == [1])
   }
 
+  @Test(arguments: [BufferingPolicy.unbounded, .bufferingOldest(100), .bufferingNewest(100)])
+  func `41: copies of an iterator take turns, so that each element comes once`(_ policy: BufferingPolicy) async throws {
+    var first = Observable.from(1...9).values(bufferingPolicy: policy).makeAsyncIterator()
+    var second = first
+    var received: [Int?] = []
+    for _ in 1...3 {
+      received.append(try await first.next())
+      received.append(try await second.next())
+      var third = second
+      received.append(try await third.next())
+    }
+    #expect(received == Array(1...9))
+    #expect(try await first.next() == nil)
+    #expect(try await second.next() == nil)
+  }
+
   @Test func `16: an iterator that goes away releases its source and what it has not taken`() {
     weak var inSource: Token?
     do {

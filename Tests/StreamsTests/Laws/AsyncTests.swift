@@ -93,6 +93,14 @@ import Testing
     #expect(disposed.count == 1)
   }
 
+  @Test func `41: without a policy, no element is lost`() async throws {
+    var received: [Int] = []
+    for try await element in Observable.from(1...10_000).values { received.append(element) }
+    #expect(received == Array(1...10_000))
+    let values = Observable.just(1).values
+    #expect(try await values.first { _ in true } == 1)
+  }
+
   @Test func `41: the caller names the bound and which elements go`() async throws {
     let source = Observable.from(1...10)
     func all(_ policy: BufferingPolicy) async throws -> [Int] {
