@@ -1,6 +1,6 @@
 extension Observable {
   /// Delays the elements and the completion by `dueTime`. An error comes at once, and drops the waiting elements.
-  /// Waiting elements are kept without a bound.
+  /// Waiting elements are kept without a bound. At most 256 are delivered in one turn.
   ///
   ///     source              ──1──2──3──|
   ///     delay(…)            ────────1──2──3──|
@@ -9,7 +9,8 @@ extension Observable {
       let timer = Timer(sink.lifetime, scheduler)
       let waiting = Cell(Fifo<(due: Duration, element: Element?)>())
       timer.action = {
-        while let first = waiting.value.first, first.due <= scheduler.now, !sink.lifetime.isClosed {
+        for _ in 0..<elementsPerTurn {
+          guard let first = waiting.value.first, first.due <= scheduler.now, !sink.lifetime.isClosed else { break }
           _ = waiting.value.popFirst()
           if let element = first.element { sink.next(element) } else { sink.endIfOpen() }
         }

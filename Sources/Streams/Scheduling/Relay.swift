@@ -1,3 +1,6 @@
+/// How many elements an operator delivers before it gives other work on its queue a turn.
+let elementsPerTurn = 256
+
 /// The queue between a source and a scheduler.
 @usableFromInline
 final class Relay<Element: Sendable>: Sendable {
@@ -46,7 +49,7 @@ final class Relay<Element: Sendable>: Sendable {
   }
 
   @usableFromInline func turn() {
-    for _ in 0..<256 {
+    for _ in 0..<elementsPerTurn {
       if sink.lifetime.isClosed { return }
       if batch.value.position == batch.value.elements.count {
         let used = exchange(&batch.value, with: ([], 0)).elements

@@ -7,7 +7,7 @@
 /// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
 final class TimedAction: Lifetime, @unchecked Sendable {
   let time: DispatchTime
-  let queue: DispatchQueue
+  let queue: any WorkQueue
   /// `nil` once it has begun or was disposed.
   var action: (@Sendable () -> Void)?
   /// Tells apart actions at the same time, which run in the order in which they were scheduled.
@@ -17,8 +17,9 @@ final class TimedAction: Lifetime, @unchecked Sendable {
 
   private let timers: TimerQueue
 
-  init(at time: DispatchTime, on queue: DispatchQueue, of timers: TimerQueue, _ action: @escaping @Sendable () -> Void)
-  {
+  init(
+    at time: DispatchTime, on queue: any WorkQueue, of timers: TimerQueue, _ action: @escaping @Sendable () -> Void
+  ) {
     self.time = time
     self.queue = queue
     self.timers = timers

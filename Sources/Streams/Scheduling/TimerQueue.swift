@@ -23,7 +23,7 @@ final class TimerQueue: Sendable {
 
   /// Runs an action on a queue at a time.
   func schedule(
-    at time: DispatchTime, on queue: DispatchQueue, _ action: @escaping @Sendable () -> Void
+    at time: DispatchTime, on queue: any WorkQueue, _ action: @escaping @Sendable () -> Void
   ) -> TimedAction {
     let timed = TimedAction(at: time, on: queue, of: self, action)
     state.withLock { state in
@@ -61,6 +61,6 @@ final class TimerQueue: Sendable {
       setAlarm(&state)
       return due
     }
-    for timed in due { timed.queue.async { timed.fire() } }
+    for timed in due { timed.queue.submit { timed.fire() } }
   }
 }

@@ -11,7 +11,7 @@ enum StreamsArticle {
     let query = PublishSubject<String>()
 
     query.asObservable()
-      .debounce(.milliseconds(300), scheduler: SerialScheduler(queue: .main))
+      .debounce(.milliseconds(300), scheduler: .main)
       .distinctUntilChanged()
       .flatMapLatest { text in search(text).catchAndReturn([]) }
       .subscribe(onNext: { results in show(results) })

@@ -130,6 +130,43 @@ import Testing
     busy.dispose()
   }
 
+  @Test(arguments: [true, false])
+  func `38: other work on a queue has its turn, though a stream that is observed there never pauses`(_ serial: Bool) {
+    let queue = DispatchQueue(label: "shared")
+    let (subject, hasHadTurn) = (PublishSubject<Int>(), DispatchSemaphore(value: 0))
+    let stream =
+      serial
+      ? subject.asObservable().observe(on: SerialScheduler(queue: queue))
+      : subject.asObservable().observe(on: ConcurrentScheduler(queue: queue))
+    // Each element brings about the next one.
+    let subscription = stream.subscribe(onNext: { subject.onNext($0 &+ 1) })
+    subject.onNext(0)
+    queue.async { hasHadTurn.signal() }
+    #expect(hasHadTurn.wait(timeout: .now() + 20) == .success)
+    subscription.dispose()
+  }
+
+  @Test func `38: what is observed on the main scheduler comes on the main queue, in order`() async throws {
+    let key = DispatchSpecificKey<Bool>()
+    DispatchQueue.main.setSpecific(key: key, value: true)
+    let places = Observable.from(0..<1000).observe(on: .main).map { ($0, DispatchQueue.getSpecific(key: key) == true) }
+    var received: [Int] = []
+    for try await (element, isOnMain) in places.values where isOnMain { received.append(element) }
+    #expect(received == Array(0..<1000))
+  }
+
+  @Test func `38: other work on the queue of a delay has its turn, however much is due at once`() {
+    let order = Locked<[String]>([])
+    let busy = Observable.from(0..<10_000).delay(.seconds(1), scheduler: scheduler)
+      .subscribe(onNext: { _ in order.withLock { $0.append("busy") } })
+    _ = scheduler.schedule(after: .seconds(1)) { order.withLock { $0.append("other") } }
+    scheduler.run()
+    let place = order.withLock { $0.firstIndex(of: "other") } ?? .max
+    #expect(place > 0 && place < 1000)
+    #expect(order.withLock { $0.count } == 10_001)
+    busy.dispose()
+  }
+
   @Test func `what a closure of do throws takes the place of the event, and ends the source`() {
     let source = scheduler.cold("a-b-c|")
     let fail: @Sendable () throws -> Void = { throw MarbleError() }

@@ -7,7 +7,7 @@ import Testing
 @Suite struct TimerHeapTests {
   private func action(at time: UInt64, number: UInt64) -> TimedAction {
     let action = TimedAction(
-      at: DispatchTime(uptimeNanoseconds: time), on: .global(), of: .shared, {})
+      at: DispatchTime(uptimeNanoseconds: time), on: DispatchQueue.global(), of: .shared, {})
     action.number = number
     return action
   }

@@ -1,9 +1,19 @@
 @preconcurrency internal import Dispatch
 
-extension DispatchQueue {
+/// What the schedulers put their work on.
+protocol WorkQueue: AnyObject, Sendable {
+  /// Runs `work` when its turn comes.
+  func submit(_ work: @escaping @Sendable () -> Void)
+}
+
+extension DispatchQueue: WorkQueue {
+  func submit(_ work: @escaping @Sendable () -> Void) { async(execute: work) }
+}
+
+extension WorkQueue {
   func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
     let job = Lifetime()
-    async {
+    submit {
       if job.claim() { action() }
     }
     return job

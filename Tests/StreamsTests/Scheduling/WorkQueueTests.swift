@@ -1,11 +1,33 @@
 import Foundation
+import TestSupport
 import Testing
 
 @testable import Streams
 
-@Suite struct DispatchQueueScheduleTests {
+@Suite struct WorkQueueTests {
   private func scheduler(_ queue: DispatchQueue, isSerial: Bool) -> any Scheduler {
     isSerial ? SerialScheduler(queue: queue) : ConcurrentScheduler(queue: queue)
+  }
+
+  @Test func `4, 5: on a concurrent queue, a serial scheduler runs one action at a time, in the order of each thread`()
+    throws
+  {
+    let scheduler = SerialScheduler(queue: .global())
+    let (probe, group, count) = (Probe<Int>(), DispatchGroup(), raceEvents / 80)
+    for _ in 0..<(8 * count) { group.enter() }
+    try race { thread in
+      for index in 0..<count {
+        _ = scheduler.schedule {
+          probe.onNext(thread * count + index)
+          group.leave()
+        }
+      }
+    }
+    #expect(group.wait(timeout: .now() + 60) == .success)
+    #expect(probe.overlaps == 0)
+    for thread in 0..<8 {
+      #expect(probe.elements.filter { $0 / count == thread } == Array(thread * count..<(thread + 1) * count))
+    }
   }
 
   @Test(arguments: [true, false]) func `37: work that is disposed while its queue is busy is not done`(
@@ -66,7 +88,7 @@ import Testing
   @Test func `16: an action that is disposed is no longer in the heap`() {
     weak var disposed: TimedAction?
     do {
-      let action = TimerQueue.shared.schedule(at: .now() + 3600, on: .global()) {}
+      let action = TimerQueue.shared.schedule(at: .now() + 3600, on: DispatchQueue.global()) {}
       disposed = action
       action.dispose()
     }
