@@ -5,7 +5,7 @@
 /// It is a lifetime so that a bag lets go of it when it has run.
 ///
 /// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
-final class TimedAction: Lifetime, @unchecked Sendable {
+final class TimedAction: Lifetime, HeapElement, @unchecked Sendable {
   let time: DispatchTime
   let queue: any WorkQueue
   /// `nil` once it has begun or was disposed.

@@ -1,5 +1,8 @@
 @preconcurrency internal import Dispatch
 
+/// Actions in the order of their times.
+typealias TimerHeap = Heap<TimedAction>
+
 /// All delayed actions of the process, behind a single timer: Dispatch needs several thread switches to set a timer and
 /// to cancel it again, which cost more than the request that it is the deadline of.
 final class TimerQueue: Sendable {
