@@ -25,9 +25,9 @@ extension SocketEngine {
         }
       }
       for (exchange, phase) in expired {
-        _ = state.pool.cancel(exchange, &effects)
-        // What silenced this server's connection may well have silenced the idle ones.
-        if phase == .answer { state.pool.removeIdle(exchange.route, &effects) }
+        // What silenced this connection may well have silenced those that have been idle for longer.
+        let isSilent = phase == .answer || exchange.isUnanswered
+        _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
       }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }
       return (state.nextScan, state.loop)
@@ -39,6 +39,20 @@ extension SocketEngine {
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }
     didClose()
+  }
+
+  /// The numbers of connections and waiting exchanges.
+  func statistics() -> SocketTransport.Statistics {
+    state.withLock { state in
+      var statistics = SocketTransport.Statistics()
+      state.pool.forEachRoute { route, counts in
+        let origin = HTTPOrigin(
+          scheme: route.isSecure ? "https" : "http", host: route.host, port: route.port)
+        statistics.total.add(counts)
+        statistics.origins[origin, default: .init()].add(counts)
+      }
+      return statistics
+    }
   }
 
   // MARK: - The end

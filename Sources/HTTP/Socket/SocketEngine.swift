@@ -11,6 +11,8 @@ final class SocketEngine: Sendable {
     var loop: EventLoop?
     /// When the deadlines are checked next.
     var nextScan: Instant?
+    /// Whether the next probe is scheduled, in a shortage.
+    var isProbing = false
     var isShutDown = false
     var whenShutDown: [@Sendable () -> Void] = []
 
@@ -32,9 +34,9 @@ final class SocketEngine: Sendable {
 
     /// Gives a connection to the exchange that waits for it, or keeps it idle until `instant`.
     mutating func makeAvailable(
-      _ connection: Connection, until instant: Instant, _ effects: inout Pool.Effects
+      _ connection: Connection, at now: Instant, until instant: Instant, _ effects: inout Pool.Effects
     ) -> Next {
-      let exchange = pool.makeAvailable(connection, until: instant, &effects)
+      let exchange = pool.makeAvailable(connection, at: now, until: instant, &effects)
       return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
     }
 
@@ -49,7 +51,10 @@ final class SocketEngine: Sendable {
   let resolver: AddressResolver
   let tls: TLSPreparation
   private let idleTime: Duration
+  /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
+  private let idleTimeUnlessReplayable: Int64
   private let connectionLifetime: Duration
+  let liveness: SocketTransport.Configuration.Liveness
   private let makePoller: @Sendable () throws(SystemError) -> any Poller
   let state: Locked<State>
   /// What a shutdown waits for: the loop, and all pending callbacks to observers.
@@ -59,15 +64,18 @@ final class SocketEngine: Sendable {
   private static let mostReplays = 2
 
   init(
-    limits: Pool.Limits, idleTime: Duration, connectionLifetime: Duration, tls: TLSConfiguration,
-    resolver: AddressResolver,
+    configuration: SocketTransport.Configuration, resolver: AddressResolver,
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
   ) {
-    self.idleTime = idleTime
-    self.connectionLifetime = connectionLifetime
-    self.tls = TLSPreparation(tls)
+    idleTime = configuration.idleTime
+    idleTimeUnlessReplayable = (Instant(nanoseconds: 0) + configuration.idleTimeUnlessReplayable).nanoseconds
+    connectionLifetime = configuration.connectionLifetime
+    liveness = configuration.liveness
+    tls = TLSPreparation(configuration.tls)
     self.resolver = resolver
     self.makePoller = makePoller
+    let limits = Pool.Limits(
+      perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1))
     state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
   }
 
@@ -87,7 +95,7 @@ final class SocketEngine: Sendable {
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
       return state.runningLoop(makePoller, unfinished).map { loop in
-        connection = state.pool.lease(exchange, exchange.route, &effects)
+        connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
         isEarlier = state.lowerNextScan(to: deadline)
         return loop
       }
@@ -102,12 +110,23 @@ final class SocketEngine: Sendable {
     }
   }
 
+  private func lease(
+    _ exchange: SocketExchange, at now: Instant, from pool: inout Pool, _ effects: inout Pool.Effects
+  ) -> Connection? {
+    // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
+    // again (RFC 9112, section 9.3.1).
+    let oldest = exchange.request.isReplayable ? 0 : max(now.nanoseconds - idleTimeUnlessReplayable, 0)
+    return pool.lease(exchange, exchange.route, usedSince: Instant(nanoseconds: oldest), &effects)
+  }
+
   /// Cancels an exchange, unless it has ended.
   func cancel(_ exchange: SocketExchange) {
     var effects = Pool.Effects()
+    // A deadline of a middleware may have disposed it.
+    let isSilent = exchange.isUnanswered && exchange.isOverdue
     guard
       let loop = state.withLock({ state in
-        state.pool.cancel(exchange, &effects) ? state.loop : nil
+        state.pool.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
       })
     else { return }
     perform(effects, on: loop)
@@ -140,7 +159,7 @@ final class SocketEngine: Sendable {
     let until = idleUntil(nil, connection, from: now) ?? now
     var effects = Pool.Effects()
     let (next, loop) = state.withLock { state in
-      let next = state.makeAvailable(connection, until: until, &effects)
+      let next = state.makeAvailable(connection, at: now, until: until, &effects)
       if state.isShutDown { state.pool.removeSpare(&effects) }
       return (next, state.loop)
     }
@@ -152,13 +171,40 @@ final class SocketEngine: Sendable {
   /// A connection could not be opened.
   func didFailToOpen(_ connection: Connection, _ error: RequestError) {
     var effects = Pool.Effects()
-    let isShort = (error.cause as? SystemError)?.isShortage ?? false
-    let (exchange, loop) = state.withLock { state in
-      (state.pool.removeUnopened(connection, isShort: isShort, &effects), state.loop)
+    let shortage = (error.cause as? SystemError)?.shortage
+    let (exchange, beginsToProbe, loop) = state.withLock { state in
+      let exchange = state.pool.removeUnopened(connection, shortage: shortage, &effects)
+      let beginsToProbe = state.pool.isShort && !state.isProbing
+      if beginsToProbe { state.isProbing = true }
+      return (exchange, beginsToProbe, state.loop)
     }
-    if let exchange { loop?.deliver(to: exchange.mailbox) { exchange.fail(error) } }
-    if let loop { perform(effects, on: loop) }
+    if let loop {
+      if let exchange { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+      perform(effects, on: loop)
+      if beginsToProbe { scheduleProbe(after: Self.shortestProbe, on: loop) }
+    }
     didClose()
+  }
+
+  /// The times from one probe to the next, which double, in a shortage.
+  private static let shortestProbe = Duration.milliseconds(10)
+  private static let longestProbe = Duration.milliseconds(250)
+
+  private func scheduleProbe(after delay: Duration, on loop: EventLoop) {
+    loop.schedule(at: .now + delay) { [weak self] in self?.probe(after: delay) }
+  }
+
+  /// Tries whether a shortage is over: other parts of the process may have closed descriptors.
+  private func probe(after delay: Duration) {
+    var effects = Pool.Effects()
+    let (isShort, loop) = state.withLock { state in
+      state.pool.probe(&effects)
+      state.isProbing = state.pool.isShort
+      return (state.isProbing, state.loop)
+    }
+    guard let loop else { return }
+    perform(effects, on: loop)
+    if isShort { scheduleProbe(after: min(delay * 2, Self.longestProbe), on: loop) }
   }
 
   /// The whole response has arrived to a request that was sent at `begin`. `keepAlive` is how many seconds the server
@@ -175,7 +221,7 @@ final class SocketEngine: Sendable {
       let underWay = state.pool.exchangesUnderWay
       guard state.pool.finish(exchange, on: connection) else { return (false, underWay, state.loop) }
       if let until, !state.isShutDown {
-        next = state.makeAvailable(connection, until: until, &effects)
+        next = state.makeAvailable(connection, at: now, until: until, &effects)
       } else {
         effects.closing.append(connection)
         _ = state.pool.remove(connection, &effects)
@@ -193,7 +239,7 @@ final class SocketEngine: Sendable {
 
   /// Until when a connection may be idle; `nil` if it is not to be used again.
   private func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
-    // A second less than the server says, because its clock started before ours.
+    // A second less than the server says, because its clock started before ours, and a request takes time to arrive.
     let end = now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
     let until = min(end, connection.madeAt + connectionLifetime * connection.lifetimeShare)
     return until > now ? until : nil
@@ -216,24 +262,27 @@ final class SocketEngine: Sendable {
   /// out twice.
   func didLose(_ connection: Connection, _ loss: ConnectionLoss) {
     var effects = Pool.Effects()
-    var failed: SocketExchange?
+    var (failed, error) = (nil as SocketExchange?, loss.error)
     var sent: (SocketExchange, Connection)?
     let loop = state.withLock { state -> EventLoop? in
       guard let orphan = state.pool.remove(connection, &effects) else { return state.loop }
+      // What killed this one may well have killed those that have been idle for longer.
+      if loss.hasSent, !loss.hasReceived, !orphan.isFresh {
+        state.pool.removeIdle(connection.route, usedUntil: orphan.lastUse, &effects)
+      }
       guard mayReplay(orphan, loss) else {
         failed = orphan.exchange
+        if !loss.hasSent { error.cause = NothingWasSent() }
         return state.loop
       }
       orphan.exchange.noteLoss()
-      // The other idle connections have been idle for longer: what killed this one may well have killed them.
-      if loss.hasSent { state.pool.removeIdle(connection.route, &effects) }
-      if let connection = state.pool.lease(orphan.exchange, connection.route, &effects) {
+      if let connection = lease(orphan.exchange, at: .now, from: &state.pool, &effects) {
         sent = (orphan.exchange, connection)
       }
       return state.loop
     }
     if let loop {
-      if let failed { loop.deliver(to: failed.mailbox) { failed.fail(loss.error, after: loss.parts) } }
+      if let failed { loop.deliver(to: failed.mailbox) { [error] in failed.fail(error, after: loss.parts) } }
       perform(effects, on: loop)
       if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
     }

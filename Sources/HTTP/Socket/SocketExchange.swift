@@ -28,6 +28,8 @@ final class SocketExchange: @unchecked Sendable {
   private static let busy = Int64.max
   /// When the wait for the current connection began, in nanoseconds from the start.
   private let waitingSince = Atomic<Int64>(0)
+  /// Whether the request is on a connection that was used before, and nothing has come back on it.
+  private let isOnSilentConnection = Atomic<Bool>(false)
   private let isStopped = Atomic<Bool>(false)
   private let progress: ProgressReport?
   private let departure = Departure()
@@ -108,6 +110,7 @@ final class SocketExchange: @unchecked Sendable {
   func noteLoss(at instant: Instant = .now) {
     waitingSince.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
     lastSign.store(-1, ordering: .relaxed)
+    isOnSilentConnection.store(false, ordering: .relaxed)
   }
 
   /// Like `noteSign`, but does nothing while the observer handles what the server has sent.
@@ -115,10 +118,20 @@ final class SocketExchange: @unchecked Sendable {
     if lastSign.load(ordering: .relaxed) != Self.busy { noteSign() }
   }
 
+  /// Records that the first bytes of a response have arrived.
+  func noteAnswer() { isOnSilentConnection.store(false, ordering: .relaxed) }
+
+  /// Whether the connection may have been dead when it got the request: it was used before, and nothing has come back.
+  var isUnanswered: Bool { isOnSilentConnection.load(ordering: .relaxed) }
+
+  /// Whether its total time is over, or will be within the few milliseconds by which timers differ.
+  var isOverdue: Bool { request.timeouts.total.map { start + $0 + .milliseconds(-10) <= .now } ?? false }
+
   // MARK: - Delivery
 
   /// Reports the connection that the request is sent on.
   func didConnect(isReused: Bool) {
+    isOnSilentConnection.store(isReused, ordering: .relaxed)
     request.noteConnection?(isReused)
     // Not synchronously, because this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }

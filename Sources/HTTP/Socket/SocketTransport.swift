@@ -14,7 +14,13 @@ public import Streams
 /// - The connect deadline counts from the start, including the wait for a free connection; when a lost connection is
 ///   replaced, it counts anew from the loss.
 /// - If a kept connection turns out to be dead, it is replaced silently, provided that the request cannot have been
-///   processed. A request that may have been processed is sent again only if it `isReplayable`.
+///   processed. A request that may have been processed is sent again only if it `isReplayable`; one that is not gets a
+///   connection that was used a moment ago, or a new one.
+/// - If no byte of a response comes on a kept connection before a deadline, or before it breaks, the connections to that
+///   server that have not been used since are given up.
+/// - Whoever waits for a connection gets one in turn, whatever other servers' requests do. While the system lacks
+///   descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones of
+///   their server; a request fails for it only if there are neither.
 /// - Ambiguous responses (RFC 9112, section 11.2) and heads over 64 KiB are refused.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
@@ -32,11 +38,7 @@ public final class SocketTransport: HTTPTransport {
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller = SocketTransport.systemPoller
   ) {
     self.configuration = configuration
-    engine = SocketEngine(
-      limits: .init(
-        perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1)),
-      idleTime: configuration.idleTime, connectionLifetime: configuration.connectionLifetime, tls: configuration.tls,
-      resolver: resolver, makePoller: makePoller)
+    engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller)
   }
 
   /// The best one that the system has.
@@ -67,6 +69,10 @@ public final class SocketTransport: HTTPTransport {
       }
     }
   }
+
+  /// The numbers of connections and waiting requests at this moment, in all and by origin: for gauges and for finding
+  /// out what a process waits for. It looks at each origin that has connections, and holds up requests meanwhile.
+  public func statistics() -> Statistics { engine.statistics() }
 
   /// Cancels an exchange. Until it is disposed, it keeps the transport alive for the subscriber.
   private struct Cancellation: Disposable {

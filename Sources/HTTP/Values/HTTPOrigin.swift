@@ -27,7 +27,7 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
     self.init(scheme: target.isSecure ? "https" : "http", host: target.host, port: target.port)
   }
 
-  private init(scheme: String, host: String, port: Int) {
+  init(scheme: String, host: String, port: Int) {
     self.scheme = scheme
     self.host = host
     self.port = port

@@ -157,7 +157,7 @@ import Testing
     #expect(pool.lease(second, "a") == nil)
     let attempt = try #require(pool.effects.opening.last)
     pool.effects = PoolDriver.Pool.Effects()
-    #expect(pool.removeUnopened(attempt, isShort: true) == nil)
+    #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
     #expect(pool.effects.opening.isEmpty && pool.counts.waiting == 1)
     #expect(pool.finish(first, on: connection))
     #expect(pool.makeAvailable(connection, until: start) === second)
@@ -168,14 +168,23 @@ import Testing
     let (first, waiting) = (Exchange(), (0..<5).map { _ in Exchange() })
     let connection = try open(for: first, "a", in: pool)
     for exchange in waiting { #expect(pool.lease(exchange, "a") == nil) }
-    for attempt in pool.effects.opening.suffix(5) { #expect(pool.removeUnopened(attempt, isShort: true) == nil) }
+    for attempt in pool.effects.opening.suffix(5) {
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
+    }
     pool.effects = PoolDriver.Pool.Effects()
     #expect(pool.finish(first, on: connection))
     #expect(pool.makeAvailable(connection, until: start) === waiting[0])
-    #expect(pool.effects.opening.count == 1)
-    let attempt = try #require(pool.effects.opening.first)
-    #expect(pool.makeAvailable(attempt, until: start) === waiting[1])
-    #expect(pool.effects.opening.count == 4)
+    #expect(pool.effects.opening.isEmpty)
+    for _ in 0..<2 {
+      pool.probe()
+      #expect(pool.effects.opening.count == 1)
+      let attempt = try #require(pool.takeOpening())
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil && pool.effects.opening.isEmpty)
+    }
+    pool.probe()
+    #expect(try pool.makeAvailable(#require(pool.effects.opening.first), until: start) === waiting[1])
+    // Those that can be opened make room for more.
+    #expect(pool.effects.opening.count == 3)
   }
 
   @Test func `where descriptors run out, a route that loses its last connection opens another`() throws {
@@ -183,11 +192,11 @@ import Testing
     let (first, second) = (Exchange(), Exchange())
     let connection = try open(for: first, "a", in: pool)
     #expect(pool.lease(second, "a") == nil)
-    #expect(pool.removeUnopened(try #require(pool.effects.opening.last), isShort: true) == nil)
+    #expect(try pool.removeUnopened(#require(pool.effects.opening.last), shortage: .ofDescriptors) == nil)
     pool.effects = PoolDriver.Pool.Effects()
     _ = pool.remove(connection)
     let attempt = try #require(pool.effects.opening.first)
-    #expect(pool.removeUnopened(attempt, isShort: true) === second)
+    #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) === second)
     #expect(pool.isEmpty)
   }
 

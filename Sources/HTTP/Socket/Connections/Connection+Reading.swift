@@ -37,7 +37,10 @@ extension Connection {
 
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
     // The parser is made and used in place: copying it costs more than its work.
-    if parser == nil { parser = HTTP1Parser(answering: exchange.parserRequest) }
+    if parser == nil {
+      exchange.noteAnswer()
+      parser = HTTP1Parser(answering: exchange.parserRequest)
+    }
     do throws(RequestError) {
       let count = try parser?.consume(bytes, into: &parts) ?? 0
       partsSize += count

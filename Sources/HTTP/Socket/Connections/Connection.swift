@@ -74,6 +74,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     switch result {
     case .success(let opened):
       open = opened.socket
+      if let liveness = engine?.liveness, route.unixPath == nil { opened.socket.socket.set(liveness) }
       loop?.hand(opened.socket.token, to: self)
       shared.withLock { $0.channel = opened.channel }
       engine?.didOpen(self)

@@ -6,9 +6,12 @@ import Streams
 ///     opening ──► idle ◄──► busy(exchange) ──► gone
 ///
 /// From `lease` to `finish` or `cancel`, an exchange either waits or has a connection. Two invariants hold after each
-/// call: no connection is idle while an exchange waits for its route, and no exchange waits while there is room to open
-/// a connection for it, unless this machine was short of what that takes. No route waits for ever: if there is no room,
-/// a busy route gives up a connection.
+/// call: no connection is idle while an exchange waits that could use it, and no exchange waits while there is room to
+/// open a connection for it. In a shortage of this machine, there is less room; see ``Room``. No route waits for ever:
+/// if there is no room, a busy route gives up a connection to the one whose turn it is; see ``Group/turn``.
+///
+/// Each call takes time O(log n) for each connection that it opens or closes, however many routes, connections and
+/// exchanges there are.
 struct ConnectionPool<
   Route: Hashable & Sendable, Connection: AnyObject & Sendable, Exchange: AnyObject & Sendable
 >: Sendable {
@@ -29,6 +32,8 @@ struct ConnectionPool<
     let exchange: Exchange
     /// Whether the connection had been opened for it, and had carried nothing before.
     let isFresh: Bool
+    /// When the connection was last known to work.
+    let lastUse: Instant
   }
 
   let limits: Limits
@@ -39,22 +44,34 @@ struct ConnectionPool<
   /// The group that was used last, which is usually the one that is needed next.
   private var lastGroup: Group?
   var waitingCount = 0
-  /// Whether any group is short.
-  var isShort = false
+  /// The groups that another connection would help, in the order of their turns.
+  var groupsInNeed = Heap<Group>()
+  /// The connections that are idle, and some that were, in the order of their `due`.
+  var idleMembers = Heap<Member>()
+  /// The room for all routes together.
+  var room: Room
+  /// The groups whose own room is short, and some whose was.
+  var shortGroups: [Group] = []
   private var lastTicket = 0
 
   init(limits: Limits, makeConnection: @escaping @Sendable (Route) -> Connection) {
     self.limits = limits
     self.makeConnection = makeConnection
+    room = Room(limit: limits.total)
   }
 
   // MARK: - Exchanges
 
-  /// Returns an idle connection, the most recently used one; if there is none, the exchange waits.
-  mutating func lease(_ exchange: Exchange, _ route: Route, _ effects: inout Effects) -> Connection? {
+  /// Returns an idle connection, the most recently used one; if there is none, or it was last used before `oldestUse`,
+  /// the exchange waits.
+  mutating func lease(
+    _ exchange: Exchange, _ route: Route, usedSince oldestUse: Instant, _ effects: inout Effects
+  ) -> Connection? {
     let group = group(of: route)
-    if let member = group.idle.popLast() {
+    if let member = group.idle.last, member.lastUse >= oldestUse {
+      group.idle.remove(member)
       give(member, to: exchange)
+      if group.waitingCount > 0 { review(group) }
       return member.connection
     }
     lastTicket += 1
@@ -63,6 +80,7 @@ struct ConnectionPool<
     group.queue.append(waiter)
     group.waitingCount += 1
     waitingCount += 1
+    review(group)
     openConnections(&effects)
     return nil
   }
@@ -78,15 +96,16 @@ struct ConnectionPool<
     return true
   }
 
-  /// Cancels an exchange: ends its wait, or closes its connection, which is no longer usable. Returns false if it had
-  /// ended.
-  mutating func cancel(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
+  /// Cancels an exchange: ends its wait, or closes its connection, which is no longer usable. If that `isSilent`, the
+  /// idle connections that have not been used since it was may well be, and are closed, too. Returns false if the
+  /// exchange had ended.
+  mutating func cancel(_ exchange: Exchange, isSilent: Bool = false, _ effects: inout Effects) -> Bool {
     switch places.removeValue(forKey: ObjectIdentifier(exchange)) {
     case nil:
       return false
     case .connected(let member):
-      effects.closing.append(member.connection)
-      _ = remove(member.connection, &effects)
+      close(member, &effects)
+      if isSilent { removeIdle(of: member.group, usedUntil: member.lastUse, &effects) }
     case .waiting(let waiter):
       leave(waiter, &effects)
     }
@@ -100,11 +119,11 @@ struct ConnectionPool<
     waitingCount -= 1
     group.waitingCount -= 1
     group.queue.compact(to: group.waitingCount) { $0.exchange != nil }
+    review(group)
     // Close the connection that was being opened for it. For the first in line, that is the one that has been opening
     // longest. The others continue; otherwise, each impatient waiter would make patient ones start again.
     if group.opening.count > group.waitingCount, let member = isFirst ? group.opening.first : group.opening.last {
-      effects.closing.append(member.connection)
-      _ = remove(member.connection, &effects)
+      close(member, &effects)
     }
     forgetIfEmpty(group)
   }
@@ -123,28 +142,36 @@ struct ConnectionPool<
 
   /// Records that a connection can be used: one that was opened, or whose exchange has finished.
   ///
-  /// Returns the exchange that gets the connection at once; if there is none, the connection is idle until `instant`.
-  mutating func makeAvailable(_ connection: Connection, until instant: Instant, _ effects: inout Effects) -> Exchange? {
+  /// Returns the exchange that gets the connection at once; if there is none, the connection is idle from `now` until
+  /// `end`.
+  mutating func makeAvailable(
+    _ connection: Connection, at now: Instant, until end: Instant, _ effects: inout Effects
+  ) -> Exchange? {
     guard let member = members[ObjectIdentifier(connection)] else { return nil }
+    let group = member.group
+    member.lastUse = now
+    var hasGrown = false
     if case .opening = member.phase {
-      member.group.opening.removeAll { $0 === member }
-      if member.group.isTight { (member.group.isTight, isShort) = (false, true) }
+      group.opening.remove(member)
+      hasGrown = group.room.isShort || room.isShort
+      group.room.noteOpened()
+      room.noteOpened()
     } else {
       member.isFresh = false
-      if isOwed(by: member.group) {
-        removeAll([member], &effects)
+      if isOwed(by: group) {
+        close(member, &effects)
         return nil
       }
     }
-    if let exchange = member.group.takeWaiting() {
+    if let exchange = group.takeWaiting() {
       waitingCount -= 1
       give(member, to: exchange)
-      if isShort { openConnections(&effects) }
+      review(group)
+      if hasGrown { openConnections(&effects) }
       return exchange
     }
-    member.phase = .idle(until: instant)
     member.isFresh = false
-    member.group.idle.append(member)
+    beIdle(member, until: end)
     openConnections(&effects)  // another route may be waiting for its place
     return nil
   }
@@ -152,78 +179,63 @@ struct ConnectionPool<
   /// Records that a connection is gone, and returns the exchange that had it. That exchange then neither has a
   /// connection nor waits; `lease` it again, or drop it.
   mutating func remove(_ connection: Connection, _ effects: inout Effects) -> Orphan? {
-    guard let member = members.removeValue(forKey: ObjectIdentifier(connection)) else { return nil }
+    guard let member = members[ObjectIdentifier(connection)] else { return nil }
     var orphan: Orphan?
-    switch member.phase {
-    case .opening: member.group.opening.removeAll { $0 === member }
-    case .idle: member.group.idle.removeAll { $0 === member }
-    case .busy(let owner):
-      if finish(owner, on: connection) { orphan = Orphan(exchange: owner, isFresh: member.isFresh) }
+    if case .busy(let owner) = member.phase, finish(owner, on: connection) {
+      orphan = Orphan(exchange: owner, isFresh: member.isFresh, lastUse: member.lastUse)
     }
-    member.group.connectionCount -= 1
+    drop(member)
     openConnections(&effects)
-    forgetIfEmpty(member.group)
     return orphan
   }
 
   /// Records that a connection could not be opened, and returns the exchange that is to fail for it: the one that has
   /// waited longest, unless the other connections that are being opened suffice for all waiting exchanges.
   ///
-  /// If only this machine `isShort` of what a connection takes, and the route has a connection, none fails: the busy
-  /// ones will be available. The route tries again when another exchange comes, or any connection is available or gone.
-  mutating func removeUnopened(_ connection: Connection, isShort: Bool, _ effects: inout Effects) -> Exchange? {
+  /// If only this machine was short of something, none fails that can be helped: an idle connection is closed and this
+  /// tried again, or the busy connections of the route will be available. See ``probe(_:)``, too.
+  mutating func removeUnopened(
+    _ connection: Connection, shortage: SystemError.Shortage?, _ effects: inout Effects
+  ) -> Exchange? {
     guard let member = members[ObjectIdentifier(connection)], case .opening = member.phase else { return nil }
     let group = member.group
-    if isShort, group.connectionCount > group.opening.count {
-      members[ObjectIdentifier(connection)] = nil
-      group.opening.removeAll { $0 === member }
-      group.connectionCount -= 1
-      (group.isShort, group.isTight, self.isShort) = (true, true, true)
-      openWhereNeeded(&effects)  // another route may be waiting for its place
-      return nil
+    drop(member)
+    defer {
+      openConnections(&effects)
+      forgetIfEmpty(group)
     }
-    let exchange = group.opening.count > group.waitingCount ? nil : group.takeWaiting()
-    if let exchange {
-      waitingCount -= 1
-      places[ObjectIdentifier(exchange)] = nil
-    }
-    _ = remove(connection, &effects)
+    if makeDo(group, with: shortage) { return nil }
+    guard group.opening.count < group.waitingCount, let exchange = group.takeWaiting() else { return nil }
+    waitingCount -= 1
+    places[ObjectIdentifier(exchange)] = nil
+    review(group)
     return exchange
   }
 
-  /// Removes the idle connections of a route.
-  mutating func removeIdle(_ route: Route, _ effects: inout Effects) {
-    removeAll(groups[route]?.idle ?? [], &effects)
+  /// Removes the idle connections of a route that have not been used after `instant`.
+  mutating func removeIdle(_ route: Route, usedUntil instant: Instant, _ effects: inout Effects) {
+    if let group = groups[route] { removeIdle(of: group, usedUntil: instant, &effects) }
+  }
+
+  private mutating func removeIdle(of group: Group, usedUntil instant: Instant, _ effects: inout Effects) {
+    while let member = group.idle.first, member.lastUse <= instant { close(member, &effects) }
   }
 
   /// Removes all connections that no exchange has or waits for.
   mutating func removeSpare(_ effects: inout Effects) {
     for group in groups.values {
-      removeAll(group.idle + group.opening.dropFirst(group.waitingCount), &effects)
-    }
-  }
-
-  private mutating func removeAll(_ members: [Member], _ effects: inout Effects) {
-    for member in members {
-      effects.closing.append(member.connection)
-      _ = remove(member.connection, &effects)
+      while let member = group.idle.first { close(member, &effects) }
+      while group.opening.count > group.waitingCount, let member = group.opening.last { close(member, &effects) }
     }
   }
 
   /// Removes the connections whose idle time is over, and returns when the next one will be due.
   mutating func removeExpired(at now: Instant, _ effects: inout Effects) -> Instant? {
-    var next: Instant?
-    var expired: [Member] = []
-    for member in members.values {
-      guard case .idle(let until) = member.phase else { continue }
-      if until <= now {
-        expired.append(member)
-      } else {
-        next = min(next ?? until, until)
-      }
+    while let member = firstToExpire() {
+      if member.due > now { return member.due }
+      close(member, &effects)
     }
-    removeAll(expired, &effects)
-    return next
+    return nil
   }
 
   /// How many exchanges have a connection.
@@ -232,11 +244,14 @@ struct ConnectionPool<
   /// Whether there is no connection and no exchange.
   var isEmpty: Bool { members.isEmpty && places.isEmpty }
 
-  /// The numbers of connections by state, of waiting exchanges, and of all exchanges; for tests.
-  var counts: (opening: Int, idle: Int, busy: Int, waiting: Int, exchanges: Int) {
-    let opening = groups.values.reduce(0) { $0 + $1.opening.count }
-    let idle = groups.values.reduce(0) { $0 + $1.idle.count }
-    return (opening, idle, members.count - opening - idle, waitingCount, places.count)
+  /// Calls a closure with each route that has connections or waiting exchanges, and their numbers.
+  func forEachRoute(_ body: (Route, SocketTransport.Statistics.Counts) -> Void) {
+    for group in groups.values {
+      let (opening, idle) = (group.opening.count, group.idle.count)
+      body(
+        group.route,
+        .init(opening: opening, idle: idle, busy: group.connectionCount - opening - idle, waiting: group.waitingCount))
+    }
   }
 
   // MARK: - Inside
@@ -246,9 +261,14 @@ struct ConnectionPool<
     member.phase = .busy(exchange)
   }
 
+  private mutating func close(_ member: Member, _ effects: inout Effects) {
+    effects.closing.append(member.connection)
+    _ = remove(member.connection, &effects)
+  }
+
   private mutating func group(of route: Route) -> Group {
     if let lastGroup, lastGroup.route == route { return lastGroup }
-    let group = groups[route] ?? Group(route)
+    let group = groups[route] ?? Group(route, limit: limits.perRoute)
     groups[route] = group
     lastGroup = group
     return group
@@ -257,6 +277,6 @@ struct ConnectionPool<
   mutating func forgetIfEmpty(_ group: Group) {
     guard group.isEmpty, groups[group.route] === group else { return }
     groups[group.route] = nil
-    lastGroup = nil
+    if lastGroup === group { lastGroup = nil }
   }
 }

@@ -30,9 +30,29 @@ struct Socket: Hashable, Sendable {
     return opened
   }
 
-  private func set(_ option: Int32, of level: Int32) {
-    var on: Int32 = 1
-    setsockopt(descriptor, level, option, &on, socklen_t(MemoryLayout.size(ofValue: on)))
+  /// Has the system find out whether the peer of a TCP connection is still there.
+  func set(_ liveness: SocketTransport.Configuration.Liveness) {
+    let tcp = Int32(IPPROTO_TCP)
+    if let idle = liveness.probeAfter {
+      set(SO_KEEPALIVE, of: SOL_SOCKET)
+      #if canImport(Darwin)
+        set(TCP_KEEPALIVE, of: tcp, to: idle.whole(.seconds(1)))
+      #else
+        set(TCP_KEEPIDLE, of: tcp, to: idle.whole(.seconds(1)))
+      #endif
+      set(TCP_KEEPINTVL, of: tcp, to: liveness.probeInterval.whole(.seconds(1)))
+      set(TCP_KEEPCNT, of: tcp, to: Int32(clamping: min(max(liveness.probeCount, 1), 127)))
+    }
+    #if !canImport(Darwin)
+      if let timeout = liveness.unacknowledgedTimeout {
+        set(TCP_USER_TIMEOUT, of: tcp, to: timeout.whole(.milliseconds(1)))
+      }
+    #endif
+  }
+
+  private func set(_ option: Int32, of level: Int32, to value: Int32 = 1) {
+    var value = value
+    setsockopt(descriptor, level, option, &value, socklen_t(MemoryLayout.size(ofValue: value)))
   }
 
   /// Begins to connect; the result is known when the socket becomes writable.
@@ -118,6 +138,15 @@ struct Socket: Hashable, Sendable {
   /// Closes the descriptor; on Linux it is closed even if a signal interrupts the call.
   func close() {
     _ = Foundation.close(descriptor)
+  }
+}
+
+extension Duration {
+  /// How many of a unit it is, rounded up: at least 1, and at most the 32,767 that the system takes for seconds.
+  fileprivate func whole(_ unit: Duration) -> Int32 {
+    let count = (self / unit).rounded(.up)
+    let most: Double = unit == .seconds(1) ? 32_767 : Double(Int32.max)
+    return Int32(min(max(count, 1), most))
   }
 }
 
