@@ -35,3 +35,14 @@ package enum ContentCoding: Hashable, Sendable {
     }
   }
 }
+
+/// What becomes of the body of a response whose content coding cannot be decoded, such as `br`, which some servers store
+/// and send to everybody.
+public enum UndecodableBodies: Hashable, Sendable {
+  /// The body is passed on as it is; the head names its coding in `Content-Encoding`.
+  case passedOn
+
+  /// The request fails with `badResponse` and the response's status. A response whose status is no success is passed on
+  /// all the same, since its status says more.
+  case refused
+}

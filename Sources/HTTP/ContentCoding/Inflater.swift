@@ -7,8 +7,8 @@ package import Foundation
 /// bomb, stop taking. At the end of the body, ``finish()`` tells whether it was complete.
 ///
 /// - An empty body counts as complete, because servers send it with `Content-Encoding` all the same.
-/// - A gzip body may consist of several members (RFC 1952, section 2.2). Other bytes after the end are an error, so
-///   that nothing is dropped silently.
+/// - A gzip body may consist of several members (RFC 1952, section 2.2), and end with zeros, which some programs pad
+///   files with and gzip ignores. Other bytes after the end are an error, so that nothing is dropped silently.
 /// - More than 128 KiB that decompress to almost nothing, such as empty members, are an error.
 ///
 /// Errors are `badResponse` for invalid bytes or a wrong checksum, and `connectionLost` for a body that ends too early.
@@ -17,7 +17,7 @@ package import Foundation
 /// Not thread-safe.
 package final class Inflater {
   private enum State {
-    case start, inMember, betweenMembers, ended
+    case start, inMember, betweenMembers, padding, ended
     case failed(RequestError)
   }
 
@@ -76,8 +76,18 @@ package final class Inflater {
         guard try begin() else { return nil }
       case .betweenMembers:
         if input.isEmpty { return nil }
+        if input.first == 0 {
+          state = .padding
+          continue
+        }
         guard library.inflateReset(stream) == ZStatus.ok else { throw fail("cannot begin another member") }
         state = .inMember
+      case .padding:
+        guard input.allSatisfy({ $0 == 0 }) else { throw fail("bytes after the end") }
+        overhead += input.count
+        input = Data()
+        guard overhead <= Self.largestOverhead else { throw fail("it decompresses to almost nothing") }
+        return nil
       case .ended:
         if input.isEmpty { return nil }
         throw fail("bytes after the end")
@@ -92,7 +102,7 @@ package final class Inflater {
   package func finish() throws(RequestError) {
     switch state {
     case .failed(let error): throw error
-    case .start where input.isEmpty, .betweenMembers, .ended: return
+    case .start where input.isEmpty, .betweenMembers, .padding, .ended: return
     case .start, .inMember:
       let error = RequestError(.connectionLost, "The compressed response (\(coding)) ends too early.")
       state = .failed(error)

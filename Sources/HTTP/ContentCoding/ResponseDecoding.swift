@@ -7,11 +7,16 @@ import Foundation
 final class ResponseDecoding {
   private var inflater: Inflater?
   private let isHead: Bool
+  private let asksForRaw: Bool
+  private let undecodable: UndecodableBodies
 
-  /// Makes a decoder for one response; `isHead` tells that it is to a HEAD request, and so has no body whatever its
-  /// head says.
-  init(isHead: Bool) {
-    self.isHead = isHead
+  /// Makes a decoder for the response to a request. A response to HEAD has no body, whatever its head says; one to a
+  /// request for `identity` alone is passed on as it is.
+  init(_ request: HTTPRequest, undecodable: UndecodableBodies = .passedOn) {
+    isHead = request.method == .head
+    let accepted = request.headers.values(of: "Accept-Encoding").flatMap(\.listElements)
+    asksForRaw = accepted == ["identity"]
+    self.undecodable = undecodable
   }
 
   /// Decodes a part, and calls `emit` with one piece after the other for as long as it returns `true`; throws if the
@@ -19,9 +24,7 @@ final class ResponseDecoding {
   func decode(_ part: HTTPResponsePart, _ emit: (HTTPResponsePart) -> Bool) throws(RequestError) {
     switch part {
     case .head(let head):
-      if head.mayHaveBody(toHead: isHead), let coding = try ContentCoding(of: head.headers) {
-        inflater = try Inflater(coding)
-      }
+      if let coding = try coding(of: head) { inflater = try Inflater(coding) }
       _ = emit(part)
     case .body(let piece):
       guard let inflater else {
@@ -30,6 +33,20 @@ final class ResponseDecoding {
       }
       inflater.add(piece)
       while let decoded = try inflater.next(), emit(.body(decoded)) {}
+    }
+  }
+
+  /// The coding to decode; `nil` if the body is passed on as it is. A part of a coded body cannot be decoded (RFC 9110,
+  /// section 14.4: a range is one of the coded representation).
+  private func coding(of head: HTTPResponseHead) throws(RequestError) -> ContentCoding? {
+    guard head.mayHaveBody(toHead: isHead), head.status != 206, !asksForRaw else { return nil }
+    do {
+      return try ContentCoding(of: head.headers)
+    } catch {
+      guard undecodable == .refused, head.isSuccess else { return nil }
+      var error = error
+      error.status = head.status
+      throw error
     }
   }
 

@@ -6,8 +6,12 @@ enum BodyFraming: Equatable {
   case untilClose
 
   /// Decides by the head. Ambiguous heads are refused, because they are what response smuggling relies on (section
-  /// 11.2).
+  /// 11.2); but a response without a body cannot be read in two ways, whatever fields it has (section 6.3, rule 1).
   init(of headers: HTTPHeaders, status: Int, minorVersion: Int, isHead: Bool) throws(RequestError) {
+    if isHead || status < 200 || status == 204 || status == 304 {
+      self = .none
+      return
+    }
     let length = try Self.length(of: headers)
     let isChunked = headers.contains("Transfer-Encoding")
     if isChunked {
@@ -18,9 +22,7 @@ enum BodyFraming: Equatable {
         throw .notHTTP("its Transfer-Encoding is not 'chunked' alone, and no other was asked for")
       }
     }
-    if isHead || status < 200 || status == 204 || status == 304 {
-      self = .none
-    } else if isChunked {
+    if isChunked {
       self = .chunked
     } else if let length {
       self = length == 0 ? .none : .length(length)
@@ -29,10 +31,13 @@ enum BodyFraming: Equatable {
     }
   }
 
-  /// The length, on which all fields must agree.
+  /// The length, on which all fields must agree. An only field that is empty counts as none: the body then ends with the
+  /// connection, and nothing can follow it.
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
-    for index in headers.indices where headers[index].hasName("Content-Length") {
+    let lengths = headers.indices.filter { headers[$0].hasName("Content-Length") }
+    if lengths.count == 1, headers[lengths[0]].value.isEmpty, !headers.contains("Transfer-Encoding") { return nil }
+    for index in lengths {
       let value = headers[index].value
       if let number = number(value.utf8), length ?? number == number {
         length = number

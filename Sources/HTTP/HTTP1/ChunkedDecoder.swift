@@ -65,6 +65,9 @@ struct ChunkedDecoder {
       try consumeSize(byte)
     case (.spaceBeforeExtension, UInt8(ascii: ";")):
       state = .extension
+    // Some servers pad the size to a fixed width.
+    case (.spaceBeforeExtension, .carriageReturn):
+      state = .endOfSize
     case (.spaceBeforeExtension, _) where byte.isSpaceOrTab:
       break
     case (.extension, .carriageReturn):

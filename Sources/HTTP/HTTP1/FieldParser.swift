@@ -2,8 +2,9 @@ import Foundation
 
 /// Parses the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
 ///
-/// A line ends with CR LF, or with LF alone, as section 2.2 allows. Whatever two parsers could read differently is
-/// refused: a bare CR, a folded line, a space before the colon, a control character.
+/// A line ends with CR LF, or with LF alone, as section 2.2 allows. A folded line is joined to the one before it, as
+/// section 5.2 asks of user agents, unless that one says where the body ends. Whatever two parsers could read
+/// differently is refused: a bare CR, a space before the colon, a control character.
 struct FieldParser {
   private let bytes: UnsafeRawBufferPointer
   private var position = 0
@@ -36,16 +37,31 @@ struct FieldParser {
       guard fields.count < limit else {
         throw RequestError(.tooLarge, "The response has more than \(limit) header fields.")
       }
-      fields.append(try Self.field(line))
+      if line[0].isSpaceOrTab, let last = fields.last {
+        fields[fields.count - 1] = try Self.unfolded(last, line)
+      } else {
+        fields.append(try Self.field(line))
+      }
     }
   }
 
+  /// The field with the content of a folded line behind its value.
+  private static func unfolded(
+    _ field: HTTPField, _ line: UnsafeRawBufferPointer
+  ) throws(RequestError) -> HTTPField {
+    guard !field.hasName("Content-Length"), !field.hasName("Transfer-Encoding") else {
+      throw .notHTTP("a header field that frames the body is folded")
+    }
+    let more = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    let value = [field.value, more].filter { !$0.isEmpty }.joined(separator: " ")
+    return HTTPField(trimmedName: field.name, value: value)
+  }
+
   private static func field(_ line: UnsafeRawBufferPointer) throws(RequestError) -> HTTPField {
-    // Refuses a space between name and colon (section 5.1), and a folded line. Section 5.2 would join it to the one
-    // before it; but only what smuggles still folds, and servers and proxies read it in different ways.
+    // Refuses a space between name and colon (section 5.1), and a folded line that follows no field.
     let colon = line.count(while: \.isTokenByte)
     guard 0 < colon, colon < line.count, line[colon] == .colon else {
-      throw .notHTTP("a header field is folded, or has no valid name")
+      throw .notHTTP("a header field has no valid name")
     }
     var start = colon + 1
     var end = line.count

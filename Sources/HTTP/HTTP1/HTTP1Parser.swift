@@ -27,14 +27,29 @@ struct HTTP1Parser {
   private var head = LineBuffer()
   private var interimResponses = 0
   private var isPersistent = false
+  /// The bytes of empty lines before the head, and whether the last one was a CR.
+  private var emptyLines = (count: 0, hasReturn: false)
+
+  /// Whether the response says that the request was carried out, or is being.
+  private(set) var isSuccess = false
+
+  /// Interim responses that have not been taken yet; only if they are wanted.
+  private(set) var interim: [HTTPResponseHead] = []
+  private let keepsInterim: Bool
 
   /// How long the server keeps the connection, in seconds (`Keep-Alive: timeout`), if it says so.
   private(set) var keepAliveTimeout: Int?
 
-  init(answering request: Request = .other, limits: MessageLimits = MessageLimits()) {
+  init(
+    answering request: Request = .other, keepsInterim: Bool = false, limits: MessageLimits = MessageLimits()
+  ) {
     self.request = request
+    self.keepsInterim = keepsInterim
     self.limits = limits
   }
+
+  /// Takes the interim responses that have come.
+  mutating func takeInterim() -> [HTTPResponseHead] { interim.isEmpty ? [] : exchange(&interim, with: []) }
 
   /// Whether the whole response has been read.
   var isComplete: Bool {
@@ -53,6 +68,10 @@ struct HTTP1Parser {
       let rest = UnsafeRawBufferPointer(rebasing: input[position...])
       switch state {
       case .head:
+        if head.isEmpty, try skipEmptyLine(rest[0]) {
+          position += 1
+          continue
+        }
         position += try consumeHead(rest, into: &parts)
       case .length(let remaining):
         let count = min(remaining, rest.count)
@@ -85,6 +104,19 @@ struct HTTP1Parser {
     case .untilClose, .end: state = .end
     case .broken: throw .notHTTP("it broke off")
     }
+  }
+
+  /// Skips a byte of an empty line before the status line; there may be two such lines. Some servers send one after a
+  /// body, and RFC 9112, section 2.2, has servers ignore those that clients send.
+  private mutating func skipEmptyLine(_ byte: UInt8) throws(RequestError) -> Bool {
+    switch byte {
+    case .carriageReturn where !emptyLines.hasReturn && emptyLines.count < 4: emptyLines.hasReturn = true
+    case .lineFeed where emptyLines.count < 4: emptyLines.hasReturn = false
+    case _ where emptyLines.hasReturn: throw .notHTTP("a line holds a control character, such as a bare CR or NUL")
+    default: return false
+    }
+    emptyLines.count += 1
+    return true
   }
 
   private mutating func consumeHead(
@@ -133,7 +165,11 @@ struct HTTP1Parser {
     }
     let framing = try BodyFraming(
       of: headers, status: line.status, minorVersion: line.minorVersion, isHead: request == .head)
-    guard line.status >= 200 else { return try skipInterim(line.status) }
+    guard line.status >= 200 else {
+      if keepsInterim { interim.append(HTTPResponseHead(status: line.status, headers: headers)) }
+      return try skipInterim(line.status)
+    }
+    isSuccess = line.status < 300
     parts.reserveCapacity(2)
     parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
     notePersistence(headers, minorVersion: line.minorVersion)

@@ -7,7 +7,7 @@ struct MessageLimits: Sendable {
   var fields = 256
 
   /// Interim responses (1xx) before the final one.
-  var interimResponses = 16
+  var interimResponses = 100
 
   /// Bytes in the line before a chunk.
   var chunkLine = 4 << 10

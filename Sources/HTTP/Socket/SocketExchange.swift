@@ -39,11 +39,12 @@ final class SocketExchange: @unchecked Sendable {
 
   /// Throws `invalidRequest` if the request cannot be written.
   init(
-    _ request: HTTPRequest, route: Route, writer: RequestWriter, observer: AnyObserver<HTTPResponsePart>
+    _ request: HTTPRequest, route: Route, writer: RequestWriter, undecodable: UndecodableBodies = .passedOn,
+    observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
     self.route = route
     self.observer = observer
-    decoding = ResponseDecoding(isHead: request.method == .head)
+    decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.body?.count ?? 0) }
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
@@ -135,6 +136,12 @@ final class SocketExchange: @unchecked Sendable {
     request.noteConnection?(isReused)
     // Not synchronously, because this may be the loop's thread.
     if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
+  }
+
+  /// Reports an interim response.
+  func didReceive(interim head: HTTPResponseHead) {
+    // Not synchronously, because this is the loop's thread.
+    if let onInterim = request.onInterimResponse { DispatchQueue.global().async { onInterim(head) } }
   }
 
   /// Records how many bytes of the request have been written.

@@ -41,6 +41,10 @@ extension SocketTransport {
     /// The path of a Unix domain socket to which all requests go, whatever host their URLs have.
     public var unixSocketPath: String?
 
+    /// What becomes of bodies whose content coding is unknown; they are passed on by default. The body of a response
+    /// to a request with `Accept-Encoding: identity`, or of one with status 206, is always passed on as it is.
+    public var undecodableBodies = UndecodableBodies.passedOn
+
     /// Makes a configuration with the default values.
     public init() {}
   }

@@ -60,7 +60,8 @@ public final class SocketTransport: HTTPTransport {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
         let (route, writer) = try route(of: request)
-        let exchange = try SocketExchange(request, route: route, writer: writer, observer: observer)
+        let exchange = try SocketExchange(
+          request, route: route, writer: writer, undecodable: configuration.undecodableBodies, observer: observer)
         engine.start(exchange)
         return Cancellation(transport: self, exchange: exchange)
       } catch {

@@ -33,6 +33,11 @@ public struct HTTPRequest: Sendable {
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// Called with the head of each interim response (RFC 9110, section 15.2), such as 103 with early hints, before the
+  /// parts of the final one; `nil` by default, which costs nothing. Several calls may overlap. Only `SocketTransport`
+  /// calls it. A response with status 101 is an error.
+  public var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
+
   /// Like `onConnected`, for measurements in this module: called synchronously, on the transport's own thread, so that
   /// it always comes before the response.
   var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?

@@ -22,6 +22,25 @@ struct HTTP1ParserTests {
       testDescription: "the same length twice",
       text: "HTTP/1.1 200 OK\r\nContent-Length: 2, 2\r\ncontent-length:2\r\n\r\nhi", body: "hi"),
     Valid(testDescription: "lines that end in LF", text: "HTTP/1.1 200 OK\nContent-Length: 2\n\nhi", body: "hi"),
+    Valid(
+      testDescription: "an empty line first", text: "\r\nHTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", body: "hi"),
+    Valid(
+      testDescription: "blanks behind a chunk's size",
+      text: "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n2   \r\nhi\r\n0 \r\n\r\n", body: "hi"),
+    Valid(
+      testDescription: "an empty length", text: "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nall of it",
+      body: "all of it",
+      isUntilClose: true, allowsReuse: false),
+    Valid(
+      testDescription: "HEAD with length and coding",
+      text: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", request: .head),
+    Valid(
+      testDescription: "304 with length and coding",
+      text: "HTTP/1.1 304 No\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n", status: 304),
+    Valid(
+      testDescription: "103 with length and coding",
+      text: "HTTP/1.1 103 Hints\r\nContent-Length: 5\r\nTransfer-Encoding: chunked\r\n\r\n"
+        + "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nhi", body: "hi"),
     Valid(testDescription: "no reason", text: "HTTP/1.1 200\r\nContent-Length: 2\r\n\r\nhi", body: "hi"),
     Valid(
       testDescription: "chunks",
@@ -103,14 +122,16 @@ struct HTTP1ParserTests {
     "HTTP/1.1 200 OK\r\nContent-Length: -5\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nContent-Length: 5 5\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nContent-Length: 0x5\r\n\r\nhello",
-    "HTTP/1.1 200 OK\r\nContent-Length:\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length:\r\nContent-Length: 5\r\n\r\nhello",
+    "HTTP/1.1 200 OK\r\nContent-Length:\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length: 5,\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\nContent-Length: 9223372036854775808\r\n\r\nhello",
     "HTTP/1.0 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: gzip, chunked\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\nTransfer-Encoding: chunked\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: xchunked\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nA: b\r\n folded\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nContent-Length: 1\r\n 0\r\n\r\n0123456789",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding:\r\n chunked\r\n\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\n folded: b\r\n\r\n",
     "HTTP/1.1 200 OK\r\nContent-Length : 5\r\n\r\nhello",
     "HTTP/1.1 200 OK\r\n: 5\r\n\r\n",
@@ -130,14 +151,16 @@ struct HTTP1ParserTests {
     "HTTP/2.0 200 OK\r\n\r\n",
     "HTTP/1.x 200 OK\r\n\r\n",
     "http/1.1 200 OK\r\n\r\n",
-    "\r\nHTTP/1.1 200 OK\r\n\r\n",
+    "\r\n\r\n\r\nHTTP/1.1 200 OK\r\n\r\n",
+    "\rHTTP/1.1 200 OK\r\n\r\n",
+    "\r\r\nHTTP/1.1 200 OK\r\n\r\n",
     "220 mail.example.com ESMTP\r\n",
     "<html>",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\nxyz\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n-5\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n 5\r\nhello\r\n0\r\n\r\n",
-    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 \r\nhello\r\n0\r\n\r\n",
+    "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5 5\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5;a\nb\r\nhello\r\n0\r\n\r\n",
     "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n5\r\nhello!\r\n0\r\n\r\n",
@@ -180,8 +203,14 @@ struct HTTP1ParserTests {
     #expect(kindOfError { _ = try ParsedResponse(start + fields + "A: b\r\n\r\n") } == .tooLarge)
   }
 
-  @Test func `16 interim answers are skipped, and 17 refused`() throws {
-    let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 16)
+  @Test func `a folded line is joined to the one before it by a space`() throws {
+    let text = "HTTP/1.1 200 OK\r\nA: b\r\n  c \r\n\td\r\nE:\r\n f\r\nContent-Length: 0\r\n\r\n"
+    let head = try #require(try ParsedResponse(text).head)
+    #expect(head.headers["A"] == "b c d" && head.headers["E"] == "f" && head.headers.count == 3)
+  }
+
+  @Test func `100 interim answers are skipped, and 101 refused`() throws {
+    let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 100)
     #expect(try ParsedResponse(interim + "HTTP/1.1 204 No\r\n\r\n").head?.status == 204)
     #expect(kindOfError { _ = try ParsedResponse(interim + "HTTP/1.1 100 Continue\r\n\r\n") } == .badResponse)
   }

@@ -70,8 +70,52 @@ import Testing
     corrupt[corrupt.count / 2] ^= 0xFF
     #expect(try await kind(.send(response("gzip", corrupt))) == .badResponse)
     #expect(try await kind(.send(response("gzip", Data("{}".utf8)))) == .badResponse)
-    #expect(try await kind(.send(response("br", Data("{}".utf8)))) == .badResponse)
-    #expect(try await kind(.send(response("gzip, gzip", Data("{}".utf8)))) == .badResponse)
+  }
+
+  @Test(arguments: ["br", "gzip, gzip", "aws-chunked", "none", "utf-8"])
+  func `a body of an unknown coding is passed on as it is, or fails with its status`(coding: String) async throws {
+    let raw = Data("{}".utf8)
+    for status in [200, 502] {
+      let server = try ScriptedServer(
+        .answering { _ in
+          RawResponse(status, headers: [("Content-Encoding", coding)], body: [UInt8](raw))
+        })
+      let response = try await SocketTransport().response(to: .to(server))
+      #expect(response.head.status == status && response.body == raw)
+      #expect(response.head.headers["Content-Encoding"] == coding)
+      var configuration = SocketTransport.Configuration()
+      configuration.undecodableBodies = .refused
+      let strict = SocketTransport(configuration: configuration)
+      if status == 502 {
+        // The status says more than the coding does.
+        #expect(try await strict.response(to: .to(server)).head.status == 502)
+      } else {
+        let error = await #expect(throws: RequestError.self) { try await strict.response(to: .to(server)) }
+        #expect(error?.kind == .badResponse && error?.status == 200)
+      }
+    }
+  }
+
+  @Test func `a range, and what was asked for as it is, is not decoded`() async throws {
+    let gzip = try Compressor.gzip(body)
+    let server = try ScriptedServer(
+      .answering { request in
+        RawResponse(
+          request["Range"] == nil ? 200 : 206, headers: [("Content-Encoding", "gzip")],
+          body: [UInt8](request["Range"] == nil ? gzip : gzip.dropFirst(100)))
+      })
+    let transport = SocketTransport()
+    let part = try await transport.response(to: .to(server, headers: ["Range": "bytes=100-"]))
+    #expect(part.head.status == 206 && part.body == gzip.dropFirst(100))
+    let raw = try await transport.response(to: .to(server, headers: ["Accept-Encoding": "identity"]))
+    #expect(raw.body == gzip && raw.head.headers["Content-Encoding"] == "gzip")
+    #expect(try await transport.response(to: .to(server)).body == body)
+  }
+
+  @Test func `zeros behind a gzip body are ignored, and other bytes are not`() async throws {
+    let gzip = try Compressor.gzip(body)
+    #expect(try await answer(.send(response("gzip", gzip + Data(count: 512)))).body == body)
+    #expect(try await kind(.send(response("gzip", gzip + Data(count: 512) + Data([1])))) == .badResponse)
   }
 
   @Test func `T3: a bomb is cut off at the limit, counted as decoded`() async throws {

@@ -73,6 +73,7 @@ private struct World {
     #expect(await later.outbox.flush().sent.count == 1)
     #expect(await later.outbox.flush().sent.isEmpty)
     #expect(try await server.stats().operations["updateMomentLike"] == 1)
+    await later.repo.flush()
     let last = try World(folder, server)
     #expect(try await last.isLiked(.cacheOnly) == true)
     #expect(try await last.isLiked(.networkOnly) == true)

@@ -39,13 +39,28 @@ extension Connection {
     // The parser is made and used in place: copying it costs more than its work.
     if parser == nil {
       exchange.noteAnswer()
-      parser = HTTP1Parser(answering: exchange.parserRequest)
+      parser = HTTP1Parser(
+        answering: exchange.parserRequest, keepsInterim: exchange.request.onInterimResponse != nil)
+    }
+    // What comes after an early response is no part of it, and no response to anything else.
+    if mayReuseOnceSent != nil {
+      mayReuseOnceSent = false
+      return
     }
     do throws(RequestError) {
       let count = try parser?.consume(bytes, into: &parts) ?? 0
       partsSize += count
+      for head in parser?.takeInterim() ?? [] { exchange.didReceive(interim: head) }
       if let parser, parser.isComplete {
-        complete(exchange, mayReuse: parser.allowsReuse && count == bytes.count)
+        let mayReuse = parser.allowsReuse && count == bytes.count
+        // A server that answers early with success wants the rest of the request, too; one that refuses does not (RFC
+        // 9110, section 10.1.1; RFC 9112, section 9.5).
+        if parser.isSuccess, shared.withLock({ $0.hasMoreToSend }) {
+          mayReuseOnceSent = mayReuse
+          exchange.noteSign()
+        } else {
+          complete(exchange, mayReuse: mayReuse)
+        }
       } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
         deliver(to: exchange)
       } else {
@@ -83,8 +98,15 @@ extension Connection {
     }
   }
 
+  /// Completes an exchange whose response came before its request was sent, once that is done.
+  func completeOnceSent() {
+    guard let mayReuse = mayReuseOnceSent, let exchange = shared.withLock({ $0.exchange }) else { return }
+    complete(exchange, mayReuse: mayReuse)
+  }
+
   private func complete(_ exchange: SocketExchange, mayReuse: Bool) {
     guard let loop else { return }
+    mayReuseOnceSent = nil
     let parts = takeParts()
     let keepAlive = parser?.keepAliveTimeout
     parser = nil

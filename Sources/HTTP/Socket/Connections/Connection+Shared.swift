@@ -84,6 +84,9 @@ extension Connection {
       return .broken
     }
 
+    /// Whether a part of the request is still to be written, and can be.
+    var hasMoreToSend: Bool { channel != nil && writeError == nil && !outbound.isEmpty }
+
     /// Continues reading; when nothing is left to read, an earlier error of writing is reported.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
       let outcome = channel?.read(into: buffer) ?? .blocked

@@ -30,6 +30,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// The parts that have arrived and are not yet on their way to the observer, and how many bytes they took.
   @exclusivity(unchecked) var parts: [HTTPResponsePart] = []
   @exclusivity(unchecked) var partsSize = 0
+  /// Set if the whole response has come before the whole request was sent: whether another request may follow.
+  var mayReuseOnceSent: Bool?
   var isPaused = false
   /// How often reading has paused; the number identifies a pause.
   var pauses = 0
@@ -104,7 +106,8 @@ final class Connection: LoopHandler, @unchecked Sendable {
     case .more: loop?.submit { [self] in flush() }
     case .dead(let error): fail(error)
     case .broken: read()
-    case .sent, nil: break
+    case .sent: completeOnceSent()
+    case nil: break
     }
   }
 

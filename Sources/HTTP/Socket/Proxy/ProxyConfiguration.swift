@@ -10,10 +10,11 @@ public struct ProxyConfiguration: Sendable {
   /// No proxy.
   public static let none = ProxyConfiguration()
 
-  /// The proxies in the environment variables `http_proxy`, `https_proxy` and `no_proxy`, as for curl.
+  /// The proxies in the environment variables `http_proxy`, `https_proxy`, `all_proxy` and `no_proxy`, as for curl.
   ///
-  /// `HTTPS_PROXY` and `NO_PROXY` are read, too, but not `HTTP_PROXY`: in a CGI program, that comes from a client's
-  /// header.
+  /// `all_proxy` is that of schemes without one of their own. `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY` are read, too,
+  /// but not `HTTP_PROXY`: in a CGI program, that comes from a client's header. In `no_proxy`, items are separated by
+  /// commas or blanks; see ``init(http:https:exclusions:)`` for what they may be.
   public static var environment: ProxyConfiguration {
     ProxyConfiguration(environment: ProcessInfo.processInfo.environment)
   }
@@ -24,8 +25,9 @@ public struct ProxyConfiguration: Sendable {
   /// - Parameters:
   ///   - http: The URL of the proxy for `http`, with user and password if it requires them.
   ///   - https: The URL of the proxy for `https`.
-  ///   - exclusions: Hosts to reach without a proxy: `example.com` includes its subdomains, `*` means all; a port may
-  ///     follow.
+  ///   - exclusions: Hosts to reach without a proxy: `example.com`, which includes its subdomains, as `.example.com`
+  ///     does; an address; a block of addresses, such as `10.0.0.0/8` or `fd00::/8`, for hosts that are named by their
+  ///     address; `*` means all. A port may follow a name or an address.
   public init(http: String? = nil, https: String? = nil, exclusions: [String] = []) {
     self.init(
       http: http.map { ($0, "The proxy for http") }, https: https.map { ($0, "The proxy for https") },
@@ -57,7 +59,9 @@ public struct ProxyConfiguration: Sendable {
         .first { !$0.url.isEmpty }
     }
     let exclusions = value("no_proxy", "NO_PROXY")?.url.split { ", ".contains($0) }.map(String.init) ?? []
-    self.init(http: value("http_proxy"), https: value("https_proxy", "HTTPS_PROXY"), exclusions: exclusions)
+    self.init(
+      http: value("http_proxy", "all_proxy", "ALL_PROXY"),
+      https: value("https_proxy", "HTTPS_PROXY", "all_proxy", "ALL_PROXY"), exclusions: exclusions)
   }
 
   /// The proxy for a request; throws `invalidRequest` if the configured one cannot be used.
@@ -68,12 +72,23 @@ public struct ProxyConfiguration: Sendable {
     return try server.get()
   }
 
-  /// A host with its subdomains, or `*` for all hosts.
+  /// A host with its subdomains, a block of addresses, or `*` for all hosts.
   struct Exclusion: Hashable {
     private let host: String
     private let port: Int?
+    /// How many leading bits of the address count; `nil` for a name.
+    private var prefix: Int?
 
     init?(_ text: String) {
+      if let slash = text.firstIndex(of: "/") {
+        host = String(text[..<slash])
+        port = nil
+        guard let length = Int(text[text.index(after: slash)...]), let address = Self.address(host),
+          0...address.count * 8 ~= length
+        else { return nil }
+        prefix = length
+        return
+      }
       var host = text.lowercased()[...]
       var port: Int?
       // An IPv6 address without brackets has more than one colon.
@@ -83,13 +98,35 @@ public struct ProxyConfiguration: Sendable {
       }
       if host.hasPrefix("[") && host.hasSuffix("]") { host = host.dropFirst().dropLast() }
       host = host.drop { $0 == "." }
+      while host.last == "." { host.removeLast() }
       guard !host.isEmpty else { return nil }
       self.host = String(host)
       self.port = port
     }
 
     func covers(_ host: String, port: Int) -> Bool {
-      (self.port ?? port) == port && (self.host == "*" || host == self.host || host.hasSuffix(".\(self.host)"))
+      var host = host[...]
+      while host.last == "." { host.removeLast() }
+      if let prefix {
+        guard let block = Self.address(self.host), let address = Self.address(String(host)),
+          block.count == address.count
+        else { return false }
+        for bit in 0..<prefix {
+          let mask = UInt8(0x80) >> UInt8(bit % 8)
+          if (block[bit / 8] ^ address[bit / 8]) & mask != 0 { return false }
+        }
+        return true
+      }
+      return (self.port ?? port) == port && (self.host == "*" || host == self.host || host.hasSuffix(".\(self.host)"))
+    }
+
+    /// The bytes of an IPv4 or IPv6 address; `nil` if the text is none.
+    private static func address(_ text: String) -> [UInt8]? {
+      for (family, count) in [(AF_INET, 4), (AF_INET6, 16)] {
+        var bytes = [UInt8](repeating: 0, count: count)
+        if inet_pton(family, text, &bytes) == 1 { return bytes }
+      }
+      return nil
     }
   }
 }

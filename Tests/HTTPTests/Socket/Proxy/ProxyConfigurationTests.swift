@@ -51,6 +51,33 @@ import Testing
     }
   }
 
+  /// As `curl` 7.88 does.
+  @Test(arguments: [
+    ("10.0.0.0/8", "10.1.2.3", true), ("10.0.0.0/8", "11.1.2.3", false), ("10.0.0.0/8", "ten.example", false),
+    ("192.168.4.0/22", "192.168.7.255", true), ("192.168.4.0/22", "192.168.8.0", false), ("0.0.0.0/0", "8.8.8.8", true),
+    ("fd00::/8", "[fd12::1]", true), ("fd00::/8", "[fe80::1]", false), ("10.0.0.0/33", "10.0.0.1", false),
+    ("10.0.0.1/32", "10.0.0.1", true), ("example.com.", "www.example.com", true), ("example.com", "example.com.", true),
+    (".example.com", "example.com", true), ("le.com", "example.com", false),
+  ])
+  func `no_proxy knows blocks of addresses, and dots at either end`(
+    exclusion: String, host: String, isLeftOut: Bool
+  ) throws {
+    let environment = ["http_proxy": "http://one:3128", "no_proxy": "other.example, \(exclusion)"]
+    #expect(try (server(environment, for: "http://\(host)/") == nil) == isLeftOut)
+  }
+
+  @Test func `all_proxy is that of schemes without one of their own`() throws {
+    for name in ["all_proxy", "ALL_PROXY"] {
+      for url in ["http://example.com/", "https://example.com/"] {
+        #expect(try server([name: "http://all:1"], for: url) != nil)
+        #expect(try server([name: "http://all:1", "no_proxy": "example.com"], for: url) == nil)
+      }
+    }
+    let environment = ["all_proxy": "http://all:1", "https_proxy": "http://secure:2"]
+    #expect(try "\(server(environment, for: "https://example.com/") as Any)".contains("secure:2"))
+    #expect(try "\(server(environment, for: "http://example.com/") as Any)".contains("all:1"))
+  }
+
   @Test func `credentials are for the proxy, and shown to nobody`() throws {
     let server = try ProxyServer("http://me:\(canary)@proxy:3128")
     #expect(server.authorization == "Basic \(Data("me:\(canary)".utf8).base64EncodedString())")
