@@ -18,7 +18,7 @@ where Item.ID: Sendable {
   private var hasFirstPage = false
   private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
   private var lastNumber: UInt64 = 0
-  /// The changes made during the request.
+  /// The changes made during the request under way.
   private var edits: [@Sendable (inout [Item]) -> Void] = []
   /// Told when the request under way ends.
   private var waiting: [@Sendable (PagerState<Item>) -> Void] = []
@@ -66,6 +66,8 @@ where Item.ID: Sendable {
 
   private func load(isRefresh: Bool) {
     request?.subscription.dispose()
+    // Made before this request, they are what the server knows by now, or has not accepted.
+    edits = []
     lastNumber += 1
     let (number, cursor, bag) = (lastNumber, isRefresh ? nil : next, DisposeBag())
     request = (number, isRefresh, cursor, bag)

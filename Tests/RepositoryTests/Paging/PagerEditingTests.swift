@@ -29,11 +29,21 @@ import Testing
     world.pager.refresh()
     world.pager.edit { $0.insert(Row(id: 9), at: 0) }
     world.pager.refresh()
+    #expect(world.events == [" refreshing", "9 refreshing", "9 refreshing"])
     world.answer(1, [1])
-    #expect(world.events == [" refreshing", "9 refreshing", "9 refreshing", "9,1 idle"])
+    #expect(world.events == ["1 idle"])
+  }
+
+  @Test(arguments: [true, false])
+  func `a deletion is not made again to a refresh that took over after it`(_ fromMore: Bool) {
     world.pager.refresh()
-    world.answer(2, [1])
-    #expect(world.events == ["9,1 refreshing", "1 idle"])
+    world.answer(0, [1, 2])
+    if fromMore { world.pager.loadMore() } else { world.pager.refresh() }
+    world.pager.edit { $0.removeAll { $0.id == 1 } }
+    #expect(world.events.last == (fromMore ? "2 loadingMore" : "2 refreshing"))
+    world.pager.refresh()
+    world.answer(2, [1, 2])
+    #expect(world.events.last == "1,2 idle")
   }
 
   @Test func `an edit while nothing is requested is replaced by the next refresh`() {
