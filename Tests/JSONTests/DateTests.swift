@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import TestSupport
 import Testing
 
 @Suite struct DateTests {
@@ -69,6 +70,55 @@ import Testing
       let text = try #require(date.iso8601)
       guard Date(iso8601: text) == date else {
         Issue.record("\(text) is not read as \(date.timeIntervalSince1970)")
+        return
+      }
+    }
+  }
+
+  @Test(arguments: [
+    "9999-12-31T23:59:59.9999999Z", "9999-12-31T23:59:59.999999Z", "9999-12-31T23:59:59.99998Z",
+    "9999-12-31T23:59:59.999969Z", "9999-12-31T23:59:60Z", "9999-12-31T23:59:60.9Z", "9999-12-31T23:59:59+23:59",
+    "9999-12-31T23:59:60.5-00:00", "9999-12-31T18:29:60.5-05:30", "0000-01-01T00:00:00Z",
+    "0000-01-01T00:00:00.000001Z", "0000-01-01T23:59:00+23:59", "0000-01-01T00:00:00-23:59",
+    "0001-01-01T00:00:00.0000001Z", "0001-01-01T00:00:00+14:00", "2016-12-31T23:59:60.999999Z",
+    "1969-12-31T23:59:59.999999Z", "1970-01-01T00:00:00.000001Z", "1700-06-15T08:09:10.123457Z",
+  ])
+  func `a date at the edge of what can be written is read back as it was`(text: String) throws {
+    let date = try #require(Date(iso8601: text))
+    let written = try #require(date.iso8601)
+    #expect(Date(iso8601: written) == date, "\(written)")
+    for coder in [JSONCoder(), JSONCoder(keys: .snakeCase)] {
+      let json = try coder.encode([date])
+      #expect(try coder.decode([Date].self, from: json) == [date])
+    }
+  }
+
+  @Test(arguments: [
+    "9999-12-31T23:59:59-00:01", "9999-12-31T23:59:59.9999999-05:00", "9999-12-31T23:59:60-00:01",
+    "0000-01-01T00:00:00+00:01", "0000-01-01T23:58:59.999999+23:59",
+  ])
+  func `a date that its offset moves out of four digits for its year is not read`(text: String) {
+    #expect(Date(iso8601: text) == nil)
+  }
+
+  @Test func `whatever is read as a date is written, and read back as the same`() throws {
+    var random = SplitMix(seed: 5)
+    for round in 0..<40_000 {
+      // A quarter is from the two stretches of years where a `Date` and its distance from 1970 have different steps.
+      let year = Int.random(in: [0...9999, 1834...1865, 1697...1729, 0...9999][round % 4], using: &random)
+      func two(_ range: ClosedRange<Int>) -> String {
+        String(String(Int.random(in: range, using: &random) + 100).suffix(2))
+      }
+      let digits = Int.random(in: 0...8, using: &random)
+      let fraction = digits == 0 ? "" : "." + (0..<digits).map { _ in String(two(0...9).suffix(1)) }.joined()
+      let offset = ["Z", "+\(two(0...23)):\(two(0...59))", "-\(two(0...23)):\(two(0...59))"][round % 3]
+      let text =
+        String(String(year + 10_000).suffix(4)) + "-\(two(1...12))-\(two(1...31))T\(two(0...23)):\(two(0...59)):"
+        + two(0...60) + fraction + offset
+      guard let date = Date(iso8601: text) else { continue }
+      let again = date.iso8601.flatMap { Date(iso8601: $0) }
+      guard again == date else {
+        Issue.record("\(text) is written as \(date.iso8601 ?? "nothing")")
         return
       }
     }

@@ -121,6 +121,86 @@ import Testing
     #expect(try Decimal(json: decimal.json().bytes) == decimal)
   }
 
+  /// Texts of numbers at the edges of what the types hold, and random ones.
+  private static let numbers: [String] = {
+    var random = RandomJSON(seed: 13)
+    let edges = [
+      "0", "-0", "0.0", "-0.0", "0e9", "-0e-9", "1e-400", "-1e-400", "5e-324", "-5e-324", "2.2250738585072014e-308",
+      "1.7976931348623157e308", "-1.7976931348623157e308", "1.79769313486231570e308", "3.4028234663852886e38",
+      "1e-45", "9007199254740993", "9223372036854775807", "9223372036854775808", "-9223372036854775809",
+      "18446744073709551615", "1e19", "1e127", "1e128", "-1e127", "1e165", "9e-128", "1e-127", "1e-128", "1e-129",
+      "99999999999999999999999999999999999999e127", "340282366920938463463374607431768211455e127",
+      "340282366920938463463374607431768211455", "0.\(String(repeating: "3", count: 60))",
+      "1.\(String(repeating: "0", count: 60))1",
+      "123456789012345678901234567890123456789012345678901234567890", "1e38", "1e39", "1e23", "0.1e1", "100e-2",
+    ]
+    return edges
+      + (0..<3000).map { _ in
+        let digits = (0...random.int(0...45)).map { _ in String(random.int(0...9)) }.joined()
+        let whole = random.int(0...1) == 0 ? "0" : "\(random.int(1...9))" + digits.prefix(random.int(0...45))
+        let fraction = random.int(0...1) == 0 ? "" : "." + digits
+        let exponent = random.int(0...1) == 0 ? "" : "e\(random.int(-330...310) / random.int(1...20))"
+        return (random.int(0...1) == 0 ? "" : "-") + whole + fraction + exponent
+      }
+  }()
+
+  /// Whatever of `texts` is read as a value is written, and read back as the same.
+  private func comesBack<Value: JSONDecodable & JSONEncodable & Codable & Equatable>(
+    _ type: Value.Type, from texts: [String], coders: [JSONCoder] = [JSONCoder(), JSONCoder(keys: .snakeCase)]
+  ) throws {
+    var count = 0
+    for text in texts {
+      for coder in coders {
+        guard let value = try? coder.decode([Value].self, from: Data("[\(text)]".utf8)) else { continue }
+        count += 1
+        guard let written = try? coder.encode(value) else {
+          Issue.record("\(type) of \(text) is not written")
+          continue
+        }
+        let again = try? coder.decode([Value].self, from: written)
+        #expect(again == value, "\(type) of \(text), written as \(String(decoding: written, as: UTF8.self))")
+      }
+    }
+    #expect(count > texts.count / 10, "\(type)")
+  }
+
+  @Test func `whatever is read as a number is written, and read back as the same`() throws {
+    try comesBack(Double.self, from: Self.numbers)
+    try comesBack(Float.self, from: Self.numbers)
+    try comesBack(Decimal.self, from: Self.numbers)
+    try comesBack(JSONValue.self, from: Self.numbers)
+    try comesBack(RawJSON.self, from: Self.numbers)
+    try comesBack(Int64.self, from: Self.numbers)
+    try comesBack(UInt64.self, from: Self.numbers)
+    try comesBack(Int128.self, from: Self.numbers)
+    try comesBack(UInt128.self, from: Self.numbers)
+  }
+
+  @Test func `whatever is read as a date of any strategy is written, and read back as the same`() throws {
+    let coders = [
+      JSONCoder(dates: .secondsSince1970), JSONCoder(dates: .millisecondsSince1970), JSONCoder(dates: .deferredToDate),
+    ]
+    var random = RandomJSON(seed: 14)
+    let times = (0..<3000).map { _ in
+      "\(random.int(-99_999_999_999_999...99_999_999_999_999) >> random.int(0...40)).\(random.int(0...999_999))"
+    }
+    try comesBack(Date.self, from: Self.numbers + times, coders: coders)
+  }
+
+  @Test func `whatever is read as a URL, a UUID or data is written, and read back as the same`() throws {
+    let urls = [
+      "https://a.example/b c?d=e f#g h", "https://例え.jp/é", "a/b", "//a", "?q", "#f", "mailto:a@b", "http://[::1]:80/",
+      "%20", "a%zz",
+      "http://a/%e4%b8%ad", "HTTP://A.example", "file:///a b", "data:,é", "http://a.example:99999/", "x:", ".", "..",
+      "a\\nb",
+      "http://a b/", "http://u:p@h/", " ", "\\u0000", "http://\u{10ffff}/", "😀",
+    ].map { "\"\($0)\"" }
+    try comesBack(URL.self, from: urls)
+    let id = "123e4567-e89b-12d3-a456-426614174000"
+    try comesBack(UUID.self, from: [id, id.uppercased(), "{\(id)}", "\(id) "].map { "\"\($0)\"" })
+    try comesBack(Data.self, from: ["", "AA==", "AB==", "AAA=", "AAAA", "A A=", "AA", "-_=="].map { "\"\($0)\"" })
+  }
+
   @Test func `what has no form in JSON is an error that names its place`() throws {
     let values: [String: [Double?]] = ["a": [1, nil, 2], "b": [0, .nan]]
     let error = try #require(throws: JSONError.self) { try values.json() }

@@ -21,14 +21,14 @@ struct DateReader {
     return digits.reduce(0) { $0 * 10 + Int($1 - 48) }
   }
 
-  /// The fraction of a second, of any number of digits, of which the first six count.
-  mutating func fraction() -> Double? {
+  /// The fraction of a second in microseconds: of any number of digits, the first six count.
+  mutating func microsecond() -> Int? {
     guard take(".") || take(",") else { return 0 }
     let all = rest.prefix { (48...57).contains($0) }.count
     let count = min(all, 6)
     guard count > 0, let value = digits(count) else { return nil }
     rest.removeFirst(all - count)
-    return Double(value) / [10, 100, 1e3, 1e4, 1e5, 1e6][count - 1]
+    return value * [100_000, 10_000, 1000, 100, 10, 1][count - 1]
   }
 
   /// The offset from UTC, in seconds east.
