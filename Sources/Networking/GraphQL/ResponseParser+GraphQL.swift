@@ -4,6 +4,10 @@ extension ResponseParser {
   /// A GraphQL response, by GraphQL over HTTP, section 6: `application/graphql-response+json` is read whatever the
   /// status, other JSON only if the status is a success; the errors in other JSON are those of the failure, as its
   /// `RequestError.graphQLErrors`. The policy decides how errors are treated.
+  ///
+  /// Where `Content-Type` is missing or empty, the body counts as `application/json`: RFC 9110, section 8.3, leaves it
+  /// to the receiver to find out. Any other type, `text/plain` too, is `undecodable`: by GraphQL over HTTP, a server has
+  /// to name one of the two, and what names another is often no GraphQL server.
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {

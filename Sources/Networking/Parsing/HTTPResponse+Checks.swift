@@ -6,7 +6,8 @@ extension HTTPResponse {
     try head.requireSuccess()
   }
 
-  /// Throws `undecodable` if the response has another `Content-Type` than JSON, or no body.
+  /// Throws `undecodable` if the response has another `Content-Type` than JSON, or no body. A missing or empty
+  /// `Content-Type` counts as JSON.
   public func requireJSON() throws(RequestError) {
     try requireJSON(mediaType: head.mediaType)
   }

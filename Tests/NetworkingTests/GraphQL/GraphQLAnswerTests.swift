@@ -4,6 +4,7 @@ import JSON
 import Networking
 import NetworkingTesting
 import Streams
+import TestSupport
 import Testing
 
 @Suite struct GraphQLAnswerTests {
@@ -127,14 +128,27 @@ import Testing
     #expect(try await answers(.graphQL("", status: 307)).failure?.kind == .redirectRefused)
   }
 
-  @Test func `G4: JSON of success is read under its types, and where none is given`() async throws {
-    let body = Data(#"{"data": {"thing": {"name": "a", "count": 1}}}"#.utf8)
-    for type in ["application/json; charset=utf-8", "application/vnd.x+json", nil] as [StaticString?] {
-      let headers: HTTPHeaders = type.map { ["Content-Type": $0] } ?? [:]
-      #expect(try await answers(.response(headers: headers, body: body)).value.data == .whole)
+  private static let thing = #"{"data": {"thing": {"name": "a", "count": 1}}}"#
+
+  @Test(arguments: ["application/json; charset=utf-8", "application/vnd.x+json", "", " ", ";", "; charset=utf-8", nil])
+  func `G4: JSON of success is read under its types, and where none is given`(type: String?) async throws {
+    for status in [200, 201, 203, 299] {
+      let raw = RawResponse(status, contentType: type, body: Self.thing)
+      for bytes in [raw.bytes, raw.bytesUntilClose, raw.chunked(size: 7)] {
+        let server = try ScriptedServer([.readRequest, .send(bytes), .close])
+        let client = try APIClient(baseURL: server.url, transport: SocketTransport())
+        #expect(try await GetThing().post(on: client).value.data == .whole)
+      }
     }
-    let html = ScriptedResponse.response(headers: ["Content-Type": "text/html"], body: body)
-    #expect(try await answers(html).failure?.kind == .undecodable)
+  }
+
+  @Test(arguments: ["text/html", "text/plain", "text/plain; charset=utf-8", "application/octet-stream", "json"])
+  func `G4: a body under another type is not read as a GraphQL response, whatever it is`(type: String) async throws {
+    var headers = HTTPHeaders()
+    try headers.set("Content-Type", to: type)
+    let error = try await answers(.response(headers: headers, body: Data(Self.thing.utf8))).failure
+    #expect(error?.kind == .undecodable)
+    #expect(error?.message.contains(type.prefix { $0 != ";" }) == true)
   }
 
   @Test func `a session's data come without their envelope, by its policy`() async throws {

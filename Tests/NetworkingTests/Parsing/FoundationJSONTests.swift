@@ -23,6 +23,14 @@ import Testing
     #expect(throws: Never.self) { try FoundationJSON().decode(JSONValue.self, from: objects) }
   }
 
+  @Test func `of members with equal keys the first counts, and with a JSONCoder the last`() async throws {
+    let body = Data(#"{"data": {"thing": {"name": "a"}}, "data": {"thing": {"name": "b", "name": "c"}}}"#.utf8)
+    var client = try client(ScriptedTransport(always: .response(body: body)))
+    #expect(try await GetThing().data(on: client).value.thing?.name == "c")
+    client.decoder = FoundationJSON()
+    #expect(try await GetThing().data(on: client).value.thing?.name == "a")
+  }
+
   @Test func `strategies of one's own are taken`() throws {
     let json = FoundationJSON(
       decoder: {
