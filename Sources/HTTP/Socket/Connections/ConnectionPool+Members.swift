@@ -1,6 +1,7 @@
 import Streams
 
-// Classes, so that changing one does not write to the dictionary that contains it.
+// Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable of
+// theirs is being changed, so the checks for overlapping accesses are off.
 
 extension ConnectionPool {
   /// A connection as the pool sees it.
@@ -15,20 +16,20 @@ extension ConnectionPool {
 
     let connection: Connection
     let group: Group
-    var phase = Phase.opening
+    @exclusivity(unchecked) var phase = Phase.opening
     /// Whether it has neither been idle nor carried an exchange before the current one.
-    var isFresh = true
+    @exclusivity(unchecked) var isFresh = true
     /// When it was last known to work: it had been opened, or had brought a whole response.
-    var lastUse = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) var lastUse = Instant(nanoseconds: 0)
 
     /// When its idle time ends, or an earlier moment: it stays in the heap while it is busy, so that a request on a kept
     /// connection does not touch the heap. See `firstToExpire`.
-    var due = Instant(nanoseconds: 0)
-    var place: Int?
+    @exclusivity(unchecked) var due = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) var place: Int?
 
     // The neighbours in the list that it is in, which the pool owns: see `MemberList`.
-    fileprivate unowned(unsafe) var previous: Member?
-    fileprivate unowned(unsafe) var next: Member?
+    @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: Member?
+    @exclusivity(unchecked) fileprivate unowned(unsafe) var next: Member?
 
     init(_ connection: Connection, _ group: Group) {
       self.connection = connection
@@ -51,6 +52,14 @@ extension ConnectionPool {
       if let last { last.next = member } else { first = member }
       last = member
       count += 1
+    }
+
+    /// Removes the last member.
+    mutating func removeLast(_ member: Member) {
+      last = member.previous
+      if let last { last.next = nil } else { first = nil }
+      member.previous = nil
+      count -= 1
     }
 
     /// Removes a member that is in this list.
@@ -89,22 +98,21 @@ extension ConnectionPool {
 
   /// The connections and waiters of one route.
   ///
-  /// `@unchecked Sendable`: as for ``Member``. Nothing is called while one of these is being changed, so the checks for
-  /// overlapping accesses are off.
+  /// `@unchecked Sendable`: as for ``Member``.
   final class Group: HeapElement, @unchecked Sendable {
     let route: Route
-    var connectionCount = 0
+    @exclusivity(unchecked) var connectionCount = 0
     @exclusivity(unchecked) var opening = MemberList()
     @exclusivity(unchecked) var idle = MemberList()
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
-    var waitingCount = 0
+    @exclusivity(unchecked) var waitingCount = 0
     @exclusivity(unchecked) var room: Room
 
     /// Its position among the groups in need: the ticket of its first waiter. A group that already has connections
     /// lets as many later waiters of others go first as there may be connections; otherwise, routes that share too few
     /// connections would open one for each request.
-    var turn = 0
-    var place: Int?
+    @exclusivity(unchecked) var turn = 0
+    @exclusivity(unchecked) var place: Int?
 
     init(_ route: Route, limit: Int) {
       self.route = route

@@ -45,6 +45,7 @@ extension ConnectionPool {
   mutating func drop(_ member: Member) {
     let group = member.group
     members[ObjectIdentifier(member.connection)] = nil
+    lastMember = nil
     switch member.phase {
     case .opening: group.opening.remove(member)
     case .idle: group.idle.remove(member)

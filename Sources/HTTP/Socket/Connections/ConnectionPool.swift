@@ -43,6 +43,8 @@ struct ConnectionPool<
   var groups: [Route: Group] = [:]
   /// The group that was used last, which is usually the one that is needed next.
   private var lastGroup: Group?
+  /// The connection whose exchange finished last, which is the one that is available next.
+  var lastMember: Member?
   var waitingCount = 0
   /// The groups that another connection would help, in the order of their turns.
   var groupsInNeed = Heap<Group>()
@@ -69,7 +71,7 @@ struct ConnectionPool<
   ) -> Connection? {
     let group = group(of: route)
     if let member = group.idle.last, member.lastUse >= oldestUse {
-      group.idle.remove(member)
+      group.idle.removeLast(member)
       give(member, to: exchange)
       if group.waitingCount > 0 { review(group) }
       return member.connection
@@ -90,9 +92,10 @@ struct ConnectionPool<
   /// Returns false if the exchange no longer has this connection: then it was cancelled, and the connection is gone.
   mutating func finish(_ exchange: Exchange, on connection: Connection) -> Bool {
     guard let index = places.index(forKey: ObjectIdentifier(exchange)),
-      case .connected(let member) = places[index].value, member.connection === connection
+      case .connected(let member) = places.values[index], member.connection === connection
     else { return false }
     places.remove(at: index)
+    lastMember = member
     return true
   }
 
@@ -147,7 +150,7 @@ struct ConnectionPool<
   mutating func makeAvailable(
     _ connection: Connection, at now: Instant, until end: Instant, _ effects: inout Effects
   ) -> Exchange? {
-    guard let member = members[ObjectIdentifier(connection)] else { return nil }
+    guard let member = member(of: connection) else { return nil }
     let group = member.group
     member.lastUse = now
     var hasGrown = false
@@ -179,7 +182,7 @@ struct ConnectionPool<
   /// Records that a connection is gone, and returns the exchange that had it. That exchange then neither has a
   /// connection nor waits; `lease` it again, or drop it.
   mutating func remove(_ connection: Connection, _ effects: inout Effects) -> Orphan? {
-    guard let member = members[ObjectIdentifier(connection)] else { return nil }
+    guard let member = member(of: connection) else { return nil }
     var orphan: Orphan?
     if case .busy(let owner) = member.phase, finish(owner, on: connection) {
       orphan = Orphan(exchange: owner, isFresh: member.isFresh, lastUse: member.lastUse)
@@ -264,6 +267,11 @@ struct ConnectionPool<
   private mutating func close(_ member: Member, _ effects: inout Effects) {
     effects.closing.append(member.connection)
     _ = remove(member.connection, &effects)
+  }
+
+  private func member(of connection: Connection) -> Member? {
+    if let lastMember, lastMember.connection === connection { return lastMember }
+    return members[ObjectIdentifier(connection)]
   }
 
   private mutating func group(of route: Route) -> Group {
