@@ -275,6 +275,9 @@ private struct TightServer {
   init() throws {
     let (listener, port) = try Loopback.listen(backlog: 8)
     self.listener = listener
+    // Connections inherit it: a client that does nothing fails the test, and does not hang it.
+    var limit = timeval(tv_sec: 20, tv_usec: 0)
+    setsockopt(listener.number, SOL_SOCKET, SO_RCVTIMEO, &limit, socklen_t(MemoryLayout<timeval>.size))
     url = try #require(URL(string: "http://127.0.0.1:\(port)/"))
   }
 
