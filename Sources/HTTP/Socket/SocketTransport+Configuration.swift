@@ -35,6 +35,11 @@ extension SocketTransport {
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
+    /// The header `User-Agent` (RFC 9110, section 10.1.5) of requests that have none, which some servers refuse; `nil`
+    /// for none. By default the name and version of this transport. If it is not valid in a header, requests fail with
+    /// `invalidRequest`.
+    public var userAgent: String? = "SocketTransport/\(SDKVersion.current)"
+
     /// Which requests go through a proxy; by default those that the environment variables specify.
     public var proxy = ProxyConfiguration.environment
 

@@ -26,7 +26,8 @@ public import Streams
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
 public final class SocketTransport: HTTPTransport {
   private let configuration: Configuration
-  private let engine: SocketEngine
+  let engine: SocketEngine
+  private let defaults: Result<DefaultFields, RequestError>
 
   /// Makes a transport with connections of its own. Its thread starts with the first request.
   public convenience init(configuration: Configuration = Configuration()) {
@@ -40,6 +41,7 @@ public final class SocketTransport: HTTPTransport {
     self.configuration = configuration
     engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller)
   }
+    defaults = Result { () throws(RequestError) in try DefaultFields(userAgent: configuration.userAgent) }
 
   /// The best one that the system has.
   @Sendable static func systemPoller() throws(SystemError) -> any Poller {
@@ -98,17 +100,30 @@ public final class SocketTransport: HTTPTransport {
     }
   }
 
-  private static let defaults: [(name: String, value: String)] = [("Accept-Encoding", ContentCoding.accepted)]
-  /// For range requests: a part of a coded response could not be decoded, and without this field the server may choose
-  /// any coding (RFC 9110, section 12.5.3).
-  private static let defaultsForPart: [(name: String, value: String)] = [("Accept-Encoding", "identity")]
+  /// The fields of requests that have none with these names.
+  private struct DefaultFields {
+    let whole: [(name: String, value: String)]
+    /// For range requests: a part of a coded response could not be decoded, and without this field the server may
+    /// choose any coding (RFC 9110, section 12.5.3).
+    let part: [(name: String, value: String)]
+
+    init(userAgent: String?) throws(RequestError) {
+      var common: [(name: String, value: String)] = []
+      if let userAgent {
+        let field = try HTTPField(name: "User-Agent", value: userAgent)
+        common = [(field.name, field.value)]
+      }
+      whole = [("Accept-Encoding", ContentCoding.accepted)] + common
+      part = [("Accept-Encoding", "identity")] + common
+    }
+  }
 
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
     let target = request.target
     var route = Route(
       host: target.host, port: target.port, isSecure: target.isSecure, unixPath: configuration.unixSocketPath)
-    var writer = RequestWriter(
-      defaults: request.headers.contains("Range") ? Self.defaultsForPart : Self.defaults)
+    let defaults = try defaults.get()
+    var writer = RequestWriter(defaults: request.headers.contains("Range") ? defaults.part : defaults.whole)
     guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: target) else {
       return (route, writer)
     }

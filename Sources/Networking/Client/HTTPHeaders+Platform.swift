@@ -24,7 +24,7 @@ extension HTTPHeaders {
   }
 
   /// The version of this SDK.
-  public static var sdkVersion: String { "0.1.0" }
+  public static var sdkVersion: String { SDKVersion.current }
 
   private static var sdkName: String { "MomentsSDK" }
 

@@ -25,6 +25,26 @@ import Testing
     #expect(received.body == Array(#"{"e":1}"#.utf8))
   }
 
+  @Test func `a request without a User-Agent gets the configuration's, and one that has it keeps its own`() async throws
+  {
+    let server = try ScriptedServer(.answering { _ in Self.json })
+    func sent(_ headers: HTTPHeaders, _ userAgent: String?? = nil) async throws -> [String] {
+      var configuration = SocketTransport.Configuration()
+      if let userAgent { configuration.userAgent = userAgent }
+      _ = try await SocketTransport(configuration: configuration).response(to: .to(server, headers: headers))
+      let headers = try #require(server.requests.last?.headers)
+      return headers.filter { $0.name.lowercased() == "user-agent" }.map(\.value)
+    }
+    #expect(try await sent([:]) == ["SocketTransport/\(SDKVersion.current)"])
+    #expect(try await sent(["Range": "bytes=0-1"], "app/1") == ["app/1"])
+    #expect(try await sent(["user-agent": "mine"]) == ["mine"])
+    #expect(try await sent([:], .some(nil)) == [])
+    var configuration = SocketTransport.Configuration()
+    configuration.userAgent = "a\r\nX-B: c"
+    let transport = SocketTransport(configuration: configuration)
+    #expect(await transport.kindOfError(for: try .to(server)) == .invalidRequest)
+  }
+
   @Test func `a connection is kept and used again`() async throws {
     let server = try ScriptedServer(.answering { _ in Self.json })
     for _ in 0..<10 { _ = try await transport.response(to: .to(server)) }
