@@ -7,7 +7,8 @@ public import Streams
 /// - Deadlines have a resolution of a millisecond, and fire a few milliseconds late at most.
 /// - Callbacks come one at a time for each subscriber: on the task that awaits the stream's `value`, otherwise on one
 ///   of the transport's threads. One that blocks delays the others by 10 ms, and hundreds that block by about 50 ms.
-///   What a slow observer has not taken stays with the server, so memory is bounded.
+///   Up to 2,048 callbacks of a process may block at once; no other ones come until one of these returns, not even
+///   those of deadlines. What a slow observer has not taken stays with the server, so memory is bounded.
 /// - With eight or more exchanges under way, responses are handed over in batches, so that a thread is not woken for
 ///   each. This delays a response by at most a quarter of the time that it took, and never by more than 1 ms.
 /// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms.

@@ -3,6 +3,7 @@ import Streams
 import Synchronization
 import TestSupport
 import Testing
+import TransportConformance
 
 @testable import HTTP
 
@@ -47,6 +48,38 @@ import Testing
     let areOver = Latch()
     blocked.notify(queue: .global()) { areOver.open() }
     try await areOver.wait(for: "those that blocked", within: .seconds(30))
+  }
+
+  @Test func `T6: deadlines and answers come on time while more observers block than Dispatch has threads`()
+    async throws
+  {
+    let (server, silent) = (
+      try ScriptedServer(.answering { _ in RawResponse(body: "{}") }), try ScriptedServer(.neverAnswering)
+    )
+    let transport = SocketTransport()
+    let (gate, blocked, left) = (DispatchSemaphore(value: 0), Monitor(0), Monitor(0))
+    for _ in 0..<300 {
+      _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(
+        onNext: { _ in
+          blocked.update { $0 += 1 }
+          gate.wait()
+        }, onDisposed: { left.update { $0 += 1 } })
+    }
+    defer { for _ in 0..<300 { gate.signal() } }
+    try await blocked.wait(for: "all observers to block", within: .seconds(20)) { $0 == 300 }
+    for (server, total, delay) in [
+      (silent, Duration.milliseconds(300), Duration.milliseconds(300)), (server, .seconds(10), .zero),
+    ] {
+      try await expectDelay(of: delay) {
+        let (isOver, start) = (Latch(), ContinuousClock.now)
+        let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(total: total))
+        _ = transport.send(request).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
+        try await isOver.wait(for: "the end of the request", within: .seconds(10))
+        return .now - start
+      }
+    }
+    for _ in 0..<300 { gate.signal() }
+    try await left.wait(for: "those that blocked", within: .seconds(30)) { $0 == 300 }
   }
 
   // Not `async`, as what awaits is held up itself.

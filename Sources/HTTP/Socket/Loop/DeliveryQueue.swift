@@ -16,7 +16,7 @@ final class DeliveryQueue {
   static let patience = Duration.milliseconds(5)
 
   private let unfinished: DispatchGroup
-  @exclusivity(unchecked) private var worker = DispatchQueue.unshared()
+  @exclusivity(unchecked) private var worker = DeliveryWorker()
   @exclusivity(unchecked) private var collected: [Delivery] = []
   // Jobs that were handed over, and had not begun when last checked: since the last check, and before it.
   @exclusivity(unchecked) private var young: [Delivery] = []
@@ -25,9 +25,7 @@ final class DeliveryQueue {
   private var lastTurn = Instant.now
 
   /// Each job is in the group until it has run. `start` starts a worker for late jobs.
-  init(
-    unfinished: DispatchGroup, start: @escaping LateDeliveries.Start = { DispatchQueue.unshared().async(execute: $0) }
-  ) {
+  init(unfinished: DispatchGroup, start: @escaping LateDeliveries.Start = { ThreadPool.shared.run($0) }) {
     self.unfinished = unfinished
     late = LateDeliveries(start)
   }
@@ -48,7 +46,7 @@ final class DeliveryQueue {
       let waiting = old.filter(\.isWaiting)
       late.add(waiting)
       // A blocked worker keeps its jobs; new ones go to a new worker.
-      if !waiting.isEmpty { worker = .unshared() }
+      if !waiting.isEmpty { worker = DeliveryWorker() }
       late.startWorkers()
       old = young.filter(\.isWaiting)
       young.removeAll(keepingCapacity: true)
@@ -68,6 +66,6 @@ final class DeliveryQueue {
     young += collected
     collected.removeAll(keepingCapacity: true)
     guard !forWorker.isEmpty else { return }
-    worker.async { for job in forWorker { job.run() } }
+    worker.add(forWorker)
   }
 }

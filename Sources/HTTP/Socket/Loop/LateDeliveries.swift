@@ -15,7 +15,7 @@ final class LateDeliveries: Sendable {
   }
 
   private static let fewestWorkers = 4
-  /// How many workers are started at a time at most: Dispatch has no more threads.
+  /// How many workers are started at a time at most.
   private static let mostWorkers = 256
   private let state = Locked(State())
   private let start: Start

@@ -32,7 +32,7 @@ final class TLSPreparation: Sendable {
       }
     }
     if isReady { completion(.success(context)) }
-    if isFirst { DispatchQueue.unshared().async { [self] in prepare() } }
+    if isFirst { ThreadPool.shared.run { [self] in prepare() } }
   }
 
   private func prepare() {

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Starts a thread that runs a closure and then ends. Throws if the system cannot create one, for instance at a limit
-/// on processes.
+/// Starts a thread that runs a closure and then ends; without a size, its stack has the system's. Throws if the system
+/// cannot create one, for instance at a limit on processes.
 func startThread(
-  named name: String, stackSize: Int, _ body: @escaping @Sendable () -> Void
+  named name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
 ) throws(SystemError) {
   let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
   pthread_attr_init(attributes)
@@ -12,7 +12,7 @@ func startThread(
     attributes.deallocate()
   }
   pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-  pthread_attr_setstacksize(attributes, stackSize)
+  if let stackSize { pthread_attr_setstacksize(attributes, stackSize) }
 
   let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
   #if canImport(Darwin)
