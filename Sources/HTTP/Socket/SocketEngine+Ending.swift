@@ -7,15 +7,15 @@ extension SocketEngine {
   private static var shortestScan: Duration { .milliseconds(10) }
 
   func schedule(_ instant: Instant, on loop: EventLoop) {
-    loop.schedule(at: instant) { [weak self] in self?.scan(dueAt: instant) }
+    loop.lowerAlarm(to: instant) { [weak self] in self?.scan() }
   }
 
-  private func scan(dueAt instant: Instant) {
+  private func scan() {
     let now = Instant.now
     var effects = Pool.Effects()
     var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
     let (next, loop) = state.withLock { state -> (Instant?, EventLoop?) in
-      guard state.nextScan == instant else { return (nil, state.loop) }
+      guard let due = state.nextScan, due <= now else { return (state.nextScan, state.loop) }
       var next = state.pool.removeExpired(at: now, &effects)
       state.pool.forEachExchange { exchange in
         if let (phase, deadline) = exchange.nextDeadline, deadline <= now {

@@ -1,15 +1,12 @@
 @preconcurrency internal import Dispatch
 
-/// Actions in the order of their times.
-typealias TimerHeap = Heap<TimedAction>
-
 /// All delayed actions of the process, behind a single timer: Dispatch needs several thread switches to set a timer and
 /// to cancel it again, which cost more than the request that it is the deadline of.
 final class TimerQueue: Sendable {
   static let shared = TimerQueue()
 
   private struct State {
-    var heap = TimerHeap()
+    var heap = Heap<TimedAction>()
     /// When the timer fires next: no later than the first action's time, and earlier if what it was set for is gone.
     var alarm = DispatchTime.distantFuture
     var lastNumber: UInt64 = 0

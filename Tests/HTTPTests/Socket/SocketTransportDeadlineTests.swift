@@ -101,6 +101,23 @@ import TransportConformance
     }
   }
 
+  @Test func `deadlines that pass leave no timer behind while a connection is idle for long`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    var configuration = SocketTransport.Configuration()
+    configuration.idleTime = .seconds(3600)
+    configuration.connectionLifetime = .seconds(3600)
+    let transport = SocketTransport(configuration: configuration)
+    for _ in 0..<20 {
+      #expect(try await transport.response(to: .to(server)).head.isSuccess)
+      try await pass(.milliseconds(20), on: transport)
+    }
+    let count = Monitor<Int?>(nil)
+    let loop = try #require(transport.engine.state.withLock { $0.loop })
+    loop.submit { count.update { $0 = loop.timerCount } }
+    let timers = try await count.wait { $0 != nil }
+    #expect(try #require(timers) <= 2)
+  }
+
   @Test(arguments: ["-9223372036854775808", "-1", "9223372036854775807", "99999999999999999999", "0"])
   func `a Keep-Alive time that makes no sense harms nobody`(_ seconds: String) async throws {
     let server = try ScriptedServer(

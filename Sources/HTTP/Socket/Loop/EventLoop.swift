@@ -18,12 +18,6 @@ final class EventLoop: @unchecked Sendable {
     var generation: UInt32 = 0
   }
 
-  private struct Timer {
-    var instant: Instant
-    var identifier: Int
-    var action: () -> Void
-  }
-
   private let inbox = Locked(Inbox())
   private let poller: any Poller
   private let deliveries: DeliveryQueue
@@ -32,10 +26,17 @@ final class EventLoop: @unchecked Sendable {
   private var gathering = Gathering()
   private var entries: [Entry] = []
   private var freeEntries: [Int] = []
-  private var timers: [Timer] = []
-  private var nextTimer: Instant?
-  private var lastTimer = 0
+  private var timers = Heap<LoopTimer>()
+  private var lastTimer: UInt64 = 0
+  private var alarm: LoopTimer?
+  /// How many events and tasks this turn has had, and when the timers were last looked at in it.
+  private var steps = 0
+  private var lastLook: Instant?
   private var isRunning = true
+
+  /// How many steps there may be before a look at the clock, and how long they may take before timers and deliveries
+  /// have their turn: a handshake takes about 2 ms, and a turn may have hundreds.
+  private static let longestRun = (steps: 8, time: Duration.milliseconds(5))
 
   /// The buffer that all connections of the loop read into, one at a time.
   let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
@@ -79,14 +80,23 @@ final class EventLoop: @unchecked Sendable {
     while isRunning {
       let patience = deliveries.flush()
       if let pause = gathering.takePause() { usleep(UInt32(pause / .microseconds(1))) }
-      poller.wait(until: earlier(patience, nextTimer), into: &events)
-      for event in events { handler(of: event.token)?.ready(event) }
+      poller.wait(until: earlier(patience, timers.first?.instant), into: &events)
+      (steps, lastLook) = (0, nil)
+      for event in events {
+        handler(of: event.token)?.ready(event)
+        noteStep()
+      }
       runTimers()
-      for task in inbox.withLock({ exchange(&$0.tasks, with: []) }) { task() }
+      for task in inbox.withLock({ exchange(&$0.tasks, with: []) }) {
+        task()
+        noteStep()
+      }
     }
     for entry in entries { entry.handler?.loopStopped() }
     deliveries.close()
-    timers = []
+    // One by one, so that none believes that it is still in there.
+    while let timer = timers.first { timers.remove(timer) }
+    alarm = nil
     let dropped = inbox.withLock { inbox in
       inbox.isStopped = true
       return exchange(&inbox.tasks, with: [])
@@ -157,28 +167,57 @@ final class EventLoop: @unchecked Sendable {
     return entries[token.index].handler
   }
 
-  /// Runs an action at `instant`; returns a number to cancel it by.
+  // MARK: - Timers
+
+  /// How many timers are set.
+  var timerCount: Int { timers.count }
+
+  /// Runs an action at `instant`; returns a timer to cancel it by.
   @discardableResult
-  func schedule(at instant: Instant, _ action: @escaping () -> Void) -> Int {
+  func schedule(at instant: Instant, _ action: @escaping () -> Void) -> LoopTimer {
     lastTimer += 1
-    timers.append(Timer(instant: instant, identifier: lastTimer, action: action))
-    nextTimer = min(nextTimer ?? instant, instant)
-    return lastTimer
+    let timer = LoopTimer(instant, number: lastTimer, action)
+    timers.insert(timer)
+    return timer
   }
 
-  /// Cancels a scheduled action.
-  func cancelTimer(_ identifier: Int) {
-    timers.removeAll { $0.identifier == identifier }
-    nextTimer = timers.lazy.map(\.instant).min()
+  /// Cancels a scheduled action, unless it has run.
+  func cancel(_ timer: LoopTimer) {
+    timers.remove(timer)
+  }
+
+  /// Sets the loop's only alarm, which runs its action at `instant`; does nothing if it is set to an earlier time.
+  func lowerAlarm(to instant: Instant, _ action: @escaping () -> Void) {
+    if let alarm, alarm.instant <= instant { return }
+    if let alarm { cancel(alarm) }
+    alarm = schedule(at: instant) { [unowned self] in
+      alarm = nil
+      action()
+    }
   }
 
   private func runTimers() {
-    guard let nextTimer else { return }
+    guard let first = timers.first else { return }
     let now = Instant.now
-    guard nextTimer <= now else { return }
-    let due = timers.filter { $0.instant <= now }
-    timers.removeAll { $0.instant <= now }
-    self.nextTimer = timers.lazy.map(\.instant).min()
-    for timer in due { timer.action() }
+    var next: LoopTimer? = first
+    while let timer = next, timer.instant <= now {
+      timers.remove(timer)
+      timer.action()
+      next = timers.first
+    }
+  }
+
+  /// Lets timers and deliveries have their turn while a long one goes on.
+  private func noteStep() {
+    steps += 1
+    guard steps.isMultiple(of: Self.longestRun.steps) else { return }
+    let now = Instant.now
+    guard now - (lastLook ?? now) >= Self.longestRun.time else {
+      lastLook = lastLook ?? now
+      return
+    }
+    runTimers()
+    _ = deliveries.flush()
+    lastLook = .now
   }
 }

@@ -17,7 +17,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var candidates: [Candidate] = []
   private var lookUp: (any Disposable)?
   /// The timer for trying the next address while this attempt goes on.
-  private var timer: Int?
+  private var timer: LoopTimer?
   /// How long to wait before trying again if the queue of a Unix domain socket is full.
   private static let pause = Duration.milliseconds(10)
 
@@ -143,7 +143,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   }
 
   private func stopTimer() {
-    if let timer { loop.cancelTimer(timer) }
+    if let timer { loop.cancel(timer) }
     timer = nil
   }
 }

@@ -12,7 +12,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private var socket: OpenSocket?
   private var tunnel: ProxyTunnel?
   private var channel: TLSChannel?
-  private var timer: Int?
+  private var timer: LoopTimer?
 
   /// The time limit for opening a connection, which applies even if nobody waits for it any more.
   private static let longest = Duration.seconds(120)
@@ -137,7 +137,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
 
   private func cleanUp() {
     attempt?.cancel()
-    if let timer { loop.cancelTimer(timer) }
+    if let timer { loop.cancel(timer) }
     if let socket { loop.close(socket.socket, socket.token) }
     (attempt, tunnel, channel, socket, timer) = (nil, nil, nil, nil, nil)
   }

@@ -4,7 +4,7 @@ import Testing
 
 @testable import Streams
 
-@Suite struct TimerHeapTests {
+@Suite struct HeapTests {
   private func action(at time: UInt64, number: UInt64) -> TimedAction {
     let action = TimedAction(
       at: DispatchTime(uptimeNanoseconds: time), on: DispatchQueue.global(), of: .shared, {})
@@ -14,7 +14,7 @@ import Testing
 
   @Test(arguments: 0..<4)
   func `the first action is the one whose time comes first, whatever was inserted and removed`(seed: UInt64) {
-    var (heap, model, random) = (TimerHeap(), [TimedAction](), SplitMix(seed: seed))
+    var (heap, model, random) = (Heap<TimedAction>(), [TimedAction](), SplitMix(seed: seed))
     for number in 0..<2000 {
       if model.isEmpty || Bool.random(using: &random) || number < 100 {
         let action = action(at: .random(in: 1...100, using: &random), number: UInt64(number))
@@ -32,7 +32,7 @@ import Testing
   }
 
   @Test func `actions at one time come in the order in which they were scheduled`() {
-    var heap = TimerHeap()
+    var heap = Heap<TimedAction>()
     let actions = (0..<20).map { action(at: 7, number: $0) }
     for action in actions.shuffled() { heap.insert(action) }
     for action in actions {
