@@ -50,6 +50,7 @@ final class SocketEngine: Sendable {
 
   let resolver: AddressResolver
   let tls: TLSPreparation
+  let silent = Locked(SilentAddresses())
   private let idleTime: Duration
   /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
   private let idleTimeUnlessReplayable: Int64

@@ -35,6 +35,17 @@ extension SocketTransport {
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
+    /// Gives the addresses of a host, of servers as of proxies, for service discovery, hosts with fixed addresses, and
+    /// tests. It returns numeric IPv4 or IPv6 addresses, the preferred first, or `nil` to have the system look the name
+    /// up; what it throws becomes the `cause` of an error of the kind `cannotConnect`.
+    ///
+    /// It is called for each connection, not for each request; connections to one host that are made at the same time
+    /// share a call. It may block, as it has a thread to itself; the deadline for connecting applies meanwhile. The
+    /// name is in lower case. `Host`, TLS and the certificate's name stay those of the URL.
+    ///
+    ///     configuration.resolver = { ["api.test": ["127.0.0.1"]][$0] }
+    public var resolver: (@Sendable (_ host: String) throws -> [String]?)?
+
     /// The header `User-Agent` (RFC 9110, section 10.1.5) of requests that have none, which some servers refuse; `nil`
     /// for none. By default the name and version of this transport. If it is not valid in a header, requests fail with
     /// `invalidRequest`.

@@ -11,7 +11,10 @@ public import Streams
 ///   those of deadlines. What a slow observer has not taken stays with the server, so memory is bounded.
 /// - With eight or more exchanges under way, responses are handed over in batches, so that a thread is not woken for
 ///   each. This delays a response by at most a quarter of the time that it took, and never by more than 1 ms.
-/// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms.
+/// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms, and
+///   deadlines have their turn between handshakes.
+/// - Of a host's addresses, each one that does not answer within 250 ms is passed over (RFC 8305), and tried last for
+///   five minutes if another one did. Names whose look-up hangs do not hold up others.
 /// - The connect deadline counts from the start, including the wait for a free connection; when a lost connection is
 ///   replaced, it counts anew from the loss.
 /// - If a kept connection turns out to be dead, it is replaced silently, provided that the request cannot have been
@@ -32,7 +35,8 @@ public final class SocketTransport: HTTPTransport {
 
   /// Makes a transport with connections of its own. Its thread starts with the first request.
   public convenience init(configuration: Configuration = Configuration()) {
-    self.init(configuration: configuration, resolver: AddressResolver())
+    self.init(
+      configuration: configuration, resolver: configuration.resolver.map { AddressResolver($0) } ?? AddressResolver())
   }
 
   init(

@@ -19,6 +19,32 @@ import Testing
     }
   }
 
+  @Test func `addresses that were silent while another one answered come last, for five minutes`() throws {
+    let addresses = try ["2001:db8::1", "192.0.2.1", "192.0.2.2"].map(address)
+    var silent = SilentAddresses()
+    silent.note(addresses[1], before: [addresses[0]], at: .now + .seconds(-299))
+    var race = ConnectionRace(addresses, silent: silent)
+    #expect([race.next(), race.next(), race.next()] == [addresses[1], addresses[2], addresses[0]])
+    silent.note(addresses[1], before: [addresses[0]], at: .now + .seconds(-301))
+    race = ConnectionRace(addresses, silent: silent)
+    #expect(race.next() == addresses[0])
+    silent.note(addresses[1], before: [addresses[0]], at: .now)
+    silent.note(addresses[0], before: [], at: .now)
+    race = ConnectionRace(addresses, silent: silent)
+    #expect(race.next() == addresses[0])
+  }
+
+  @Test func `of many silent addresses the latest are remembered`() throws {
+    let (winner, start) = (try address("192.0.2.1"), Instant.now)
+    let addresses = try (0..<300).map { try address("10.0.\($0 / 100).\($0 % 100)") }
+    var silent = SilentAddresses()
+    for (number, address) in addresses.enumerated() {
+      silent.note(winner, before: [address], at: start + .milliseconds(number))
+    }
+    let moved = silent.moveLast(of: addresses + [winner], at: start + .seconds(1))
+    #expect(moved == Array(addresses[..<44]) + [winner] + Array(addresses[44...]))
+  }
+
   @Test func `a race is lost when all have failed, and not before`() throws {
     let addresses = try [address("192.0.2.1"), address("192.0.2.2")]
     var race = ConnectionRace(addresses)

@@ -18,10 +18,12 @@ import TransportConformance
 
   /// A transport for which every name has the addresses that a closure gives.
   private func transport(
-    resolving addresses: @escaping @Sendable () throws -> [SocketAddress]
+    idleTime: Duration = .seconds(60), resolving addresses: @escaping @Sendable () throws -> [SocketAddress]
   ) -> SocketTransport {
-    SocketTransport(
-      configuration: .init(),
+    var configuration = SocketTransport.Configuration()
+    configuration.idleTime = idleTime
+    return SocketTransport(
+      configuration: configuration,
       resolver: AddressResolver { _, _ in .success((try? addresses()) ?? []) })
   }
 
@@ -40,6 +42,51 @@ import TransportConformance
       return .now - start
     }
     #expect(away.attempts ?? 0 == 0)
+  }
+
+  @Test func `an address that did not answer is not waited for by the next connection`() async throws {
+    let away = try UnansweredPort()
+    let addresses = try [Self.address(away.port), Self.address(server.port)]
+    try await expectDelay(of: .zero, leeway: .milliseconds(200)) {
+      let transport = transport(idleTime: .zero) { addresses }
+      _ = try await transport.response(to: request)
+      let start = ContinuousClock.now
+      _ = try await transport.response(to: request)
+      return .now - start
+    }
+    #expect(server.log.value.connections.count >= 2)
+  }
+
+  @Test func `names have the addresses that the configuration's resolver gives, or else the system's`() async throws {
+    let names = Monitor<[String]>([])
+    var configuration = SocketTransport.Configuration()
+    configuration.proxy = .none
+    configuration.resolver = { host in
+      names.update { $0.append(host) }
+      switch host {
+      case "several.test": return ["127.0.0.1"]
+      case "localhost": return nil
+      case "wrong.test": return ["127.0.0.1", "other.test"]
+      case "none.test": return []
+      default: throw CocoaError(.fileNoSuchFile)
+      }
+    }
+    let transport = SocketTransport(configuration: configuration)
+    for host in ["Several.test", "several.test", "localhost"] {
+      let request = try HTTPRequest(method: .get, url: url("http://\(host):\(server.port)/"))
+      #expect(try await transport.response(to: request).head.isSuccess)
+    }
+    #expect(names.value == ["several.test", "localhost"])
+    #expect(server.requests.first?["Host"]?.lowercased() == "several.test:\(server.port)")
+    for (host, message) in [
+      ("wrong.test", "'other.test', which is no numeric address"), ("none.test", "it has no addresses"),
+      ("unknown.test", "The host 'unknown.test' was not found"),
+    ] {
+      let request = try HTTPRequest(method: .get, url: url("http://\(host)/"))
+      let error = await #expect(throws: RequestError.self) { try await transport.response(to: request) }
+      #expect(error?.kind == .cannotConnect && error?.message.contains(message) == true, "\(String(describing: error))")
+      #expect(error?.cause is CocoaError == (host == "unknown.test"))
+    }
   }
 
   @Test func `addresses that refuse are passed over at once`() async throws {

@@ -12,6 +12,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private let unixPath: String?
   private let loop: EventLoop
   private let resolver: AddressResolver
+  private let silent: Locked<SilentAddresses>
   private var completion: Completion?
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
@@ -24,13 +25,14 @@ final class ConnectionAttempt: @unchecked Sendable {
   /// A `unixPath` is used instead of host and port.
   init(
     host: String, port: Int, unixPath: String?, loop: EventLoop, resolver: AddressResolver,
-    _ completion: @escaping Completion
+    silent: Locked<SilentAddresses>, _ completion: @escaping Completion
   ) {
     self.host = host
     self.port = port
     self.unixPath = unixPath
     self.loop = loop
     self.resolver = resolver
+    self.silent = silent
     self.completion = completion
   }
 
@@ -55,13 +57,13 @@ final class ConnectionAttempt: @unchecked Sendable {
     cleanUp()
   }
 
-  private func didLookUp(_ result: Result<[SocketAddress], SocketAddress.LookUpError>) {
+  private func didLookUp(_ result: AddressResolver.Outcome) {
     guard completion != nil else { return }
     switch result {
     case .success(let addresses):
-      run(ConnectionRace(addresses))
+      run(ConnectionRace(addresses, silent: silent.withLock { $0 }))
     case .failure(let error):
-      let cause: any Error = error.systemError ?? error
+      let cause: any Error = (error as? SocketAddress.LookUpError)?.systemError ?? error
       finish(.failure(RequestError(.cannotConnect, "The host '\(host)' was not found: \(error).", cause: cause)))
     }
   }
@@ -108,12 +110,14 @@ final class ConnectionAttempt: @unchecked Sendable {
 
   fileprivate func didFinish(_ candidate: Candidate) {
     guard completion != nil, let token = candidate.token else { return }
+    let earlier = candidates.prefix { $0 !== candidate }.map(\.address)
     candidates.removeAll { $0 === candidate }
     if let error = candidate.socket.takeError() {
       loop.close(candidate.socket, token)
       race.fail(candidate.address, error)
       tryNext()
     } else {
+      silent.withLock { $0.note(candidate.address, before: earlier, at: .now) }
       finish(.success(OpenSocket(socket: candidate.socket, token: token)))
     }
   }

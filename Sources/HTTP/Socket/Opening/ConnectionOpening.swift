@@ -30,7 +30,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
     }
     let attempt = ConnectionAttempt(
       host: route.tunnel?.host ?? route.host, port: route.tunnel?.port ?? route.port, unixPath: route.unixPath,
-      loop: loop, resolver: engine.resolver
+      loop: loop, resolver: engine.resolver, silent: engine.silent
     ) { [weak self] in self?.didConnect($0) }
     self.attempt = attempt
     attempt.start()

@@ -12,16 +12,17 @@ struct ConnectionRace {
   /// Why the attempts failed: the last error that is not a shortage of this machine, if there is one.
   private(set) var error: SystemError?
 
-  /// Takes the addresses in the system's order, the preferred first.
-  init(_ addresses: [SocketAddress]) {
+  /// Takes the addresses in the system's order, the preferred first; those that are known to be silent are tried last.
+  init(_ addresses: [SocketAddress], silent: SilentAddresses = SilentAddresses()) {
     // Section 4: the families alternate, beginning with the preferred one.
     let preferred = addresses.filter { $0.family == addresses.first?.family }
     let others = addresses.filter { $0.family != addresses.first?.family }
-    waiting = []
+    var waiting: [SocketAddress] = []
     for index in 0..<max(preferred.count, others.count) {
       if index < preferred.count { waiting.append(preferred[index]) }
       if index < others.count { waiting.append(others[index]) }
     }
+    self.waiting = silent.moveLast(of: waiting, at: .now)
   }
 
   /// Whether all addresses have failed.
