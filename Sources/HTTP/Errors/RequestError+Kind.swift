@@ -45,6 +45,10 @@ extension RequestError {
     /// The request was cancelled.
     public static let cancelled = Kind("cancelled")
 
+    /// The process was forked from one in which a transport had run, and cannot send requests: it has no threads for
+    /// it. Start processes with `posix_spawn`, `exec` or Foundation's `Process`, or fork before the first request.
+    public static let forkedProcess = Kind("forked process")
+
     /// None of the others; see `cause`.
     public static let unknown = Kind("unknown")
   }

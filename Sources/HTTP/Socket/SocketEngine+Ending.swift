@@ -59,6 +59,8 @@ extension SocketEngine {
 
   /// Refuses new requests, closes idle connections, lets running exchanges finish within a limit, and then calls back.
   func shutDown(within limit: Duration?, _ completion: @escaping @Sendable () -> Void) {
+    // What there is belongs to the parent.
+    if ForkedProcess.isChild { return completion() }
     var effects = Pool.Effects()
     let loop = state.withLock { state in
       state.isShutDown = true

@@ -21,6 +21,7 @@ final class SocketEngine: Sendable {
       _ makePoller: () throws(SystemError) -> any Poller, _ unfinished: DispatchGroup
     ) -> Result<EventLoop, RequestError> {
       if let loop { return .success(loop) }
+      ForkedProcess.watch()
       do throws(SystemError) {
         let loop = EventLoop(poller: try makePoller(), unfinished: unfinished)
         try loop.start()
@@ -85,6 +86,8 @@ final class SocketEngine: Sendable {
   /// Sends an exchange's request, at once or when there is a connection for it. Must not be called on the loop's
   /// thread: if the request cannot be sent, the exchange fails, and calls its observer, at once.
   func start(_ exchange: SocketExchange) {
+    // Before any lock, which a thread that no longer exists may have held.
+    if ForkedProcess.isChild { return exchange.fail(.afterFork) }
     let deadline = exchange.earliestDeadline
     if let deadline, deadline <= exchange.start, let (phase, instant) = exchange.nextDeadline, instant <= exchange.start
     {
@@ -122,6 +125,7 @@ final class SocketEngine: Sendable {
 
   /// Cancels an exchange, unless it has ended.
   func cancel(_ exchange: SocketExchange) {
+    if ForkedProcess.isChild { return }
     var effects = Pool.Effects()
     // A deadline of a middleware may have disposed it.
     let isSilent = exchange.isUnanswered && exchange.isOverdue

@@ -26,6 +26,7 @@ public import Streams
 ///   descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones of
 ///   their server; a request fails for it only if there are neither.
 /// - Ambiguous responses (RFC 9112, section 11.2) and heads over 64 KiB are refused.
+/// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
 public final class SocketTransport: HTTPTransport {

@@ -8,7 +8,7 @@ extension RequestError {
   public var isCertainlyUnsent: Bool {
     if isAfterRedirect { return false }
     return switch kind {
-    case .cannotConnect, .circuitOpen, .overloaded: true
+    case .cannotConnect, .circuitOpen, .overloaded, .forkedProcess: true
     default: cause is NothingWasSent
     }
   }
