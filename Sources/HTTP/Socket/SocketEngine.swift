@@ -50,8 +50,8 @@ final class SocketEngine: Sendable {
   }
 
   let resolver: AddressResolver
-  let tls: TLSPreparation
   let silent = Locked(SilentAddresses())
+  let tls: TLSPreparation
   private let idleTime: Duration
   /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
   private let idleTimeUnlessReplayable: Int64
@@ -73,7 +73,7 @@ final class SocketEngine: Sendable {
     idleTimeUnlessReplayable = (Instant(nanoseconds: 0) + configuration.idleTimeUnlessReplayable).nanoseconds
     connectionLifetime = configuration.connectionLifetime
     liveness = configuration.liveness
-    tls = TLSPreparation(configuration.tls)
+    tls = TLSPreparation(configuration.tls, whenReloaded: configuration.onCertificateReload)
     self.resolver = resolver
     self.makePoller = makePoller
     let limits = Pool.Limits(

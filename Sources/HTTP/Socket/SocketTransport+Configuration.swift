@@ -35,6 +35,12 @@ extension SocketTransport {
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
+    /// Is told whenever certificates or keys were read again because their files have changed: with `nil` if new
+    /// connections use them from now on, and otherwise with the reason, of the kind `insecure`, why new connections
+    /// still use those from before. Called on a thread of its own, at most once a second and only while connections are
+    /// made; see ``TLSConfiguration``.
+    public var onCertificateReload: (@Sendable (RequestError?) -> Void)?
+
     /// Gives the addresses of a host, of servers as of proxies, for service discovery, hosts with fixed addresses, and
     /// tests. It returns numeric IPv4 or IPv6 addresses, the preferred first, or `nil` to have the system look the name
     /// up; what it throws becomes the `cause` of an error of the kind `cannotConnect`.

@@ -45,9 +45,9 @@ public final class SocketTransport: HTTPTransport {
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller = SocketTransport.systemPoller
   ) {
     self.configuration = configuration
+    defaults = Result { () throws(RequestError) in try DefaultFields(userAgent: configuration.userAgent) }
     engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller)
   }
-    defaults = Result { () throws(RequestError) in try DefaultFields(userAgent: configuration.userAgent) }
 
   /// The best one that the system has.
   @Sendable static func systemPoller() throws(SystemError) -> any Poller {

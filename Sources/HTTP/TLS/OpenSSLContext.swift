@@ -7,6 +7,10 @@ final class OpenSSLContext: @unchecked Sendable {
   let library: OpenSSL
   let pins: Set<PublicKeyPin>
   let hasIdentity: Bool
+  /// The tickets of its sessions: those that were made with other certificates are not to be resumed.
+  let tickets = TicketStore()
+  /// The files that the configuration names, as they were before they were read.
+  private let files: [(path: String, stamp: FileStamp?)]
 
   init(_ configuration: TLSConfiguration) throws(RequestError) {
     library = try OpenSSL.shared.get()
@@ -17,6 +21,9 @@ final class OpenSSLContext: @unchecked Sendable {
     self.handle = handle
     pins = configuration.pins
     hasIdentity = configuration.identity != nil
+    var paths = configuration.files
+    if configuration.trust.includesSystem { paths.append(library.systemCertificateFile) }
+    files = paths.map { ($0, FileStamp($0)) }
 
     let isTLS13 = configuration.minimumVersion == .tls13
     try check(library.contextControl(handle, OpenSSL.Control.minimumVersion, isTLS13 ? 0x0304 : 0x0303, nil) == 1)
@@ -40,6 +47,9 @@ final class OpenSSLContext: @unchecked Sendable {
   deinit {
     library.contextFree(handle)
   }
+
+  /// Whether a file has changed since it was read.
+  var isOutdated: Bool { files.contains { FileStamp($0.path) != $0.stamp } }
 
   /// The TLS 1.3 cipher suites that the system allows, with AES-128 first: it takes less time than AES-256, which
   /// OpenSSL would offer first by default.

@@ -11,8 +11,8 @@ public struct PEM: Hashable, Sendable {
 
   private let source: Source
 
-  /// A file of at most 4 MiB, read when the first connection is made; a relative path is relative to the working
-  /// directory.
+  /// A file of at most 4 MiB, read when the first connection is made, and again when it has changed; a relative path is
+  /// relative to the working directory.
   public static func file(_ path: String) -> PEM {
     PEM(source: .file(path))
   }
@@ -25,6 +25,11 @@ public struct PEM: Hashable, Sendable {
   /// The text of a file, read now, because a pipe can be read only once. Throws `insecure` if it cannot be read.
   package static func reading(_ path: String) throws(RequestError) -> PEM {
     PEM(source: .bytes(try file(path).read(), path: path))
+  }
+
+  /// The path of a file that is read when it is needed.
+  var file: String? {
+    if case .file(let path) = source { path } else { nil }
   }
 
   /// Many times the size of all authorities of a system.

@@ -1,23 +1,40 @@
-/// Shared by all sessions of one configuration: OpenSSL's context, made once, and the session tickets.
+/// Shared by all sessions of one configuration: OpenSSL's context with the session tickets, which is made again when
+/// the files that it was made of have changed.
 ///
 /// Thread-safe.
 package final class TLSContext: Sendable {
-  let tickets: TicketStore
   private let configuration: TLSConfiguration
+  private let whenReloaded: @Sendable (RequestError?) -> Void
   private let context = Locked<OpenSSLContext?>(nil)
 
-  /// Makes a context; this does not load anything yet.
-  package init(_ configuration: TLSConfiguration) {
+  /// Makes a context; this does not load anything yet. `whenReloaded` is called whenever changed files have been read,
+  /// on the thread of `prepare()`, with an error if they could not be used.
+  package init(
+    _ configuration: TLSConfiguration, whenReloaded: @escaping @Sendable (RequestError?) -> Void = { _ in }
+  ) {
     self.configuration = configuration
-    tickets = TicketStore()
+    self.whenReloaded = whenReloaded
   }
 
-  /// Loads OpenSSL and reads the certificates, unless that is done: about 55 ms for a system's certificates, during
-  /// which all others who need this context wait. Call it before the first session, on a thread that may block.
+  /// Loads OpenSSL and reads the certificates, which takes about 55 ms for a system's, and during which all others who
+  /// need this context for the first time wait. If that is done, reads the certificates again if their files have
+  /// changed. Call it before the first session, and from time to time, on a thread that may block.
   ///
-  /// Throws `insecure`; the next call tries again.
+  /// Throws `insecure` if there is no context yet; the next call tries again. If changed files cannot be used, as when
+  /// a new certificate is there and its key is not, the sessions go on with what was there before.
   package func prepare() throws(RequestError) {
-    _ = try openSSL()
+    guard let old = context.withLock({ $0 }) else {
+      _ = try openSSL()
+      return
+    }
+    guard old.isOutdated else { return }
+    do throws(RequestError) {
+      let made = try OpenSSLContext(configuration)
+      context.withLock { $0 = made }
+      whenReloaded(nil)
+    } catch {
+      whenReloaded(error)
+    }
   }
 
   func openSSL() throws(RequestError) -> OpenSSLContext {

@@ -53,7 +53,7 @@ package final class TLSSession {
     self.context = try context.openSSL()
     self.host = name.text
     library = self.context.library
-    tickets = context.tickets
+    tickets = self.context.tickets
     origin = "\(name.text):\(port)"
     library.errorClear()
     guard let handle = library.sessionNew(self.context.handle) else {

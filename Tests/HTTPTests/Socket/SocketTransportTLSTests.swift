@@ -91,6 +91,34 @@ import TransportConformance
     #expect(try await transport(configuration).response(to: request(relay)).head.isSuccess)
   }
 
+  @Test func `a client certificate that is replaced on the disk is shown by new connections`() async throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let file = folder.appending(path: "me.pem")
+    func write(_ identity: TestCertificate) throws {
+      try (identity.certificate + identity.key).write(to: file, options: .atomic)
+    }
+    let authority = try TestCertificate(.init(commonName: "Clients", isAuthority: true))
+    try write(TestCertificate(.init(commonName: "Me"), signedBy: world.strangeAuthority))
+    let relay = try relay { $0.clientAuthority = authority }
+    let reloads = Monitor<[RequestError?]>([])
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(
+      trust: .only(.bytes(world.authority.certificate)),
+      identity: ClientIdentity(certificates: .file(file.path()), privateKey: .file(file.path())))
+    configuration.onCertificateReload = { error in reloads.update { $0.append(error) } }
+    let transport = SocketTransport(configuration: configuration)
+    #expect(await transport.kindOfError(for: try request(relay)) == .insecure)
+    try write(TestCertificate(.init(commonName: "Me"), signedBy: authority))
+    let deadline = ContinuousClock.now + .seconds(20)
+    var kind: RequestError.Kind?
+    repeat { kind = await transport.kindOfError(for: try request(relay)) } while kind != nil && .now < deadline
+    #expect(kind == nil)
+    try await reloads.wait { !$0.isEmpty }
+    #expect(reloads.value.count == 1 && reloads.value[0] == nil)
+  }
+
   @Test func `a wrong pin is refused before a request is sent`() async throws {
     let relay = try relay()
     let pin = try PublicKeyPin(Data(repeating: 1, count: 32).base64EncodedString())
