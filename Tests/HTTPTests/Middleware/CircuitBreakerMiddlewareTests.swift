@@ -1,9 +1,11 @@
-import HTTP
+import Foundation
 import NetworkingTesting
 import Streams
 import StreamsTesting
 import Synchronization
 import Testing
+
+@testable import HTTP
 
 @Suite("The circuit breaker")
 struct CircuitBreakerMiddlewareTests {
@@ -105,5 +107,29 @@ struct CircuitBreakerMiddlewareTests {
     _ = try send(4, .response(status: 500))
     #expect(states.withLock { $0 } == [.closed, .open, .halfOpen, .closed])
     watch.dispose()
+  }
+
+  @Test(
+    "a shortage of this process is no failure of the server's",
+    arguments: [
+      EMFILE, ENFILE, ENOMEM, ENOBUFS, ENOSPC, EAGAIN, EADDRNOTAVAIL,
+    ])
+  func shortage(code: Int32) throws {
+    _ = try send(10, .failure(RequestError(.cannotConnect, "…", cause: SystemError(code: code))))
+    #expect(try send(1, .response()).first?.status == 200)
+    _ = try send(10, .failure(RequestError(.cannotConnect, "…", cause: SystemError(code: ECONNREFUSED))))
+    #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
+  }
+
+  @Test("a stream that has begun closes the circuit, though it does not end")
+  func streamAsTrial() throws {
+    _ = try send(4, .response(status: 503))
+    harness.scheduler.advance(by: .seconds(5))
+    let subject = PublishSubject<HTTPResponsePart>()
+    let request = try MiddlewareHarness.request()
+    let stream = breaker.intercept(request) { _ in subject.asObservable() }.subscribe()
+    subject.onNext(.head(HTTPResponseHead(status: 200, headers: ["Content-Type": "text/event-stream"])))
+    #expect(try send(1, .response()).first?.status == 200)
+    stream.dispose()
   }
 }

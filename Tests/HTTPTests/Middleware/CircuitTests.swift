@@ -9,6 +9,7 @@ private struct Model {
   let policy: CircuitBreakerPolicy
   var calls: [(part: Int, isFailure: Bool)] = []
   var openUntil: Duration?
+  /// The last trial, and whether another one may begin.
   var trial: (number: Int, givenUpAt: Duration)?
   var phase = 0
   var trials = 0
@@ -17,24 +18,24 @@ private struct Model {
 
   var state: CircuitState { trial != nil ? .halfOpen : openUntil != nil ? .open : .closed }
 
-  mutating func enter(_ now: Duration) -> Int? {
+  mutating func enter(_ now: Duration) -> (phase: Int, trial: Int)? {
     if let until = openUntil ?? trial?.givenUpAt {
       guard now >= until else { return nil }
+      if openUntil != nil { phase += 1 }
       openUntil = nil
-      phase += 1
-      trial = (phase, now + policy.openDuration)
+      trials += 1
+      trial = (trials, now + policy.openDuration)
     }
-    return phase
+    return (phase, trials)
   }
 
-  mutating func leave(_ pass: Int, _ outcome: Circuit.Outcome, _ now: Duration) {
-    guard pass == phase, openUntil == nil else { return }
+  mutating func leave(_ pass: (phase: Int, trial: Int), _ outcome: Circuit.Outcome, _ now: Duration) {
+    guard pass.phase == phase, openUntil == nil else { return }
     if trial != nil {
-      phase += 1
       switch outcome {
-      case .succeeded: (trial, calls) = (nil, [])
-      case .failed: (trial, openUntil) = (nil, now + policy.openDuration)
-      case .abandoned: trial = (phase, now)
+      case .succeeded: (trial, calls, phase) = (nil, [], phase + 1)
+      case .failed: (trial, openUntil, phase) = (nil, now + policy.openDuration, phase + 1)
+      case .abandoned: if pass.trial == trial?.number { trial = (pass.trial, now) }
       }
     } else if outcome != .abandoned {
       calls.append((part(now), outcome == .failed))
@@ -61,7 +62,7 @@ struct CircuitTests {
     var circuit = Circuit(policy)
     var model = Model(policy: policy)
     var now = Duration.zero
-    var calls: [(Circuit.Pass, Int)] = []
+    var calls: [(Circuit.Pass, (phase: Int, trial: Int))] = []
     var seen: Set<CircuitState> = []
     for step in 0..<2000 {
       now += .milliseconds(Int.random(in: 0...150, using: &dice))
@@ -102,5 +103,41 @@ struct CircuitTests {
     #expect(second == nil)
     circuit.leave(try #require(trial), .succeeded, at: .seconds(7))
     #expect(circuit.state == .closed)
+  }
+
+  @Test("a trial that takes longer than the circuit is open closes it all the same", arguments: 1...20)
+  func slowTrial(answerInTenths: Int) {
+    let policy = CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1))
+    var circuit = Circuit(policy)
+    if let pass = circuit.enter(at: .zero) { circuit.leave(pass, .failed, at: .zero) }
+    var underWay: [(pass: Circuit.Pass, end: Duration)] = []
+    var refused = 0
+    // A caller every 10 ms; each is answered well, some time later.
+    for tick in 100..<1000 {
+      let now = Duration.milliseconds(10 * tick)
+      for call in underWay where call.end <= now { circuit.leave(call.pass, .succeeded, at: now) }
+      underWay.removeAll { $0.end <= now }
+      if let pass = circuit.enter(at: now) {
+        underWay.append((pass, now + .milliseconds(100 * answerInTenths)))
+      } else {
+        refused += 1
+      }
+    }
+    // Whoever comes while the first trial is under way, but for the trials that join it.
+    #expect(refused <= 10 * answerInTenths && circuit.state == .closed)
+  }
+
+  @Test("a slow trial that is given up lets no other one begin while a later one is under way")
+  func abandonedTrial() throws {
+    var circuit = Circuit(CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1)))
+    let pass = circuit.enter(at: .zero)
+    circuit.leave(try #require(pass), .failed, at: .zero)
+    let (first, second) = (circuit.enter(at: .seconds(1)), circuit.enter(at: .seconds(2)))
+    circuit.leave(try #require(first), .abandoned, at: .seconds(2))
+    let early = circuit.enter(at: .seconds(2.5))
+    #expect(early == nil)
+    circuit.leave(try #require(second), .abandoned, at: .seconds(2.5))
+    let third = circuit.enter(at: .seconds(2.5))
+    #expect(third != nil)
   }
 }

@@ -6,10 +6,13 @@
 ///       │                                └────────── the trial fails ─────────────┘  │
 ///       └─────────────────────────────────────────── the trial succeeds ─────────────┘
 ///
-/// Each call has a pass, so that a call that ends in a later phase than it began in does not count.
+/// Each call has a pass, so that a call that ends in a later phase than it began in does not count. A trial that takes
+/// long is joined by another one; the first of them to succeed or fail decides for all.
 struct Circuit: Sendable {
   struct Pass: Hashable, Sendable {
     fileprivate let phase: Int
+    /// The number of the trial; 0 while the circuit is closed.
+    fileprivate let trial: Int
   }
 
   enum Outcome: Hashable, Sendable {
@@ -21,8 +24,8 @@ struct Circuit: Sendable {
   private enum Phase {
     case closed
     case open(until: Duration)
-    /// If the trial has not ended by then, or has been cancelled, another trial may begin.
-    case halfOpen(nextTrial: Duration)
+    /// If the last trial has not ended by then, or has been cancelled, another trial may begin.
+    case halfOpen(trial: Int, nextTrial: Duration)
   }
 
   private let policy: CircuitBreakerPolicy
@@ -49,22 +52,23 @@ struct Circuit: Sendable {
   func refusal(at now: Duration) -> Duration {
     switch phase {
     case .closed: .zero
-    case .open(let until), .halfOpen(let until): max(until - now, .zero)
+    case .open(let until), .halfOpen(_, let until): max(until - now, .zero)
     }
   }
 
   /// Returns a pass for a call that begins; `nil` if the call is refused.
   mutating func enter(at now: Duration) -> Pass? {
     switch phase {
-    case .closed: break
+    case .closed: return Pass(phase: number, trial: 0)
     case .open(let until):
       guard now >= until else { return nil }
-      begin(.halfOpen(nextTrial: now + policy.openDuration))
-    case .halfOpen(let nextTrial):
+      begin(.halfOpen(trial: 1, nextTrial: now + policy.openDuration))
+      return Pass(phase: number, trial: 1)
+    case .halfOpen(let last, let nextTrial):
       guard now >= nextTrial else { return nil }
-      begin(.halfOpen(nextTrial: now + policy.openDuration))
+      phase = .halfOpen(trial: last + 1, nextTrial: now + policy.openDuration)
+      return Pass(phase: number, trial: last + 1)
     }
-    return Pass(phase: number)
   }
 
   /// Records the end of a call.
@@ -81,8 +85,8 @@ struct Circuit: Sendable {
       window = CallWindow(policy.window)
       begin(.closed)
     case (.halfOpen, .failed): begin(.open(until: now + policy.openDuration))
-    case (.halfOpen, .abandoned): begin(.halfOpen(nextTrial: now))
-    case (.closed, .abandoned), (.open, _): break
+    case (.halfOpen(pass.trial, _), .abandoned): phase = .halfOpen(trial: pass.trial, nextTrial: now)
+    case (.closed, .abandoned), (.halfOpen, .abandoned), (.open, _): break
     }
   }
 

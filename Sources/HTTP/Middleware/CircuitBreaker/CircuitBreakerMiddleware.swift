@@ -4,9 +4,11 @@ public import Streams
 ///
 /// While the circuit is closed, failures are counted. When they reach the policy's rate it opens: requests fail with
 /// `circuitOpen`, and are not sent. After a while it is half-open and lets a single request through, whose outcome
-/// closes or opens it again. Failures are: no connection, a lost connection, a failed TLS handshake, an invalid
-/// response, a deadline, and the statuses 500 to 599. Other responses are successes. Other errors do not count, nor
-/// does a cancelled request, unless its time was over.
+/// closes or opens it again; for as long as that takes, another one may follow after each `openDuration`, and the first
+/// outcome counts. Failures are: no connection, a lost connection, a failed TLS handshake, an invalid response, a
+/// deadline, and the statuses from 500 on. Other responses are successes: a response that is read as it arrives, such
+/// as an event stream, with its head, any other when it is complete. Other errors do not count, nor does a shortage of
+/// this process (``RequestError/isShortage``), nor a cancelled request, unless its time was over.
 ///
 /// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
 /// 1,024 origins; those that were not used for longest are forgotten, and begin anew with a closed circuit.

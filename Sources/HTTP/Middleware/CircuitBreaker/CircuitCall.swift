@@ -21,8 +21,12 @@ final class CircuitCall: Sendable {
   }
 
   func note(_ part: HTTPResponsePart) {
-    guard case .head(let head) = part, head.status >= 500 else { return }
-    state.withLock { $0.hasFailed = true }
+    guard case .head(let head) = part else { return }
+    if head.status >= 500 {
+      state.withLock { $0.hasFailed = true }
+    } else if head.isEndless {
+      end(.succeeded)
+    }
   }
 
   func end(after error: any Error) {
@@ -48,6 +52,6 @@ final class CircuitCall: Sendable {
 extension RequestError {
   /// Whether the error means that something is wrong with the server or the way to it.
   fileprivate var isServersFailure: Bool {
-    [.cannotConnect, .connectionLost, .timedOut, .insecure, .badResponse].contains(kind)
+    !isShortage && [.cannotConnect, .connectionLost, .timedOut, .insecure, .badResponse].contains(kind)
   }
 }
