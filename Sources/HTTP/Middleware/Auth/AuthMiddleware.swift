@@ -12,8 +12,12 @@ public import Streams
 /// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is ``HTTPRequest/isReplayable``
 /// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
 /// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
-/// it fail with its error; the next request that needs a token starts another. A token with a time of expiry is renewed
-/// ahead of it, while requests go on with the old token; an expired token is not sent.
+/// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,
+/// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the last
+/// error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of it,
+/// while requests go on with the old token; an expired token is not sent. The age of a token that a refresh has brought
+/// is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is wrong, it
+/// is sent for five minutes, unless a server rejects it.
 ///
 /// - A request that already has the header field is left alone.
 /// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,
@@ -44,7 +48,7 @@ public struct AuthMiddleware: HTTPMiddleware {
   ///   - fieldValue: The value of the field; by default `Bearer …` (RFC 6750, section 2.1). If it is not a valid header
   ///     value, the request fails with `invalidRequest`.
   ///   - scheduler: Times refreshes and waits.
-  ///   - now: The wall clock, for expiry.
+  ///   - now: The wall clock, to which times of expiry refer.
   public init(
     _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
     refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",

@@ -25,30 +25,40 @@ final class TokenKeeper: Sendable {
     }
   }
 
-  /// How long to wait after a refresh ahead of expiry has failed before trying again.
-  private static let pause: TimeInterval = 1
+  /// How long a token that was just brought is trusted if it seems to have expired already: then the clocks of this
+  /// machine and of its issuer disagree, and until a server rejects it, nothing is known.
+  private static let trust: TimeInterval = 300
+
+  /// How long failures in a row are remembered after their pause.
+  private static let memory = Duration.seconds(60)
 
   private typealias Refresh = RefreshState<ReplaySubject<AccessToken>, AccessToken>
 
   /// What is known about a holder's tokens.
   private struct Standing {
     var refresh = Refresh()
-    /// The token that the last refresh brought, and when: the lead time of a short-lived token is shorter, so that it
-    /// is not due at once.
-    var brought: (token: AccessToken, at: Date)?
-    var pausedUntil = Date.distantPast
+    /// The token that the last refresh brought, when, by the scheduler's clock, and how long it lasts.
+    var brought: (token: AccessToken, at: Duration, life: TimeInterval)?
 
-    /// How long before its expiry a token is due for renewal.
-    func leadTime(of token: AccessToken, _ expiry: Date, atMost usual: TimeInterval) -> TimeInterval {
+    /// How many seconds a token has left: by the scheduler's clock, which nobody sets, if a refresh brought it, and else
+    /// by the wall clock.
+    func timeLeft(of token: AccessToken, until expiry: Date, at now: Duration, _ date: () -> Date) -> TimeInterval {
+      guard let brought, brought.token.value == token.value else { return expiry.timeIntervalSince(date()) }
+      return brought.life - (now - brought.at) / .seconds(1)
+    }
+
+    /// How long before its expiry a token is due for renewal: a short-lived one later, so that it is not due at once.
+    func leadTime(of token: AccessToken, atMost usual: TimeInterval) -> TimeInterval {
       guard let brought, brought.token.value == token.value else { return usual }
-      return min(usual, expiry.timeIntervalSince(brought.at) / 4)
+      return min(usual, brought.life / 4)
     }
 
     /// Whether this must be kept in case the holder comes back.
-    func isOfUse(at now: Date, refreshAhead: TimeInterval) -> Bool {
-      if refresh.flight != nil || now < pausedUntil { return true }
-      guard let token = brought?.token, let expiry = token.expiresAt, now < expiry else { return false }
-      return leadTime(of: token, expiry, atMost: refreshAhead) < refreshAhead
+    func isOfUse(at now: Duration, refreshAhead: TimeInterval) -> Bool {
+      if refresh.flight != nil { return true }
+      if let failures = refresh.failures, now < failures.pausedUntil + TokenKeeper.memory { return true }
+      guard let brought, (now - brought.at) / .seconds(1) < brought.life else { return false }
+      return brought.life <= TokenKeeper.trust || brought.life / 4 < refreshAhead
     }
   }
 
@@ -76,10 +86,12 @@ final class TokenKeeper: Sendable {
   func ticket() -> Ticket {
     var ticket = makeTicket(currentToken)
     guard let token = ticket.token, let expiry = token.expiresAt else { return ticket }
-    let now = now()
-    ticket.isExpired = expiry <= now
+    let standing = standings.withLock { $0[ticket.holder] } ?? Standing()
+    let timeLeft = standing.timeLeft(of: token, until: expiry, at: scheduler.now, now)
+    ticket.isExpired = timeLeft <= 0
+    let isDue = !ticket.isExpired && timeLeft <= standing.leadTime(of: token, atMost: refreshAhead)
     // Read again, after making the ticket: a refresh that ended in between has replaced the token.
-    if !ticket.isExpired, isDue(token, expiry, at: now), currentToken?.value == token.value { refreshAhead(of: ticket) }
+    if isDue, currentToken?.value == token.value { refreshAhead(of: ticket) }
     return ticket
   }
 
@@ -111,10 +123,14 @@ final class TokenKeeper: Sendable {
     Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
   }
 
-  /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made.
+  /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the pause
+  /// after failures, the last error.
   private func refreshed(_ ticket: Ticket, isAhead: Bool = false) -> Observable<AccessToken> {
+    let now = scheduler.now
     let decision = standings.withLock { standings in
-      standings[ticket.holder, default: Standing()].refresh.need(seen: ticket.seen, isAhead: isAhead) {
+      standings[ticket.holder, default: Standing()].refresh.need(
+        seen: ticket.seen, isAhead: isAhead, replacing: ticket.token?.value, at: now
+      ) {
         .create(bufferSize: 1)
       }
     }
@@ -142,15 +158,15 @@ final class TokenKeeper: Sendable {
   private func end(
     _ flight: ReplaySubject<AccessToken>, of holder: Holder, _ outcome: Result<AccessToken, any Error>
   ) {
-    let now = now()
+    let now = scheduler.now
+    let life = (try? outcome.get())?.expiresAt?.timeIntervalSince(self.now()) ?? .infinity
     let old = standings.withLock { standings in
       let old = standings
       // Drop accounts that are no longer of use. If one comes back later, its token may be refreshed once more.
       standings = old.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
-      standings[holder]?.refresh.end(outcome)
-      switch outcome {
-      case .success(let token): standings[Holder(of: token), default: Standing()].brought = (token, now)
-      case .failure: standings[holder]?.pausedUntil = now + Self.pause
+      standings[holder]?.refresh.end(outcome, at: now)
+      if case .success(let token) = outcome {
+        standings[Holder(of: token), default: Standing()].brought = (token, now, life < 1 ? Self.trust : life)
       }
       return old
     }
@@ -166,12 +182,6 @@ final class TokenKeeper: Sendable {
 
   private func refreshAhead(of ticket: Ticket) {
     _ = refreshed(ticket, isAhead: true).subscribe(onError: { _ in })
-  }
-
-  private func isDue(_ token: AccessToken, _ expiry: Date, at now: Date) -> Bool {
-    let standing = standings.withLock { $0[Holder(of: token)] } ?? Standing()
-    let leadTime = standing.leadTime(of: token, expiry, atMost: refreshAhead)
-    return expiry.timeIntervalSince(now) <= leadTime && now >= standing.pausedUntil
   }
 
   /// The error for all waiting requests: the refresh's own, with a message that says that the refresh failed.
