@@ -36,4 +36,8 @@ public struct HTTPMethod: Hashable, Sendable, CustomStringConvertible {
 
   /// The method as it is sent.
   public var description: String { rawValue }
+
+  /// Whether it only reads, so that a request may be sent again without harm: `GET`, `HEAD` and `OPTIONS` (RFC 9110,
+  /// section 9.2.1; `TRACE` cannot be made).
+  public var isSafe: Bool { self == .get || self == .head || self == .options }
 }

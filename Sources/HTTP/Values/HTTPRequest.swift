@@ -26,8 +26,22 @@ public struct HTTPRequest: Sendable {
   /// The name of the operation that this request carries, for errors, logs and metrics.
   public var operationName: String?
 
-  /// Whether it may be sent again although the first attempt may have been carried out.
-  public var isReplayable: Bool
+  /// Whether it may be sent again although the first attempt may have been carried out: unless set, if its method
+  /// ``HTTPMethod/isSafe``.
+  ///
+  /// `PUT` and `DELETE` are idempotent, too (RFC 9110, section 9.2.2), but a repetition may undo what somebody else has
+  /// done in between, or report that there is nothing to delete; so they have to be declared, as does a `POST`.
+  public var isReplayable: Bool {
+    get { declaredReplayable ?? method.isSafe }
+    set { declaredReplayable = newValue }
+  }
+
+  private var declaredReplayable: Bool?
+
+  /// Whether its response is of use only once it is complete, so that a middleware may hold it back and, if it is cut
+  /// off, ask for it again. `nil`, the default, means: if it is JSON. Set it to `false` to read JSON as it arrives, and
+  /// to `true` to have other responses asked for again, too.
+  public var readsWholeResponse: Bool?
 
   /// Called by the transport when the request has its connection; `isReused` tells whether that has carried a request
   /// before. It must not block.
@@ -65,10 +79,11 @@ public struct HTTPRequest: Sendable {
   /// Makes a request.
   ///
   /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, has no host, or contains a
-  /// user name, a password or a fragment: credentials belong in headers, which logs redact.
+  /// user name, a password or a fragment: credentials belong in headers, which logs redact. If `isReplayable` is `nil`,
+  /// the method decides, see ``isReplayable``.
   public init(
     method: HTTPMethod, url: URL, headers: HTTPHeaders = HTTPHeaders(), body: Data? = nil,
-    timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool = false
+    timeouts: HTTPTimeouts = HTTPTimeouts(), operationName: String? = nil, isReplayable: Bool? = nil
   ) throws(RequestError) {
     self.init(
       method: method, target: try HTTPTarget(url), headers: headers, body: body, timeouts: timeouts,
@@ -78,7 +93,7 @@ public struct HTTPRequest: Sendable {
   /// Makes a request to a URL that has been checked and parsed already.
   package init(
     method: HTTPMethod, target: HTTPTarget, headers: HTTPHeaders, body: Data?, timeouts: HTTPTimeouts,
-    operationName: String?, isReplayable: Bool
+    operationName: String?, isReplayable: Bool?
   ) {
     self.target = target
     self.method = method
@@ -86,7 +101,7 @@ public struct HTTPRequest: Sendable {
     self.body = body
     self.timeouts = timeouts
     self.operationName = operationName
-    self.isReplayable = isReplayable
+    declaredReplayable = isReplayable
   }
 }
 

@@ -30,6 +30,17 @@ public struct HTTPResponseHead: Hashable, Sendable {
   }
 }
 
+extension HTTPResponseHead {
+  /// Whether the body is a JSON document, by its media type: `application/json`, `text/json`, or a type with the suffix
+  /// `+json` (RFC 6839, section 3.1). Lines or sequences of documents are not.
+  package var isJSON: Bool {
+    mediaType.map { $0 == "application/json" || $0 == "text/json" || $0.hasSuffix("+json") } ?? false
+  }
+
+  /// Whether the media type is one of a response that is read as it arrives, and may never end.
+  var isEndless: Bool { mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false }
+}
+
 extension UInt8 {
   /// Whether this byte appears in a media type just as in the field's value: not white space, `;` or an upper-case
   /// letter.

@@ -72,6 +72,7 @@ extension APIClient {
       var request = try request(of: session, method)
       request.headers = request.headers.adding(defaults: defaultHeaders)
       request.secrets = sent.secrets
+      request.readsWholeResponse = true
       request.onProgress = onProgress ?? request.onProgress
       guard let observer else { return exchange(request, noting: sent, read: read) }
       let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())

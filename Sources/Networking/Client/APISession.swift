@@ -85,8 +85,8 @@ extension APISession {
   public var bodyFormat: BodyFormat { .json }
   /// The client's.
   public var timeouts: HTTPTimeouts? { nil }
-  /// `true` for `GET` and `HEAD` only.
-  public func isReplayable(with method: HTTPMethod) -> Bool { method == .get || method == .head }
+  /// `true` for the methods that are safe: `GET`, `HEAD` and `OPTIONS`.
+  public func isReplayable(with method: HTTPMethod) -> Bool { method.isSafe }
 
   /// No secrets.
   public var secrets: [String] { [] }

@@ -11,7 +11,7 @@ extension AuthenticationChallenge {
   /// response cannot tell whether others were carried out before the one that was refused: send such mutations one by
   /// one.
   public static let graphQL = AuthenticationChallenge(
-    isPossible: { $0.status == 401 || $0.mediaType?.hasSuffix("json") ?? true },
+    isPossible: { $0.status == 401 || $0.isJSON || $0.mediaType == nil },
     isMet: { $0.head.status == 401 || $0.body.errorsWithoutData.contains(where: \.isUnauthenticated) },
     mayFollowEffects: { $0.head.status != 401 && $0.body.errorsWithoutData.contains { $0.path.count > 1 } })
 }

@@ -8,6 +8,16 @@ import Testing
     #expect(try HTTPRequest(method: .get, url: url("http://h"), isReplayable: true).isReplayable)
   }
 
+  @Test("a method decides whether a request may be sent again, also after it has changed, unless the request says")
+  func replayableByMethod() throws {
+    let get = try HTTPRequest(method: .get, url: url("http://h"))
+    #expect(get.isReplayable)
+    #expect(try !get.to(url("http://h"), method: .post).isReplayable)
+    var (forbidden, declared) = (get, try request())
+    (forbidden.isReplayable, declared.isReplayable) = (false, true)
+    #expect(!forbidden.isReplayable && declared.isReplayable)
+  }
+
   @Test func `timeouts are 10 seconds to connect, 30 between signs of life and 60 in all`() throws {
     let timeouts = try request().timeouts
     #expect(timeouts == HTTPTimeouts(connect: .seconds(10), idle: .seconds(30), total: .seconds(60)))

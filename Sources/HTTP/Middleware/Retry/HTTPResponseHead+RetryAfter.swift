@@ -2,7 +2,7 @@ public import Foundation
 
 extension HTTPResponseHead {
   /// How long the server asks to wait, by `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); `nil` if it
-  /// does not, or if the value is neither. A date in the past gives zero.
+  /// does not, or if the value is neither, such as `1.5`. A date in the past gives zero.
   ///
   /// A date is compared with the server's own `Date`, if there is one, so that a difference between the clocks does not
   /// matter; otherwise with `now`.

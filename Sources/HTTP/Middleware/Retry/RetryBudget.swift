@@ -3,17 +3,22 @@
 ///
 /// Each request earns a fraction of a retry, up to a reserve. The reserve is full at the start, so that a process that
 /// sends little can retry at once; in return, the first requests earn nothing until they have paid for it. With the
-/// default of a tenth and a reserve of 10, a thousand requests that all fail add at most a hundred.
+/// default of a tenth and a reserve of 10, a thousand requests that all fail add at most a hundred. For a process that
+/// sends little, a reserve that was used up also comes back with time: by default, all of it within an hour.
 ///
-/// Retries and hedges may share one budget. It needs no clock, and is thread-safe. It keeps at most 1,024 origins;
+/// Retries and hedges may share one budget, which is thread-safe; their schedulers tell the time. It keeps at most 1,024
+/// origins;
 /// those that were not used for longest are forgotten, which fills their reserves again.
 public final class RetryBudget: Sendable {
   private let earnings: Double
+  private let recovery: Duration?
   private let accounts: OriginTable<Account>
 
-  /// Takes the fraction of a retry that each request earns, from 0 to 1, and the maximum number of retries in reserve.
-  public init(retriesPerRequest: Double = 0.1, reserve: Int = 10) {
+  /// Takes the fraction of a retry that each request earns, from 0 to 1, the maximum number of retries in reserve, and
+  /// how long it takes for an empty reserve to fill up even without requests; `nil` means that it does not.
+  public init(retriesPerRequest: Double = 0.1, reserve: Int = 10, recovery: Duration? = .seconds(3600)) {
     earnings = min(max(retriesPerRequest, 0), 1)
+    self.recovery = recovery
     accounts = OriginTable { Account(reserve: Double(max(reserve, 0))) }
   }
 
@@ -24,9 +29,12 @@ public final class RetryBudget: Sendable {
     accounts.withValue(of: request.origin) { $0.earn(earnings) }
   }
 
-  /// Takes one retry out of the budget; returns false if there is none left.
-  func withdraw(for origin: HTTPOrigin) -> Bool {
-    accounts.withValue(of: origin) { $0.withdraw() }
+  /// Takes one retry out of the budget; returns false if there is none left. `now` is a scheduler's time.
+  func withdraw(for origin: HTTPOrigin, at now: Duration = .zero) -> Bool {
+    accounts.withValue(of: origin) { account in
+      account.recover(by: now, within: recovery)
+      return account.withdraw()
+    }
   }
 
   /// The balance of one origin.
@@ -34,6 +42,8 @@ public final class RetryBudget: Sendable {
     private let reserve: Double
     private var stock: Double
     private var debt: Double
+    /// The time up to which the stock has recovered.
+    private var recovered: Duration?
 
     init(reserve: Double) {
       self.reserve = reserve
@@ -47,6 +57,13 @@ public final class RetryBudget: Sendable {
       } else {
         stock = min(stock + amount, reserve)
       }
+    }
+
+    mutating func recover(by now: Duration, within recovery: Duration?) {
+      if let recovery, let recovered, now > recovered {
+        stock = min(stock + reserve * min((now - recovered) / max(recovery, .nanoseconds(1)), 1), reserve)
+      }
+      recovered = max(now, recovered ?? now)
     }
 
     mutating func withdraw() -> Bool {

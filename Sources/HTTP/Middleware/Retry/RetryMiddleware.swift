@@ -8,16 +8,21 @@ public import Streams
 /// Only a request that is ``HTTPRequest/isReplayable`` is sent again (a GraphQL mutation only if it was declared
 /// idempotent), and only after a failure that is ``RequestError/isTransient``. The policy sees a failure of status as
 /// an error of the kind `httpStatus`, and may narrow this further. A retry needs a place in the budget, and must begin
-/// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed, up to 60
-/// seconds. If no attempt succeeds, the last attempt's response or error is given, just as it would be without this
+/// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed: if it asks for
+/// more than 60 seconds, or for more than is left, there is no further attempt. If no attempt succeeds, the last attempt's response or error is given, just as it would be without this
 /// middleware.
 ///
-/// Since an attempt may fail in the middle of its body, responses to such requests are held back until they are
-/// complete. A response of more than `holdingBack` bytes, an event stream, or a multipart response is passed on as it
-/// comes, and is then not retried, whatever its status.
+/// A response that may be replaced by a better one is held back until it is complete: one with a status that is
+/// retried, and, since an attempt may fail in the middle of its body, one that is of use only as a whole. That is so if
+/// the request says so by ``HTTPRequest/readsWholeResponse``, as those of an `APIClient` do; unless a request says
+/// anything, of JSON documents. All others, such as lines of JSON, are passed on as they come, and are then not retried,
+/// as is a response of more than `holdingBack` bytes, an event stream or a multipart response, whatever its status.
 ///
 /// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
+  /// The longest `Retry-After` that is waited for.
+  private static let longestWait = Duration.seconds(60)
+
   private let policy: RetryPolicy
   private let budget: RetryBudget
   private let limit: Int
@@ -68,7 +73,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     }
     return
       attempt
-      .held(upTo: limit, where: { !$0.isEndless }) { response, isWhole in
+      .held(upTo: limit, where: { $0.isReplaceable(for: request) }) { response, isWhole in
         isWhole && RequestError.isTransient(status: response.head.status)
       }
       .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
@@ -91,15 +96,18 @@ public struct RetryMiddleware: HTTPMiddleware {
       return nil
     }
     let asked = head?.retryAfter(now: now()) ?? .zero
-    let delay = max(pause, min(asked, .seconds(60)))
+    guard asked <= Self.longestWait else { return nil }
+    let delay = max(pause, asked)
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
-    guard budget.withdraw(for: request.origin) else { return nil }
+    guard budget.withdraw(for: request.origin, at: scheduler.now) else { return nil }
     request.observation?.tell(.retrying(after: delay, reason: failure))
     return delay
   }
 }
 
 extension HTTPResponseHead {
-  /// Whether the response is read as it arrives, and may never end.
-  var isEndless: Bool { mediaType.map { $0 == "text/event-stream" || $0.hasPrefix("multipart/") } ?? false }
+  /// Whether a response with this head must be complete before it is passed on, because another may replace it.
+  fileprivate func isReplaceable(for request: HTTPRequest) -> Bool {
+    !isEndless && (RequestError.isTransient(status: status) || request.readsWholeResponse ?? isJSON)
+  }
 }
