@@ -1,8 +1,10 @@
-/// A table of what a middleware stores per origin, with a lock and a size limit: a process that talks to ever new
-/// origins must not grow with them.
+/// A table of what a middleware stores per origin.
+typealias OriginTable<Value: Sendable> = RecentTable<HTTPOrigin, Value>
+
+/// A table with a lock and a size limit: a process that talks to ever new origins must not grow with them.
 ///
 /// When the table is full, the half that was not used for longest is removed.
-final class OriginTable<Value: Sendable>: Sendable {
+final class RecentTable<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Entry {
     var value: Value
     var lastUse: UInt64 = 0
@@ -14,7 +16,7 @@ final class OriginTable<Value: Sendable>: Sendable {
   }
 
   private struct State {
-    var entries: [HTTPOrigin: Entry] = [:]
+    var entries: [Key: Entry] = [:]
     var useCount: UInt64 = 0
   }
 
@@ -22,7 +24,7 @@ final class OriginTable<Value: Sendable>: Sendable {
   private let make: @Sendable () -> Value
   private let state = Locked(State())
 
-  /// Takes the maximum number of origins, and a closure that makes the value for a new one.
+  /// Takes the maximum number of keys, and a closure that makes the value for a new one.
   init(limit: Int = 1024, _ make: @escaping @Sendable () -> Value) {
     self.limit = max(limit, 2)
     self.make = make
@@ -30,20 +32,20 @@ final class OriginTable<Value: Sendable>: Sendable {
 
   var count: Int { state.withLock { $0.entries.count } }
 
-  /// Calls a closure with an origin's value, under the lock.
-  func withValue<Result: Sendable>(of origin: HTTPOrigin, _ body: (inout Value) -> Result) -> Result {
+  /// Calls a closure with a key's value, under the lock.
+  func withValue<Result: Sendable>(of key: Key, _ body: (inout Value) -> Result) -> Result {
     let (result, forgotten) = state.withLock { state in
       state.useCount += 1
-      let isFull = state.entries.count >= limit && state.entries[origin] == nil
+      let isFull = state.entries.count >= limit && state.entries[key] == nil
       let forgotten = isFull ? forgetHalf(&state) : nil
-      return (state.entries[origin, default: Entry(value: make())].use(number: state.useCount, body), forgotten)
+      return (state.entries[key, default: Entry(value: make())].use(number: state.useCount, body), forgotten)
     }
     // Released here, not under the lock: the observers of a value may be user code.
     _ = forgotten
     return result
   }
 
-  private func forgetHalf(_ state: inout State) -> [HTTPOrigin: Entry] {
+  private func forgetHalf(_ state: inout State) -> [Key: Entry] {
     let old = state.entries
     let uses = old.values.map(\.lastUse).sorted()
     let median = uses[uses.count / 2]

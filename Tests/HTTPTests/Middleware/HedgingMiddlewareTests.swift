@@ -124,4 +124,14 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.requests.count == 2 && harness.transport.cancellations == 2)
     #expect(harness.scheduler.pendingCount == 0)
   }
+
+  @Test("a new operation is learnt, too, however many came before it")
+  func churn() throws {
+    let harness = MiddlewareHarness { [HedgingMiddleware(after: .percentile(95), scheduler: $0)] }
+    harness.transport.always(.response().after(.milliseconds(1)))
+    for number in 0..<3000 { _ = try harness.finish(MiddlewareHarness.request("q\(number)")) }
+    for _ in 0..<20 { _ = try harness.finish(MiddlewareHarness.request("new")) }
+    harness.transport.expect(.never)
+    #expect(try harness.finish(MiddlewareHarness.request("new")).get().head.status == 200)
+  }
 }

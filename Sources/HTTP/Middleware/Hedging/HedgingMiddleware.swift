@@ -9,7 +9,7 @@ public import Streams
 /// failure is given. A response with such a status and a body over 64 KiB is not held back, and wins like any other.
 ///
 /// Place it inside a ``RetryMiddleware``. Calls back on the exchanges' threads; the scheduler times the delay. Copies
-/// share their record of latencies.
+/// share their record of latencies, of at most 1,024 operations; those that were not used for longest are forgotten.
 public struct HedgingMiddleware: HTTPMiddleware {
   private struct Key: Hashable {
     let origin: HTTPOrigin
@@ -19,7 +19,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
   private let delay: HedgingDelay
   private let budget: RetryBudget
   private let scheduler: any Scheduler
-  private let latencies = Locked<[Key: LatencyRecord]>([:])
+  private let latencies = RecentTable<Key, LatencyRecord> { LatencyRecord() }
 
   /// Takes the delay after which a request counts as slow, the budget for hedges (best that of the
   /// ``RetryMiddleware``), and the scheduler that times the delay.
@@ -70,9 +70,9 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let origin = request.origin
       let timer = wait(for: request).map { [request] wait in
         scheduler.schedule(after: wait) {
-          guard race.withLock({ $0.isOpen }), budget.withdraw(for: origin), race.withLock({ $0.hedge() }) else {
-            return
-          }
+          guard race.withLock({ $0.isOpen }), budget.withdraw(for: origin, at: scheduler.now),
+            race.withLock({ $0.hedge() })
+          else { return }
           var request = request
           request.timeouts = request.timeouts.after(wait)
           request.observation?.tell(.hedging)
@@ -90,17 +90,13 @@ public struct HedgingMiddleware: HTTPMiddleware {
     case .fixed(let delay): return delay
     case .percentile(let percent, let least):
       let key = Key(origin: request.origin, operationName: request.operationName)
-      return latencies.withLock { $0[key] }?.percentile(percent).map { max($0, least) }
+      return latencies.withValue(of: key) { $0 }.percentile(percent).map { max($0, least) }
     }
   }
 
   private func note(_ latency: Duration, for request: HTTPRequest) {
     guard case .percentile = delay.rule else { return }
     let key = Key(origin: request.origin, operationName: request.operationName)
-    latencies.withLock { latencies in
-      // Names should be constants in a program; if they are not, memory is bounded all the same.
-      guard latencies[key] != nil || latencies.count < 1000 else { return }
-      latencies[key, default: LatencyRecord()].add(latency)
-    }
+    latencies.withValue(of: key) { $0.add(latency) }
   }
 }
