@@ -46,7 +46,7 @@ let package = Package(
     .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
     .executableTarget(
       name: "soak", dependencies: ["BFFOperations", "HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
-      exclude: ["proxy.py"]),
+      exclude: ["crowd.py", "proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),

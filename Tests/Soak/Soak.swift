@@ -6,7 +6,8 @@ import Streams
 import TestSupport
 
 /// Sends queries and mutations through the standard stack to the real server, behind a proxy that spoils one in twenty,
-/// under tokens that live a second; then says whether all was as it has to be.
+/// under tokens that live a second, while a process full of ``Troubles`` is made; then says whether all was as it has to
+/// be.
 @main
 struct Soak {
   /// What one request may take, and how late its deadline may come.
@@ -41,7 +42,9 @@ struct Soak {
     let server = try await BFFServer.start(arguments: ["--auth", "http", "--token-ttl-s", "1"])
     let proxy = try await FaultyProxy(before: server, rate: 0.05, seed: seed)
     let client = try client(for: proxy.url)
+    let troubles = try await Troubles()
     let end = ContinuousClock.now + duration
+    async let troubled = troubles.run(until: end)
     let usage = try await withThrowingTaskGroup(of: UsageLog?.self) { group in
       for worker in 0..<Self.workers {
         group.addTask {
@@ -52,6 +55,7 @@ struct Soak {
       group.addTask { try await watch(until: end) }
       return try await group.reduce(into: UsageLog()) { if let log = $1 { $0 = log } }
     }
+    let visits = try await troubled
     let faults = try await proxy.stop()
     // Straight to the server, and with a token that does not expire.
     var direct = try APIClient(baseURL: server.graphqlURL)
@@ -60,7 +64,7 @@ struct Soak {
     let moments = try await ReadTitles().post(on: direct).value.data?.getMomentsDetailsByUserID.moments ?? []
     let operations = try await server.stats().operations
     try await server.stop()
-    return report(titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage)
+    return report(titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage, visits: visits)
   }
 
   private func client(for url: URL) throws -> APIClient {
@@ -115,7 +119,8 @@ struct Soak {
   }
 
   private func report(
-    titles: [String], faults: [String: Int], operations: [String: Int], usage: UsageLog
+    titles: [String], faults: [String: Int], operations: [String: Int], usage: UsageLog,
+    visits: Troubles.Counts
   ) -> Bool {
     let counts = tally.value
     let doubled = titles.count - Set(titles).count
@@ -130,6 +135,9 @@ struct Soak {
       \(operations["login"] ?? 0) tokens
       \(spoiled) of \(faults.values.reduce(0, +)) requests spoiled: \(Self.list(faults.filter { $0.key != "none" }))
       failures: \(Self.list(counts.failures))
+      amid troubles \(visits.answered) requests were answered and \(visits.failed) failed, the slowest after \
+      \(visits.slowest); \(visits.shortages) times there were no descriptors; \(visits.unauthorized) requests asked a dead \
+      identity provider \(visits.refreshes) times
       the slowest took \(counts.slowest); at the end \((usage.latest?.memory ?? 0) >> 10) KiB, \
       \(usage.latest?.descriptors ?? 0) descriptors, \(usage.latest?.threads ?? 0) threads
       """)
@@ -148,6 +156,13 @@ struct Soak {
       ("retries stayed within their budget", counts.retries <= counts.requests / 10 + 10),
       // What looks like an answer, and is none, is not asked for again, nor is what waits for a token that fails.
       ("three queries in a hundred failed, at most", counts.failedQueries * 100 <= 3 * max(counts.queries, 100)),
+      // Name look-ups, silent connections, shortages, blocked observers and thousands of origins are no excuse.
+      (
+        "amid troubles every healthy request was answered within its deadline (\(visits.firstFailure ?? "all were"))",
+        visits.failed == 0 && visits.answered > 0 && visits.slowest <= Troubles.deadline + Self.tolerance
+      ),
+      ("there were troubles", visits.shortages > 0 && visits.refreshes > 0),
+      ("a dead identity provider was asked seldom", visits.refreshes * 10 <= visits.unauthorized),
       ("memory is flat (\((growth?.memory ?? 0) >> 10) KiB more)", growth.map { $0.memory < 5 << 20 } ?? false),
       ("descriptors are flat (\(growth?.descriptors ?? 0) more)", growth.map { $0.descriptors <= 2 } ?? false),
       ("threads are flat (\(growth?.threads ?? 0) more)", growth.map { $0.threads <= 2 } ?? false),

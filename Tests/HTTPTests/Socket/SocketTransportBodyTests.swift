@@ -39,11 +39,6 @@ import Testing
     }
   }
 
-  @Test func `a coding that was not asked for is refused`() async throws {
-    let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("Content-Encoding", "br")], body: "x") })
-    #expect(await transport.kindOfError(for: try .to(server)) == .badResponse)
-  }
-
   @Test func `T3: gigabytes that pass through leave memory as it was`() async throws {
     let server = try ScriptedServer(.endlessBody)
     let total = TestScale.count(1 << 30, long: 10 << 30)

@@ -22,8 +22,8 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   struct Failures: Sendable {
     let count: Int
     let error: any Error
-    /// The value of the token that was to be replaced.
-    let old: String?
+    /// The hash of the token that was to be replaced: a dump would show its value (S3).
+    let old: Int?
     let pausedUntil: Duration
   }
 
@@ -33,7 +33,7 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   private(set) var failures: Failures?
   private(set) var flight: Flight?
   private var isNeeded = false
-  private var old: String?
+  private var old: Int?
   private var outcome: Result<Token, any Error>?
 
   /// What to do for a request whose token, taken after `seen` refreshes had ended, was rejected, or (`isAhead`) is to
@@ -46,6 +46,7 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
       return .join(flight)
     }
     if seen < endedCount, let outcome { return .settled(outcome) }
+    let old = old?.hashValue
     if let failures, failures.old == old, isAhead || failures.count > 1, now < failures.pausedUntil {
       return .settled(.failure(failures.error))
     }
