@@ -1,6 +1,5 @@
 // The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
 
-import Dispatch
 import Streams
 
 enum StreamsArticle {

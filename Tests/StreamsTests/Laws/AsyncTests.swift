@@ -230,6 +230,44 @@ import Testing
   }
 }
 
+extension AsyncTests {
+  /// One of each closure that an operator takes, written on the main actor.
+  @MainActor private static var onMainActor: [Observable<Int>] {
+    let elsewhere = SerialScheduler(queue: DispatchQueue(label: "elsewhere"))
+    let source = Observable.from(1...3).subscribe(on: elsewhere)
+    let failing = source.concat(.error(Broken()))
+    return [
+      source.compactMap { $0 }, source.distinctUntilChanged { $0 == $1 }, source.distinctUntilChanged(),
+      source.do(onNext: { _ in }, onCompleted: {}, onSubscribe: {}, onDispose: {}),
+      failing.do(onError: { _ in }).catch { _ in source }, failing.catch { throw $0 }.catchAndReturn(3),
+      failing.retry(when: RetryPolicy { attempt, _ in attempt < 2 ? .milliseconds(1) : nil }, scheduler: elsewhere)
+        .catchAndReturn(3),
+      failing.retry(when: .immediate(attempts: 2).retrying { _ in true }, scheduler: elsewhere).catchAndReturn(3),
+      source.concatMap { .just($0) }, source.flatMapLatest { .just($0) },
+      Observable.zip(source, source) { $1 }, Observable.zip(source, source, source) { $2 },
+      Observable.zip(source, source, source, source) { $3 },
+      Observable.combineLatest(source, .just(0)) { one, _ in one },
+      Observable.combineLatest(source, .just(0), .just(0)) { one, _, _ in one },
+      Observable.combineLatest(source, .just(0), .just(0), .just(0)) { one, _, _, _ in one },
+      source.withLatestFrom(Observable.just(0)) { one, _ in one },
+      Observable.create { observer in
+        let upstream = source.subscribe(onNext: { observer.onNext($0) }, onCompleted: { observer.onCompleted() })
+        return Disposables.create { upstream.dispose() }
+      }.subscribe(on: elsewhere),
+      Observable.deferred { source }.subscribe(on: elsewhere), .async { 3 },
+    ]
+  }
+
+  @MainActor @Test(.timeLimit(.minutes(1)))
+  func `43: closures of every operator written on the main actor run elsewhere without a trap`() async throws {
+    for stream in Self.onMainActor {
+      var last: Int?
+      for try await element in stream.values { last = element }
+      #expect(last == 3)
+    }
+  }
+}
+
 /// Counts its live instances.
 private final class Tracked: Sendable {
   private let alive: Counter

@@ -193,6 +193,38 @@ import Testing
     subscription.dispose()
   }
 
+  // A source of flatMapLatest is left for the next one, whether it has ended or not.
+  @Test(arguments: Follower.all.filter { $0.name != "flatMapLatest" }, Follower.End.allCases)
+  func `31: nothing follows a source that was disposed in the middle`(_ follower: Follower, _ end: Follower.End) {
+    let (log, handle, start) = (Locked<[String]>([]), Handle(), PublishSubject<Int>())
+    let enders = Locked<[@Sendable () -> Void]>([])
+    let first = Observable<Int>.create { observer in
+      log.withLock { $0.append("+a") }
+      let finish: @Sendable () -> Void = {
+        handle.dispose()
+        if follower.followsErrors { observer.onError(Broken()) } else { observer.onCompleted() }
+      }
+      switch end {
+      case .atOnce: finish()
+      case .onAnotherThreadMeanwhile:
+        let isOver = returns(finish)
+        #expect(isOver)
+      case .later: enders.withLock { $0.append(finish) }
+      }
+      return Disposables.create { log.withLock { $0.append("-a") } }
+    }
+    let second = Observable<Int>.deferred {
+      log.withLock { $0.append("+b") }
+      return .empty()
+    }
+    let probe = Probe<Int>()
+    handle.set(start.asObservable().flatMap { _ in follower.build(first, second) }.subscribe(probe))
+    start.onNext(0)
+    for finish in enders.withLock({ $0 }) { finish() }
+    #expect(log.withLock { $0 } == ["+a", "-a"])
+    #expect(probe.log == ["."])
+  }
+
   @Test func `31: catch disposes the old attempt first`() {
     let probe = Probe<Int>()
     let failing = Observable<Int>.create { observer in

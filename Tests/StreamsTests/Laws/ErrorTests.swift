@@ -21,6 +21,30 @@ import Testing
     subscription.dispose()
   }
 
+  @Test func `21: a factory that throws gives one error`() {
+    let (probe, disposed) = (Probe<Int>(), Counter())
+    let stream = Observable<Int>.deferred { throw Broken() }.do(onDispose: { disposed.increment() })
+    _ = stream.subscribe(probe)
+    #expect(probe.log == ["x", "."])
+    #expect(disposed.count == 1)
+  }
+
+  @Test(arguments: Operator.all.filter { $0.has(.hookedAtError) && !$0.name.hasPrefix("retry") })
+  func `21: a closure that throws at an error gives its own one, once`(_ op: Operator) {
+    let errors = Locked<[any Error]>([])
+    let teardowns = Counter()
+    let source = Observable<Int>.create { observer in
+      observer.onError(Broken())
+      return Disposables.create { teardowns.increment() }
+    }
+    _ = op(source) { if $0 == Operator.atError { throw Another() } }
+      .subscribe(onError: { error in errors.withLock { $0.append(error) } })
+    #expect(errors.withLock { $0.map { $0 is Another } } == [true])
+    #expect(teardowns.count == 1)
+  }
+
+  private struct Another: Error {}
+
   @Test func `22: an error without a handler goes to the hook`() {
     let errors = Counter()
     let before = Hooks.defaultErrorHandler

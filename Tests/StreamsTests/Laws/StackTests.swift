@@ -61,6 +61,22 @@ import Testing
     }
   }
 
+  @Test func `25: what waits for its turn on a scheduler that runs it at once comes in constant stack`() {
+    let (numbers, now) = (Observable.from(1...Self.many), ImmediateScheduler())
+    for stream in [
+      numbers.observe(on: now), numbers.delay(.zero, scheduler: now), numbers.throttle(.zero, scheduler: now),
+      numbers.subscribe(on: now).timeout(.seconds(1000), scheduler: now), numbers.share(replay: 1),
+    ] {
+      #expect(onSmallStack { stream.recorded() }.suffix(3) == ["100000", "|", "."])
+    }
+  }
+
+  @Test func `25: retry runs in constant stack when its delays are over at once`() {
+    let source = Observable<Int>.error(Broken())
+    let policy = RetryPolicy { attempt, _ in attempt < Self.many ? .seconds(1) : nil }
+    #expect(onSmallStack { source.retry(when: policy, scheduler: Hasty()).recorded() } == ["x", "."])
+  }
+
   @Test func `25: re-entrant emissions run in constant stack`() {
     let subject = PublishSubject<Int>()
     let probe = Probe<Int>()

@@ -40,9 +40,8 @@ import Testing
     #expect(ends.count == 1)
   }
 
-  @Test(arguments: Operator.all) func `15: the terminal handler first, then teardowns, last in first`(
-    _ op: Operator
-  ) {
+  @Test(arguments: Operator.all, [true, false])
+  func `15: the terminal handler first, then teardowns, last in first out`(_ op: Operator, _ completes: Bool) {
     let probe = Probe<Int>()
     let observers = Locked<AnyObserver<Int>?>(nil)
     let source = Observable<Int>.create { observer in
@@ -52,13 +51,11 @@ import Testing
     _ = op(source.do(onDispose: { probe.note("above") })).do(onDispose: { probe.note("below") }).subscribe(probe)
     let observer = observers.withLock { $0 }
     observer?.onNext(1)
-    observer?.onCompleted()
-    let teardowns = ["source", "above", "below", "."]
-    if op.has(.tearsDownFirst) {
-      #expect(probe.log == ["1", "source", "above", "|", "below", "."])
-    } else {
-      #expect(probe.log == ["1", "|"] + teardowns)
-    }
+    if completes { observer?.onCompleted() } else { observer?.onError(Broken()) }
+    let end = completes ? ["|"] : op.has(.handlesErrors) ? ["-1", "|"] : ["x"]
+    let above = ["source", "above"]
+    let comesFirst = op.has(completes ? .tearsDownFirst : .tearsDownFirstAtError)
+    #expect(probe.log == ["1"] + (comesFirst ? above + end : end + above) + ["below", "."])
   }
 
   @Test func `15: teardowns of one segment run last in first out`() {

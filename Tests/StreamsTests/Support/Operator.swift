@@ -15,6 +15,8 @@ struct Operator: Sendable, CustomTestStringConvertible {
     case handlesErrors
     /// Tears a source down before what follows from its end is sent on.
     case tearsDownFirst
+    /// Does that at an error.
+    case tearsDownFirstAtError
     /// May leave elements out when they come fast.
     case thins
   }

@@ -52,14 +52,16 @@ extension Operator {
   ]
 
   private static let errors: [Operator] = [
-    Operator("catch", [.hookedAtError]) { source, hook in
+    Operator("catch", [.hookedAtError, .tearsDownFirstAtError]) { source, hook in
       source.catch {
         try hook(atError)
         throw $0
       }
     },
-    Operator("catch, again") { source, _ in source.catch { .error($0) }.catch { throw $0 } },
-    Operator("catchAndReturn", [.handlesErrors]) { source, _ in source.catchAndReturn(-1) },
+    Operator("catch, again", [.tearsDownFirstAtError]) { source, _ in
+      source.catch { .error($0) }.catch { throw $0 }
+    },
+    Operator("catchAndReturn", [.handlesErrors, .tearsDownFirstAtError]) { source, _ in source.catchAndReturn(-1) },
     Operator("retry") { source, _ in source.retry(1) },
     Operator("retry, when", [.hookedAtError]) { source, hook in
       let policy = RetryPolicy { _, _ in
