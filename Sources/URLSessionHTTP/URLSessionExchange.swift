@@ -86,6 +86,7 @@ final class URLSessionExchange: @unchecked Sendable {
     {
       finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not asked for."))
     } else {
+      deadlines.note(head, for: request)
       progress?.didReceive(.head(head))
       observer.onNext(.head(head))
     }

@@ -5,7 +5,8 @@ public import Streams
 ///
 /// The time is the shorter of the request's own `timeouts.total` and this limit, and is handed on as the request's
 /// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; inside a
-/// ``RetryMiddleware``, each attempt. The error comes on the scheduler.
+/// ``RetryMiddleware``, each attempt. A limit, and a total that was set, hold to the end of any response, the default
+/// total as ``HTTPTimeouts/total`` says. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
   private let limit: Duration?
   private let scheduler: any Scheduler
@@ -32,9 +33,11 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     return .deferred {
       let departure = Departure.Shared()
       var request = request
-      request.timeouts.total = total
+      if limit != nil { request.timeouts.total = total }
       request.departure = departure
-      return next(request).deadline(total, scheduler: scheduler) { error(departure.value.cancel()) }
+      return next(request).deadline(
+        total, scheduler: scheduler, unless: { [request] in $0.mayOutlastTotal(of: request) },
+        error: { error(departure.value.cancel()) })
     }
   }
 }

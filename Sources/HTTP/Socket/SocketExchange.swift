@@ -33,6 +33,8 @@ final class SocketExchange: @unchecked Sendable {
   private let isStopped = Atomic<Bool>(false)
   private let progress: ProgressReport?
   private let departure = Departure()
+  /// Whether the default total has stopped counting.
+  private let hasOutlastedTotal = Atomic<Bool>(false)
 
   /// Bodies up to this size are copied behind the head: sending one piece is cheaper than sending two.
   private static let largestJoinedBody = 4 << 10
@@ -78,6 +80,7 @@ final class SocketExchange: @unchecked Sendable {
     var timeouts = request.timeouts
     let sign = lastSign.load(ordering: .relaxed)
     if sign == Self.busy { timeouts.idle = nil }
+    if hasOutlastedTotal.load(ordering: .relaxed) { timeouts.total = nil }
     var deadlines = ExchangeDeadlines(timeouts, start: start)
     deadlines.noteLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
     if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
@@ -191,6 +194,7 @@ final class SocketExchange: @unchecked Sendable {
     do throws(RequestError) {
       for part in parts {
         progress?.didReceive(part)
+        if part.mayOutlastTotal(of: request) { hasOutlastedTotal.store(true, ordering: .relaxed) }
         try decoding.decode(part) { decoded in
           observer.onNext(decoded)
           return !isStopped.load(ordering: .relaxed)

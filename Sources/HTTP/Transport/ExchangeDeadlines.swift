@@ -6,7 +6,7 @@ package struct ExchangeDeadlines {
     case connection, answer, end
   }
 
-  private let timeouts: HTTPTimeouts
+  private var timeouts: HTTPTimeouts
   private let start: Instant
   /// When the wait for a connection began.
   private var waitStart: Instant
@@ -27,6 +27,11 @@ package struct ExchangeDeadlines {
   /// Records that there is a connection, or that the server has sent something.
   package mutating func noteSign(at instant: Instant) {
     lastSign = instant
+  }
+
+  /// Records that the head of the response has been passed on, which may lift the default total.
+  package mutating func note(_ head: HTTPResponseHead, for request: HTTPRequest) {
+    if request.mayOutlastTotal(head) { timeouts.total = nil }
   }
 
   /// The deadline that comes first; `nil` if there is none.

@@ -13,3 +13,10 @@ extension HTTPResponse {
   /// The response as the parts that a transport sends: for a middleware that answers itself, or has read a response.
   public var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
 }
+
+extension HTTPResponsePart {
+  /// Whether it is a head with which the total deadline of a request stops counting.
+  func mayOutlastTotal(of request: HTTPRequest) -> Bool {
+    if case .head(let head) = self { request.mayOutlastTotal(head) } else { false }
+  }
+}

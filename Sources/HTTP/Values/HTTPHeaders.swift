@@ -1,3 +1,5 @@
+import Foundation
+
 /// The header fields of a message, in order. Names are compared without regard to case, and each field is checked when
 /// it is made.
 ///
@@ -51,6 +53,19 @@ public struct HTTPHeaders: Hashable, Sendable {
     let field = try HTTPField(name: name, value: value)
     remove(name)
     fields.append(field)
+  }
+
+  /// Sets `Authorization` to a user name and a password, in UTF-8 (RFC 7617). Send it over TLS only: whoever sees it
+  /// can read both. As of any field, the value is never printed.
+  ///
+  /// Throws `invalidRequest` if the name contains a colon, or either of them a control character (RFC 7617, section 2);
+  /// the error shows neither.
+  public mutating func setBasicAuthorization(userName: String, password: String) throws(RequestError) {
+    guard !userName.utf8.contains(UInt8(ascii: ":")), !userName.holdsControl, !password.holdsControl else {
+      throw RequestError(
+        .invalidRequest, "The user name must not contain a colon, and neither it nor the password control characters.")
+    }
+    try set("Authorization", to: "Basic \(Data("\(userName):\(password)".utf8).base64EncodedString())")
   }
 
   /// Adds a field and keeps those with the same name; throws `invalidRequest` if the field is not valid.

@@ -43,6 +43,9 @@ public struct HTTPRequest: Sendable {
   /// to `true` to have other responses asked for again, too.
   public var readsWholeResponse: Bool?
 
+  /// Whether the response goes into a file, which may take long.
+  package var isDownload = false
+
   /// Called by the transport when the request has its connection; `isReused` tells whether that has carried a request
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
@@ -128,6 +131,13 @@ extension HTTPRequest {
   public mutating func setIdempotencyKey(_ key: String) throws(RequestError) {
     try headers.set("Idempotency-Key", to: key)
     isReplayable = true
+  }
+
+  /// Whether the total deadline stops counting with this head, for a transport or a middleware that keeps it: if the
+  /// total is the default one, the status means success, and the response is read as it arrives
+  /// (``readsWholeResponse``), or is an `APIClient`'s download.
+  public func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool {
+    !timeouts.isTotalSet && head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
   }
 
   /// Throws `invalidRequest` if a header would frame the message, or is about the connection or a proxy. Only the

@@ -28,9 +28,9 @@ extension APIClient {
   /// `download(to:upTo:)` in the module HTTP). The session's parser and the interceptors are not used, and `limit`
   /// replaces `responseBodyLimit`.
   ///
-  /// The client's timeouts, middlewares and observer apply. A large file on a slow line may take longer than the
-  /// default total of 60 seconds: use a copy of the client whose `timeouts.total` is `nil`; the idle timeout still ends
-  /// a download that stalls.
+  /// The client's timeouts, middlewares and observer apply. The default total of 60 seconds ends with the response's
+  /// head, so that a large file may take longer; one that was set holds to the end. The idle timeout ends a download
+  /// that stalls.
   ///
   /// `onProgress` is called as `HTTPRequest.onProgress` is; when the request is sent again, the counts start over.
   ///
@@ -41,7 +41,7 @@ extension APIClient {
     onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
   ) -> Observable<HTTPResponseHead> {
     .deferred {
-      try exchange(session, method, onProgress) { parts, _ in parts.download(to: file, upTo: limit) }
+      try exchange(session, method, onProgress, isDownload: true) { parts, _ in parts.download(to: file, upTo: limit) }
     }
   }
 
@@ -65,7 +65,7 @@ extension APIClient {
   /// Sends a session's request; `read` turns the response's parts into the output.
   private func exchange<Output>(
     _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)?,
-    read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
+    isDownload: Bool = false, read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) throws -> Observable<Output> {
     let sent = SentFields(of: session)
     do {
@@ -73,6 +73,7 @@ extension APIClient {
       request.headers = request.headers.adding(defaults: defaultHeaders)
       request.secrets = sent.secrets
       request.readsWholeResponse = true
+      request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress
       guard let observer else { return exchange(request, noting: sent, read: read) }
       let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())

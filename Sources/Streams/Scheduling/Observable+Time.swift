@@ -122,19 +122,27 @@ extension Observable {
     }
   }
 
-  /// Fails with the result of `error` if the stream has not ended within `dueTime`; the source is then cancelled.
+  /// Fails with the result of `error` if the stream has not ended within `dueTime`; the source is then cancelled. After
+  /// an element for which `isEnough` is true, it may take as long as it likes.
   ///
   ///     source         ──1──2──────────3──|
   ///     deadline(…)    ──1──2─────x
   package func deadline(
-    _ dueTime: Duration, scheduler: some Scheduler, error: @escaping @Sendable () -> any Error
+    _ dueTime: Duration, scheduler: some Scheduler,
+    unless isEnough: @escaping @Sendable (Element) -> Bool = { _ in false }, error: @escaping @Sendable () -> any Error
   ) -> Observable<Element> {
     Observable { sink in
       let timer = Timer(sink.lifetime, scheduler)
-      timer.action = { sink.end(error()) }
+      let isLifted = Cell(false)
+      timer.action = { if !isLifted.value { sink.end(error()) } }
       timer.attach()
       timer.fire(at: scheduler.now + dueTime)
-      self.start(sink, timer, next: sink.next, end: sink.end)
+      self.start(
+        sink, timer,
+        next: { element in
+          if isEnough(element) { isLifted.value = true }
+          sink.next(element)
+        }, end: sink.end)
     }
   }
 

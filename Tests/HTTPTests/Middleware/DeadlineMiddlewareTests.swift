@@ -1,8 +1,9 @@
-import HTTP
 import NetworkingTesting
 import Streams
 import StreamsTesting
 import Testing
+
+@testable import HTTP
 
 @Suite("deadlines over all attempts")
 struct DeadlineMiddlewareTests {
@@ -83,5 +84,40 @@ struct DeadlineMiddlewareTests {
     harness.transport.always(.never)
     _ = try harness.start(request(total: nil))
     #expect(harness.scheduler.pendingCount == 0)
+  }
+
+  /// The error that a reader has of a response whose body goes on for ever, after an hour.
+  private func errorOfEndless(_ type: String, status: Int = 200, _ request: HTTPRequest, limit: Duration? = nil) throws
+    -> RequestError?
+  {
+    let scheduler = TestScheduler()
+    var headers = HTTPHeaders()
+    try headers.set("Content-Type", to: type)
+    let (subject, error) = (PublishSubject<HTTPResponsePart>(), Locked(RequestError?.none))
+    let stream = DeadlineMiddleware(limit, scheduler: scheduler).intercept(request) { _ in subject.asObservable() }
+      .subscribe(onError: { failure in error.withLock { $0 = failure as? RequestError } })
+    subject.onNext(.head(HTTPResponseHead(status: status, headers: headers)))
+    scheduler.advance(by: .seconds(3600))
+    stream.dispose()
+    return error.withLock { $0 }
+  }
+
+  @Test("T6: the default total ends no stream and no download, and a total that was set ends any")
+  func streams() throws {
+    var request = try MiddlewareHarness.request()
+    #expect(try errorOfEndless("application/x-ndjson", request) == nil)
+    #expect(try errorOfEndless("image/png", request) == nil)
+    #expect(try errorOfEndless("application/json", request)?.kind == .timedOut)
+    #expect(try errorOfEndless("text/plain", status: 503, request)?.kind == .timedOut)
+    #expect(try errorOfEndless("image/png", request, limit: .seconds(90))?.kind == .timedOut)
+    request.timeouts = request.timeouts.after(.seconds(1))
+    #expect(try errorOfEndless("image/png", request) == nil)
+    request.readsWholeResponse = true
+    #expect(try errorOfEndless("image/png", request)?.kind == .timedOut)
+    request.isDownload = true
+    #expect(try errorOfEndless("application/json", request) == nil)
+    request.timeouts.total = .seconds(60)
+    #expect(try errorOfEndless("image/png", request)?.kind == .timedOut)
+    #expect(try errorOfEndless("text/event-stream", self.request(total: .seconds(60)))?.kind == .timedOut)
   }
 }

@@ -69,4 +69,18 @@ import Testing
     #expect(errors[1].message.contains("0.25 seconds"))
     #expect(errors.allSatisfy { $0.message.contains("http://h/graphql") && !$0.description.contains(canary) })
   }
+
+  @Test("T6: the default total stops counting with the head of a stream, and one that was set does not")
+  func streams() throws {
+    var request = try request()
+    let head = HTTPResponseHead(status: 200, headers: ["Content-Type": "application/x-ndjson"])
+    for isSet in [false, true] {
+      if isSet { request.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: .seconds(60)) }
+      var deadlines = ExchangeDeadlines(request.timeouts, start: start)
+      deadlines.noteSign(at: start + .seconds(59))
+      #expect(deadlines.next?.phase == .end)
+      deadlines.note(head, for: request)
+      #expect(deadlines.next?.phase == (isSet ? .end : .answer))
+    }
+  }
 }

@@ -68,4 +68,28 @@ import Testing
     let request = try request(headers: headers)
     #expect(!everythingShown(of: request).contains(canary))
   }
+
+  @Test(
+    "a user name and a password are encoded as RFC 7617 says, and never shown",
+    arguments: [
+      ("Aladdin", "open sesame", "Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ=="), ("test", "123£", "Basic dGVzdDoxMjPCow=="),
+      ("", "a:b", "Basic OmE6Yg=="),
+    ])
+  func basicAuthorization(userName: String, password: String, value: String) throws {
+    var headers: HTTPHeaders = ["Authorization": "Bearer x"]
+    try headers.setBasicAuthorization(userName: userName, password: password)
+    #expect(headers.values(of: "Authorization") == [value])
+    #expect(!everythingShown(of: headers).contains(value.dropFirst(6)))
+  }
+
+  @Test("a user name with a colon, and control characters, are refused and not shown")
+  func wrongBasicAuthorization() {
+    for (userName, password) in [("canary:1", "x"), ("canary\n", "x"), ("a", "canary\0"), ("a", "canary\u{85}")] {
+      var headers = HTTPHeaders()
+      let error = #expect(throws: RequestError.self) {
+        try headers.setBasicAuthorization(userName: userName, password: password)
+      }
+      #expect(error?.kind == .invalidRequest && error.map { "\($0)".contains("canary") } == false && headers.isEmpty)
+    }
+  }
 }

@@ -40,7 +40,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
       guard let pass = circuit.change({ $0.enter(at: start) }) else {
         throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
       }
-      let call = CircuitCall(circuit, pass, start: start, total: request.timeouts.total, scheduler)
+      let call = CircuitCall(circuit, pass, start: start, request, scheduler)
       return next(request).do(
         onNext: { call.note($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
         onDispose: { call.wasDisposed() })

@@ -5,18 +5,18 @@ final class CircuitCall: Sendable {
   private let circuit: WatchedCircuit
   private let pass: Circuit.Pass
   private let start: Duration
-  private let total: Duration?
+  private let request: HTTPRequest
   private let scheduler: any Scheduler
   private let state = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
 
-  /// Takes when the request began and how long it may take, by the scheduler's clock.
+  /// Takes the request, and when it began by the scheduler's clock.
   init(
-    _ circuit: WatchedCircuit, _ pass: Circuit.Pass, start: Duration, total: Duration?, _ scheduler: any Scheduler
+    _ circuit: WatchedCircuit, _ pass: Circuit.Pass, start: Duration, _ request: HTTPRequest, _ scheduler: any Scheduler
   ) {
     self.circuit = circuit
     self.pass = pass
     self.start = start
-    self.total = total
+    self.request = request
     self.scheduler = scheduler
   }
 
@@ -24,7 +24,7 @@ final class CircuitCall: Sendable {
     guard case .head(let head) = part else { return }
     if head.status >= 500 {
       state.withLock { $0.hasFailed = true }
-    } else if head.isEndless {
+    } else if head.isEndless || request.mayOutlastTotal(head) {
       end(.succeeded)
     }
   }
@@ -35,7 +35,7 @@ final class CircuitCall: Sendable {
 
   func wasDisposed() {
     // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
-    let isTimeOver = total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
+    let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
     end(isTimeOver ? .failed : .abandoned)
   }
 
