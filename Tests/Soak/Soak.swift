@@ -6,8 +6,8 @@ import Streams
 import TestSupport
 
 /// Sends queries and mutations through the standard stack to the real server, behind a proxy that spoils one in twenty,
-/// under tokens that live a second, while a process full of ``Troubles`` is made; then says whether all was as it has to
-/// be.
+/// under tokens that live a second, while a process full of ``Troubles`` is made; then says whether all was as it has
+/// to be.
 @main
 struct Soak {
   /// What one request may take, and how late its deadline may come.
@@ -64,7 +64,8 @@ struct Soak {
     let moments = try await ReadTitles().post(on: direct).value.data?.getMomentsDetailsByUserID.moments ?? []
     let operations = try await server.stats().operations
     try await server.stop()
-    return report(titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage, visits: visits)
+    return report(
+      titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage, visits: visits)
   }
 
   private func client(for url: URL) throws -> APIClient {
@@ -136,8 +137,8 @@ struct Soak {
       \(spoiled) of \(faults.values.reduce(0, +)) requests spoiled: \(Self.list(faults.filter { $0.key != "none" }))
       failures: \(Self.list(counts.failures))
       amid troubles \(visits.answered) requests were answered and \(visits.failed) failed, the slowest after \
-      \(visits.slowest); \(visits.shortages) times there were no descriptors; \(visits.unauthorized) requests asked a dead \
-      identity provider \(visits.refreshes) times
+      \(visits.slowest); \(visits.shortages) times there were no descriptors; \
+      \(visits.unauthorized) requests asked a dead identity provider \(visits.refreshes) times
       the slowest took \(counts.slowest); at the end \((usage.latest?.memory ?? 0) >> 10) KiB, \
       \(usage.latest?.descriptors ?? 0) descriptors, \(usage.latest?.threads ?? 0) threads
       """)

@@ -36,8 +36,8 @@ package enum ContentCoding: Hashable, Sendable {
   }
 }
 
-/// What becomes of the body of a response whose content coding cannot be decoded, such as `br`, which some servers store
-/// and send to everybody.
+/// What becomes of the body of a response whose content coding cannot be decoded, such as `br`, which some servers
+/// store and send to everybody.
 public enum UndecodableBodies: Hashable, Sendable {
   /// The body is passed on as it is; the head names its coding in `Content-Encoding`.
   case passedOn

@@ -31,8 +31,8 @@ enum BodyFraming: Equatable {
     }
   }
 
-  /// The length, on which all fields must agree. An only field that is empty counts as none: the body then ends with the
-  /// connection, and nothing can follow it.
+  /// The length, on which all fields must agree. An only field that is empty counts as none: the body then ends with
+  /// the connection, and nothing can follow it.
   private static func length(of headers: HTTPHeaders) throws(RequestError) -> Int? {
     var length: Int?
     let lengths = headers.indices.filter { headers[$0].hasName("Content-Length") }

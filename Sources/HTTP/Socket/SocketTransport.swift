@@ -20,8 +20,8 @@ public import Streams
 /// - If a kept connection turns out to be dead, it is replaced silently, provided that the request cannot have been
 ///   processed. A request that may have been processed is sent again only if it `isReplayable`; one that is not gets a
 ///   connection that was used a moment ago, or a new one.
-/// - If no byte of a response comes on a kept connection before a deadline, or before it breaks, the connections to that
-///   server that have not been used since are given up.
+/// - If no byte of a response comes on a kept connection before a deadline, or before it breaks, the connections to
+///   that server that have not been used since are given up.
 /// - Whoever waits for a connection gets one in turn, whatever other servers' requests do. While the system lacks
 ///   descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones of
 ///   their server; a request fails for it only if there are neither.

@@ -23,8 +23,8 @@ extension Date {
     self.init(seconds: seconds, microsecond: microsecond)
   }
 
-  /// The date in UTC, with a fraction of 6 digits unless it is zero: `2026-01-31T12:00:00.500000Z`. A date that was read
-  /// is read back as the same. `nil` for a date outside the years 0 to 9999, which RFC 3339 cannot express.
+  /// The date in UTC, with a fraction of 6 digits unless it is zero: `2026-01-31T12:00:00.500000Z`. A date that was
+  /// read is read back as the same. `nil` for a date outside the years 0 to 9999, which RFC 3339 cannot express.
   public var iso8601: String? {
     let whole = timeIntervalSince1970.rounded(.down)
     guard whole >= Double(Self.seconds.lowerBound), whole < Double(Self.seconds.upperBound) else { return nil }

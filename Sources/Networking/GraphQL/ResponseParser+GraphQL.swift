@@ -6,8 +6,8 @@ extension ResponseParser {
   /// `RequestError.graphQLErrors`. The policy decides how errors are treated.
   ///
   /// Where `Content-Type` is missing or empty, the body counts as `application/json`: RFC 9110, section 8.3, leaves it
-  /// to the receiver to find out. Any other type, `text/plain` too, is `undecodable`: by GraphQL over HTTP, a server has
-  /// to name one of the two, and what names another is often no GraphQL server.
+  /// to the receiver to find out. Any other type, `text/plain` too, is `undecodable`: by GraphQL over HTTP, a server
+  /// has to name one of the two, and what names another is often no GraphQL server.
   public static func graphQL<ResponseData: Decodable & Sendable>(
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {

@@ -40,8 +40,8 @@ public struct ResponseParser<Output: Sendable>: Sendable {
 }
 
 extension ResponseParser where Output: Decodable {
-  /// JSON of a successful response; a missing or empty `Content-Type` counts as JSON. Another type, `text/plain` too, is
-  /// `undecodable`.
+  /// JSON of a successful response; a missing or empty `Content-Type` counts as JSON. Another type, `text/plain` too,
+  /// is `undecodable`.
   public static var json: Self {
     ResponseParser(accept: "application/json") { response, decoder in
       try response.requireSuccess()

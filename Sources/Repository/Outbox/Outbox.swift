@@ -27,16 +27,16 @@ public import Streams
 ///   that is not idempotent if `UNAUTHENTICATED` comes from inside its result.
 /// - With any other failure, such as GraphQL errors or an invalid request: it is set aside.
 ///
-/// While an entry waits, all later ones wait behind it; so they do while the oldest one cannot be read because of an error
-/// of the system. An entry that is damaged is passed over, and reported. An entry that is set aside stays on disk, and is sent again
-/// only after ``retry(id:)``. If the submitter of an entry is still subscribed, the entry is not set aside but removed,
-/// and the submitter gets the error.
+/// While an entry waits, all later ones wait behind it; so they do while the oldest one cannot be read because of an
+/// error of the system. An entry that is damaged is passed over, and reported. An entry that is set aside stays on
+/// disk, and is sent again only after ``retry(id:)``. If the submitter of an entry is still subscribed, the entry is
+/// not set aside but removed, and the submitter gets the error.
 ///
 /// After an attempt that makes entries wait, the outbox pauses: for 2 seconds after the first, twice as long after each
 /// further one, and at most 128. Then it makes the next attempt by itself, as long as the process lives and the outbox
 /// is retained. During a pause a mutation that is submitted is queued behind the others, and
-/// ``flush(lockTimeout:evenDuringPause:)`` sends nothing, in any process, unless the queue was blocked by something that may have
-/// changed, such as a missing token, or the server was not reached at all.
+/// ``flush(lockTimeout:evenDuringPause:)`` sends nothing, in any process, unless the queue was blocked by something
+/// that may have changed, such as a missing token, or the server was not reached at all.
 ///
 /// A partition is, for example, an account at an endpoint. Mutations are stored unencrypted, in files that only their
 /// owner may read. Thread-safe; responses and changes arrive on the outbox's own threads or the callers'.
@@ -185,8 +185,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// Sends what waits. Cancelling the task that awaits this does not stop the sending.
   ///
   /// Returns at once if nothing waits, or during a pause, with the failure because of which the outbox pauses. Calls at
-  /// the same time are joined, so it may be called with every request. If another process is sending for longer than the lock timeout, the report's
-  /// error is a `RequestError` of the kind `timedOut` with the cause ``OutboxError/busy``.
+  /// the same time are joined, so it may be called with every request. If another process is sending for longer than
+  /// the lock timeout, the report's error is a `RequestError` of the kind `timedOut` with the cause
+  /// ``OutboxError/busy``.
   /// - Parameters:
   ///   - lockTimeout: How long to wait for another process; by default, the outbox's `lockTimeout`.
   ///   - evenDuringPause: Whether to make an attempt even if one has failed shortly before, as a person may ask for.
@@ -199,7 +200,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
   /// such an entry with this id. It keeps its key and its place; the next attempt sends it, here or in a later process.
-  /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or ``OutboxError/signedOut``.
+  /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or
+  /// ``OutboxError/signedOut``.
   @discardableResult
   public func retry(id: String) throws -> Bool {
     guard let name = try names().first(where: { $0.id == id }) else { return false }

@@ -1,7 +1,7 @@
 import HTTP
 
-/// How long an outbox waits after a failed attempt: 2 seconds after the first, twice as long after each further one, and
-/// at most 128; or as long as the server asks for, up to an hour. Then it makes the next attempt by itself.
+/// How long an outbox waits after a failed attempt: 2 seconds after the first, twice as long after each further one,
+/// and at most 128; or as long as the server asks for, up to an hour. Then it makes the next attempt by itself.
 struct OutboxPause: Sendable {
   /// What other processes have to know of a pause, as it is kept in the folder.
   struct Kept: Codable, Sendable {

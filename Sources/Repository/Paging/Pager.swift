@@ -76,8 +76,8 @@ where Item.ID: Sendable {
   }
 
   /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request
-  /// is under way, the change is made again to the rows with its response, so making it twice must do no harm; it is not
-  /// made again to the response of a refresh that takes over, since that began after the change.
+  /// is under way, the change is made again to the rows with its response, so making it twice must do no harm; it is
+  /// not made again to the response of a refresh that takes over, since that began after the change.
   /// - Parameter change: Called on the thread that publishes the new state. A row that it adds a second time keeps its
   ///   place and takes the new value.
   public func edit(_ change: @escaping @Sendable (inout [Item]) -> Void) { commands.onNext(.edit(change)) }

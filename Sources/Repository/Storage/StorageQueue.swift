@@ -4,8 +4,8 @@ import Streams
 
 /// The writes that wait for the source of truth, in the order of the changes of the store's state.
 ///
-/// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one of
-/// the same key that still waits: both are one job, which ends for both when the newer value is written, or is not.
+/// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one
+/// of the same key that still waits: both are one job, which ends for both when the newer value is written, or is not.
 /// Completions run on the thread that finishes the job, so a slow one delays nobody else.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   enum Work: Sendable {
@@ -17,8 +17,8 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// A piece of work, and its result.
   ///
   /// `@unchecked Sendable`: `work`, `enqueuedAt`, `isTaken` and `successor` are accessed under the queue's lock, and
-  /// also read by the thread that has taken the job, after which nothing changes them. `error` is set by the thread that holds `turn`, and
-  /// read by others after they have held it.
+  /// also read by the thread that has taken the job, after which nothing changes them. `error` is set by the thread
+  /// that holds `turn`, and read by others after they have held it.
   final class Job: @unchecked Sendable {
     fileprivate var work: Work
     fileprivate var enqueuedAt: ContinuousClock.Instant

@@ -4,6 +4,11 @@ extension Store {
   /// A live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by itself;
   /// failures are in the snapshots.
   ///
+  /// Changes that come while the subscriber still handles a snapshot are not queued: it then gets one snapshot of the
+  /// latest state, and none of the states between, such as a value that was replaced, a failure after which a request
+  /// succeeded, or an optimistic change that has ended. Snapshots keep the order of the writes, and no subscriber waits
+  /// for another.
+  ///
   /// With `networkFirst`, `networkOnly` and `noCache`, snapshots have no value until a response arrives or a value is
   /// saved. With `networkFirst`, they have the cached value once the request has failed.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {

@@ -58,8 +58,8 @@ extension Store {
     for key in knownKeys() where isAffected(key) { invalidate(key) }
   }
 
-  /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say, the
-  /// change that these keys are wanted for does not reach what it has: that is out of date from now on.
+  /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say,
+  /// the change that these keys are wanted for does not reach what it has: that is out of date from now on.
   func knownKeys() -> Set<Key> {
     var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
     if let storage {

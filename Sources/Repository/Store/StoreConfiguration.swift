@@ -21,7 +21,8 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   public var cost: @Sendable (Value) -> Int = { _ in 1 }
 
   /// Whether a response may be cached, in memory or elsewhere: an error page sent with status 200, for example, should
-  /// not be. One that is not cached still goes to the caller, and to watchers that have nothing better to show.
+  /// not be. One that is not cached still goes to the caller, and to those watchers that share its request and have
+  /// nothing better to show.
   public var isCacheable: @Sendable (Value) -> Bool = { _ in true }
 
   /// When a value is written to the source of truth; `through` by default. If that fails, the value is still in memory

@@ -47,25 +47,34 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
     let name = Array(partition.utf8)
     guard let store = stores.withLock({ $0[name] }) else { return }
     await store.flush()
+    // Released outside the lock: a store's last release runs the user's code.
+    var used: [Store<Key, Value>] = []
     closed.withLock { closed in
       closed = closed.compactMapValues { stores in
-        let alive = stores.filter { $0.store != nil }
+        let alive = stores.filter { closed in
+          guard let store = closed.store else { return false }
+          used.append(store)
+          return true
+        }
         return alive.isEmpty ? nil : alive
       }
       closed[name, default: []].append(WeakStore(store: store))
     }
+    withExtendedLifetime(used) {}
     remove(store, name)
   }
 
   /// Ends the store of a partition, also those that were closed and are still used, and removes everything it has kept;
-  /// see ``Store/signOut()``. If the store is not open, it is opened first; throws what the group's closure throws then, and its data stay. Throws the source of
-  /// truth's error if it could not remove everything; another call tries again.
+  /// see ``Store/signOut()``. If the store is not open, it is opened first; throws what the group's closure throws
+  /// then, and its data stay. Throws the source of truth's error if it could not remove everything; all stores are
+  /// ended nonetheless, and another call tries again.
   public func signOut(_ partition: String) throws {
     let name = Array(partition.utf8)
     let store = try store(for: partition)
     // Before the open one: what these still write is then removed with the rest.
-    for closed in closed.withLock({ $0[name] ?? [] }) { try closed.store?.signOut() }
-    try store.signOut()
+    let stores = closed.withLock { $0[name] ?? [] }.compactMap(\.store) + [store]
+    let endings = stores.map { store in Result { try store.signOut() } }
+    for ending in endings { try ending.get() }
     closed.withLock { $0[name] = nil }
     remove(store, name)
   }

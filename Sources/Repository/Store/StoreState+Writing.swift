@@ -147,7 +147,7 @@ extension StoreState {
     layers.markSettled(layer.id, for: key)
     var kept = kept
     let old = entries[key]?.kept ?? memory.peek(key)
-    let mayLackWrite = layer.isInOrder && localWrites[key].writtenOrAskedAt > layer.id
+    let mayLackWrite = layer.isInOrder && localWrites[key].changedAt > layer.id
     kept.isInvalidated =
       layer.isInOrder ? mayLackWrite || old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
     save(kept, for: key, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)

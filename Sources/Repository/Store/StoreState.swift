@@ -81,14 +81,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Replaces the cached value of a key by a new one, or by the old one changed. For a response, `request` is the
-  /// number of its request; `isInOrder` says that this is the response to a change that waited in order, or that change.
+  /// number of its request; `isInOrder` says that this is the response to a change that waited in order, or that
+  /// change.
   mutating func keep(
     _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false,
     isInOrder: Bool = false
   ) {
     let number = nextNumber()
     if request == nil, !isInOrder {
-      garbage.append(localWrites.note(key, at: number) { $0.writtenOrAskedAt = number } as Any)
+      garbage.append(localWrites.note(key, at: number) { $0.changedAt = number } as Any)
     }
     if isChange {
       garbage.append(recency.note(key, at: number) { $0.changedAt = number } as Any)

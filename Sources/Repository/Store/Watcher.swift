@@ -94,9 +94,10 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     freshness: Freshness, now: StoreTime
   ) {
     let (state, rendered) = (publication.state, publication.rendered())
-    let hasPassed = passing.map { $0.version != state.version } ?? false
-    if hasPassed { passing = nil }
-    if let uncached, uncached.version == state.version { passing = uncached }
+    // One that came, and was written over, while the subscriber was busy has passed, too.
+    let hasPassed = [passing, uncached].contains { $0.map { $0.version != state.version } ?? false }
+    if let uncached { passing = uncached }
+    if passing?.version != state.version { passing = nil }
     if let hidden = hiddenThrough,
       hasPassed || state.replacedAt > hidden || standsIn(state, freshness: freshness, now: now)
     {

@@ -179,7 +179,9 @@ private struct ModelRun {
   }
 
   /// Whether the store has nothing left but what is kept.
-  var isAtRest: Bool { store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.recency.isEmpty } }
+  var isAtRest: Bool {
+    store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.recency.isEmpty && $0.localWrites.isEmpty }
+  }
 
   private mutating func reopen() -> String {
     disposeAll()

@@ -220,6 +220,19 @@ private struct World {
     #expect(await outbox.flush().sent.count == 1)
   }
 
+  @Test func `a local write that was forgotten while a change waited counts as one that its answer may lack`()
+    async throws
+  {
+    let world = try World(folder, server)
+    server.set(.isAway)
+    _ = await world.outbox.outcome("a1")
+    world.store.save("edited", for: "a")
+    for number in 0..<70_000 { world.store.save("v", for: "\(number)") }
+    server.set(.answers)
+    await world.outbox.flush()
+    #expect(world.store.peek("a")?.brief == "did a1 memory ~")
+  }
+
   @Test func `what waits makes nothing grow, whatever is written meanwhile`() async throws {
     server.set(.isAway)
     let world = try World(folder, server)

@@ -89,6 +89,22 @@ struct SharingTests {
     #expect(truth.keys() == [])
   }
 
+  @Test func `S1: an open store is signed out though what a closed one has kept cannot be removed`() async throws {
+    let (server, truth) = (FakeServer<String, String>(), FlakyTruth())
+    let group = StoreGroup<String, String> { _ in Store(partialFetch: server.fetch, sourceOfTruth: truth) }
+    let closed = try group.store(for: "A")
+    await group.close("A")
+    let open = try group.store(for: "A")
+    truth.failing.update { $0 = [.removeAll] }
+    #expect(throws: (any Error).self) { try group.signOut("A") }
+    for store in [closed, open] {
+      #expect(Recorder(store.get("k", .cacheOnly)).error.value as? StoreError == .signedOut)
+    }
+    truth.failing.update { $0 = [] }
+    try group.signOut("A")
+    #expect(try group.store(for: "A") !== open)
+  }
+
   @Test func `S1: accounts and users whose names only look the same are apart`() throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     let group = StoreGroup<MomentsKey, Int> { _ in Store(partialFetch: FakeServer<MomentsKey, Int>().fetch) }

@@ -64,6 +64,25 @@ import Testing
     }
     #expect(live.value == 0)
   }
+
+  @Test func `a response that came and was written over while its watcher was busy ends the wait for the network`() {
+    let server = FakeServer<String, Int>()
+    var configuration = StoreConfiguration<Int>()
+    configuration.isCacheable = { $0 != 7 }
+    let store = Store(partialFetch: server.fetch, configuration: configuration)
+    store.save(0, for: "k")
+    let (seen, isDue) = (Mutable<[Int?]>([]), Mutable(true))
+    let watch = store.stream("k", .networkOnly).subscribe(onNext: { snapshot in
+      seen.update { $0.append(snapshot.value) }
+      guard !snapshot.errors.isEmpty, isDue.update({ exchange(&$0, with: false) }) else { return }
+      store.invalidate("k")
+      server[1].answer(7)
+      store.update("k") { $0 += 1 }
+    })
+    server[0].fail()
+    #expect(seen.value == [nil, nil, 1])
+    watch.dispose()
+  }
 }
 
 /// A value that counts how many there are of its kind.

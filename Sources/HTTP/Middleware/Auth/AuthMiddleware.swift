@@ -13,11 +13,11 @@ public import Streams
 /// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
 /// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
 /// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,
-/// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the last
-/// error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of it,
-/// while requests go on with the old token; an expired token is not sent. The age of a token that a refresh has brought
-/// is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is wrong, it
-/// is sent for five minutes, unless a server rejects it.
+/// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the
+/// last error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of
+/// it, while requests go on with the old token; an expired token is not sent. The age of a token that a refresh has
+/// brought is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is
+/// wrong, it is sent for five minutes, unless a server rejects it.
 ///
 /// - A request that already has the header field is left alone.
 /// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,

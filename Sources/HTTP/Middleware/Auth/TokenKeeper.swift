@@ -40,8 +40,8 @@ final class TokenKeeper: Sendable {
     /// The token that the last refresh brought, when, by the scheduler's clock, and how long it lasts.
     var brought: (token: AccessToken, at: Duration, life: TimeInterval)?
 
-    /// How many seconds a token has left: by the scheduler's clock, which nobody sets, if a refresh brought it, and else
-    /// by the wall clock.
+    /// How many seconds a token has left: by the scheduler's clock, which nobody sets, if a refresh brought it, and
+    /// else by the wall clock.
     func timeLeft(of token: AccessToken, until expiry: Date, at now: Duration, _ date: () -> Date) -> TimeInterval {
       guard let brought, brought.token.value == token.value else { return expiry.timeIntervalSince(date()) }
       return brought.life - (now - brought.at) / .seconds(1)
@@ -123,8 +123,8 @@ final class TokenKeeper: Sendable {
     Ticket(token: token, seen: standings.withLock { $0[Holder(of: token)]?.refresh.endedCount ?? 0 })
   }
 
-  /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the pause
-  /// after failures, the last error.
+  /// The token from a refresh: the running one, a new one, or one that has ended since the ticket was made; in the
+  /// pause after failures, the last error.
   private func refreshed(_ ticket: Ticket, isAhead: Bool = false) -> Observable<AccessToken> {
     let now = scheduler.now
     let decision = standings.withLock { standings in

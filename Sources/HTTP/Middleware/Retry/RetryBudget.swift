@@ -6,9 +6,8 @@
 /// default of a tenth and a reserve of 10, a thousand requests that all fail add at most a hundred. For a process that
 /// sends little, a reserve that was used up also comes back with time: by default, all of it within an hour.
 ///
-/// Retries and hedges may share one budget, which is thread-safe; their schedulers tell the time. It keeps at most 1,024
-/// origins;
-/// those that were not used for longest are forgotten, which fills their reserves again.
+/// Retries and hedges may share one budget, which is thread-safe; their schedulers tell the time. It keeps at most
+/// 1,024 origins; those that were not used for longest are forgotten, which fills their reserves again.
 public final class RetryBudget: Sendable {
   private let earnings: Double
   private let recovery: Duration?

@@ -1,7 +1,7 @@
 import Streams
 
-// Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable of
-// theirs is being changed, so the checks for overlapping accesses are off.
+// Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable
+// of theirs is being changed, so the checks for overlapping accesses are off.
 
 extension ConnectionPool {
   /// A connection as the pool sees it.
@@ -22,8 +22,8 @@ extension ConnectionPool {
     /// When it was last known to work: it had been opened, or had brought a whole response.
     @exclusivity(unchecked) var lastUse = Instant(nanoseconds: 0)
 
-    /// When its idle time ends, or an earlier moment: it stays in the heap while it is busy, so that a request on a kept
-    /// connection does not touch the heap. See `firstToExpire`.
+    /// When its idle time ends, or an earlier moment: it stays in the heap while it is busy, so that a request on a
+    /// kept connection does not touch the heap. See `firstToExpire`.
     @exclusivity(unchecked) var due = Instant(nanoseconds: 0)
     @exclusivity(unchecked) var place: Int?
 

@@ -9,8 +9,8 @@ struct NameRecord {
     /// A look-up of it hangs, or its last one did.
     case hanging
 
-    /// How many look-ups of such names may run at once, without and with the slow ones. Names that hang are looked up as
-    /// unknown ones at first.
+    /// How many look-ups of such names may run at once, without and with the slow ones. Names that hang are looked up
+    /// as unknown ones at first.
     var places: (quick: Int, all: Int) {
       switch self {
       case .answered: (16, 64)
