@@ -35,7 +35,8 @@ final class Troubles: Sendable {
   init() async throws {
     crowd = try await Crowd()
     var configuration = SocketTransport.Configuration()
-    configuration.maximumConnections = 800
+    // Reached within the warm-up, so that what the pool keeps is flat after it.
+    configuration.maximumConnections = 500
     configuration.proxy = .none
     configuration.resolver = { host in
       guard host.hasPrefix("slow") else { return ["127.0.0.1"] }
@@ -133,10 +134,11 @@ final class Troubles: Sendable {
 
   private func askWithoutTokens(until end: ContinuousClock.Instant) async throws {
     var client = try client("tokens")
-    client.middlewares = .standard(tokens: InMemoryTokenProvider { [self] _ in
-      counts.withLock { $0.refreshes += 1 }
-      return .error(RequestError(.httpStatus, "The refresh token was revoked.", status: 400))
-    })
+    client.middlewares = .standard(
+      tokens: InMemoryTokenProvider { [self] _ in
+        counts.withLock { $0.refreshes += 1 }
+        return .error(RequestError(.httpStatus, "The refresh token was revoked.", status: 400))
+      })
     while ContinuousClock.now < end {
       _ = try? await Visit().get(on: client).value
       counts.withLock { $0.unauthorized += 1 }
@@ -165,5 +167,5 @@ private struct Visit: APISession {
   typealias ResponseType = String
   var path = ""
 
-  var parser: ResponseParser<String> { .text }
+  var responseParser: ResponseParser<String> { .text }
 }

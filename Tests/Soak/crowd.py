@@ -1,9 +1,9 @@
 """A crowd of servers on one port: answers requests for any host, and falls silent where it is asked to.
 
 `python crowd.py` listens on a free port of 127.0.0.1 and prints {"port": 54321} as its first line. It answers every
-request with 200 and the request's host; a connection on which `/silent` was requested is answered once, and then
-never again, although it stays open. It stops when its standard input closes; then it prints as JSON how many hosts and
-connections it has seen.
+request with the request's host and status 200, or 401 if the host is called `tokens`. A connection on which `/silent`
+was requested is answered once, and then never again, although it stays open. It stops when its standard input closes;
+then it prints as JSON how many hosts and connections it has seen.
 """
 
 from __future__ import annotations
@@ -32,7 +32,9 @@ class Crowd:
         lines = request.split(b"\r\n")
         host = next(line[5:].strip() for line in lines if line.lower().startswith(b"host:"))
         self.hosts.add(host)
-        writer.write(b"HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % len(host) + host)
+        status = b"401 Unauthorized" if host.startswith(b"tokens") else b"200 OK"
+        head = b"HTTP/1.1 %s\r\nContent-Type: text/plain\r\nContent-Length: %d\r\n\r\n" % (status, len(host))
+        writer.write(head + host)
         await writer.drain()
         if lines[0].split(b" ")[1] != b"/silent":
             return True

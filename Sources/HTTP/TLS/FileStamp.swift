@@ -1,5 +1,9 @@
 import Foundation
 
+#if os(Linux)
+  import CLinux  // has the fields of timespec
+#endif
+
 /// What tells whether a file was rewritten or replaced.
 struct FileStamp: Hashable {
   private let device: UInt64
