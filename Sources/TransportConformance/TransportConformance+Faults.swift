@@ -83,7 +83,7 @@ extension TransportConformance {
       Case("T8: what can be read in two ways is refused") { transport in
         let heads = [
           "Content-Length: 2\r\nContent-Length: 3", "Content-Length: 2\r\nTransfer-Encoding: chunked",
-          "Content-Length: 1\r\n 0", "Content-Length : 2", "A: b\rc", "A: b\u{0}c",
+          "Content-Length : 2", "A: b\rc", "A: b\u{0}c",
         ]
         for head in heads {
           let server = try ScriptedServer([.readRequest, .send("HTTP/1.1 200 OK\r\n\(head)\r\n\r\n0\r\n\r\n"), .close])

@@ -25,6 +25,7 @@ final class Troubles: Sendable {
   private static let blockedObservers = 300
   private static let origins = 10_000
 
+  private let runsOutOfDescriptors: Bool
   private let crowd: Crowd
   private let transport: SocketTransport
   private let middlewares: [any HTTPMiddleware]
@@ -32,7 +33,10 @@ final class Troubles: Sendable {
   /// Opened once the observers may return.
   private let gate = DispatchSemaphore(value: 0)
 
-  init() async throws {
+  /// - Parameter runsOutOfDescriptors: Whether to do so every few seconds; in a shortage Dispatch itself may end the
+  ///   process, as it does when it cannot make a timer.
+  init(runsOutOfDescriptors: Bool) async throws {
+    self.runsOutOfDescriptors = runsOutOfDescriptors
     crowd = try await Crowd()
     var configuration = SocketTransport.Configuration()
     // Reached within the warm-up, so that what the pool keeps is flat after it.
@@ -61,7 +65,7 @@ final class Troubles: Sendable {
       group.addTask { try await self.useSilentConnections(until: end) }
       for worker in 0..<4 { group.addTask { try await self.lookUpSlowNames(worker, until: end) } }
       group.addTask { try await self.askWithoutTokens(until: end) }
-      group.addTask { try await self.runOutOfDescriptors(until: end) }
+      if runsOutOfDescriptors { group.addTask { try await self.runOutOfDescriptors(until: end) } }
       try await group.waitForAll()
     }
     gate.signal()
