@@ -16,34 +16,38 @@ struct Soak {
   private static let workers = 8
 
   private let duration: Duration
-  private var runsLong: Bool { duration > .seconds(300) }
+  private let makesShortages: Bool
   private let seed: Int
   private let tally = Tally()
 
   static func main() async {
     let arguments = CommandLine.arguments
-    guard arguments.count == 3, let seconds = Int(arguments[1]), seconds > 0, let seed = Int(arguments[2]) else {
-      print("usage: soak SECONDS SEED")
+    let makesShortages = arguments.dropFirst(3) == ["--shortages"]
+    guard arguments.count == (makesShortages ? 4 : 3), let seconds = Int(arguments[1]), seconds > 0,
+      let seed = Int(arguments[2])
+    else {
+      print("usage: soak SECONDS SEED [--shortages]")
       exit(64)
     }
     do {
-      exit(try await Soak(duration: .seconds(seconds), seed: seed).run() ? 0 : 1)
+      exit(try await Soak(duration: .seconds(seconds), seed: seed, makesShortages: makesShortages).run() ? 0 : 1)
     } catch {
       print("The soak could not be run: \(error)")
       exit(70)
     }
   }
 
-  private init(duration: Duration, seed: Int) {
+  private init(duration: Duration, seed: Int, makesShortages: Bool) {
     self.duration = duration
     self.seed = seed
+    self.makesShortages = makesShortages
   }
 
   private func run() async throws -> Bool {
     let server = try await BFFServer.start(arguments: ["--auth", "http", "--token-ttl-s", "1"])
     let proxy = try await FaultyProxy(before: server, rate: 0.05, seed: seed)
     let client = try client(for: proxy.url)
-    let troubles = try await Troubles(runsOutOfDescriptors: runsLong)
+    let troubles = try await Troubles(runsOutOfDescriptors: makesShortages)
     let end = ContinuousClock.now + duration
     async let troubled = troubles.run(until: end)
     let usage = try await withThrowingTaskGroup(of: UsageLog?.self) { group in
@@ -163,7 +167,7 @@ struct Soak {
         "amid troubles every healthy request was answered within its deadline (\(visits.firstFailure ?? "all were"))",
         visits.failed == 0 && visits.answered > 0 && visits.slowest <= Troubles.deadline + Self.tolerance
       ),
-      ("there were troubles", (visits.shortages > 0) == runsLong && visits.refreshes > 0),
+      ("there were troubles", (visits.shortages > 0) == makesShortages && visits.refreshes > 0),
       ("a dead identity provider was asked seldom", visits.refreshes * 10 <= visits.unauthorized),
       ("memory is flat (\((growth?.memory ?? 0) >> 10) KiB more)", growth.map { $0.memory < 5 << 20 } ?? false),
       ("descriptors are flat (\(growth?.descriptors ?? 0) more)", growth.map { $0.descriptors <= 64 } ?? false),

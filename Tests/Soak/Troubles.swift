@@ -33,8 +33,9 @@ final class Troubles: Sendable {
   /// Opened once the observers may return.
   private let gate = DispatchSemaphore(value: 0)
 
-  /// - Parameter runsOutOfDescriptors: Whether to do so every few seconds; in a shortage Dispatch itself may end the
-  ///   process, as it does when it cannot make a timer.
+  /// - Parameter runsOutOfDescriptors: Whether to do so every few seconds. In a shortage Dispatch may end the process
+  ///   with SIGILL: once a second, if work waits for its global queues, it opens `/proc/self/task/…/stat` of each of
+  ///   its threads, and takes a file that it cannot open for a thread that has exited.
   init(runsOutOfDescriptors: Bool) async throws {
     self.runsOutOfDescriptors = runsOutOfDescriptors
     crowd = try await Crowd()
