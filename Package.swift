@@ -8,6 +8,8 @@ let package = Package(
     .library(name: "Streams", targets: ["Streams"]),
     .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
     .library(name: "HTTP", targets: ["HTTP"]),
+    .library(name: "HTTPMiddlewares", targets: ["HTTPMiddlewares"]),
+    .library(name: "SocketHTTP", targets: ["SocketHTTP"]),
     .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "Models", targets: ["Models"]),
@@ -16,14 +18,23 @@ let package = Package(
     .library(name: "StoreConformance", targets: ["StoreConformance"]),
     .library(name: "NetworkingTesting", targets: ["NetworkingTesting"]),
     .library(name: "TransportConformance", targets: ["TransportConformance"]),
-    .library(name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "Models", "Networking", "Repository"]),
+    .library(
+      name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository"]),
     .executable(name: "moments", targets: ["moments"]),
+  ],
+  traits: [
+    .trait(
+      name: "SocketHTTP",
+      description: "The transport on sockets is the default of a client on Linux. Without it, pass a transport."),
+    .default(enabledTraits: ["SocketHTTP"]),
   ],
   targets: [
     .target(name: "Streams"),
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "CLinux"),
     .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
+    .target(name: "HTTPMiddlewares", dependencies: ["HTTP", "Streams"]),
+    .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTP", "Streams"]),
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
     .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
     .target(name: "JSON"),
@@ -31,7 +42,8 @@ let package = Package(
     .target(
       name: "Networking",
       dependencies: [
-        "Streams", "HTTP", "JSON", "Models",
+        "Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models",
+        .target(name: "SocketHTTP", condition: .when(platforms: [.linux], traits: ["SocketHTTP"])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
@@ -40,12 +52,19 @@ let package = Package(
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
     .executableTarget(
-      name: "moments", dependencies: ["Streams", "HTTP", "Models", "Networking", "Repository", "URLSessionHTTP"]),
+      name: "moments",
+      dependencies: [
+        "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "URLSessionHTTP",
+      ]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
+    .target(name: "HTTPTestSupport", dependencies: ["HTTP", "Streams"], path: "Tests/HTTPTestSupport"),
     .target(name: "BFFOperations", dependencies: ["Networking"], path: "Tests/BFFOperations"),
     .executableTarget(
-      name: "soak", dependencies: ["BFFOperations", "HTTP", "Networking", "Streams", "TestSupport"], path: "Tests/Soak",
+      name: "soak",
+      dependencies: [
+        "BFFOperations", "HTTP", "HTTPMiddlewares", "Networking", "SocketHTTP", "Streams", "TestSupport",
+      ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
     .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "TestSupport"]),
@@ -53,7 +72,20 @@ let package = Package(
     .testTarget(
       name: "HTTPTests",
       dependencies: [
-        "HTTP", "NetworkingTesting", "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
+        "HTTP", "HTTPTestSupport", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting", "TestSupport",
+      ]),
+    .testTarget(
+      name: "HTTPMiddlewaresTests",
+      dependencies: [
+        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting",
+        "TestSupport",
+      ]),
+    .testTarget(
+      name: "SocketHTTPTests",
+      dependencies: [
+        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting",
+        "TestSupport",
+        "TransportConformance",
       ]),
     .testTarget(
       name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
@@ -62,24 +94,28 @@ let package = Package(
     .testTarget(
       name: "NetworkingTests",
       dependencies: [
-        "BFFOperations", "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Streams", "TestSupport",
+        "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
+        "Streams", "TestSupport",
       ]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [
-        "BFFOperations", "DiskWriter", "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository",
+        "BFFOperations", "DiskWriter", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking", "NetworkingTesting",
+        "Repository",
         "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "HTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository", "Streams", "TestSupport",
+        "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository",
+        "Streams", "TestSupport",
       ]),
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
-        "moments", "HTTP", "JSON", "Models", "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
+        "moments", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "Repository", "Streams",
+        "StreamsTesting", "TestSupport",
         "URLSessionHTTP",
       ]),
   ]

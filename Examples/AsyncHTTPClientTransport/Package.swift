@@ -6,7 +6,8 @@ let package = Package(
   name: "AsyncHTTPClientTransport",
   products: [.library(name: "AsyncHTTPClientTransport", targets: ["AsyncHTTPClientTransport"])],
   dependencies: [
-    .package(name: "MomentsSDK", path: "../.."),
+    // Without the trait SocketHTTP: nothing is linked of the transport that this one replaces.
+    .package(name: "MomentsSDK", path: "../..", traits: []),
     .package(url: "https://github.com/swift-server/async-http-client.git", .upToNextMinor(from: "1.37.0")),
     .package(url: "https://github.com/apple/swift-nio.git", from: "2.81.0"),
     .package(url: "https://github.com/apple/swift-nio-ssl.git", from: "2.30.0"),

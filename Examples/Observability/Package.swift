@@ -25,6 +25,7 @@ let package = Package(
       dependencies: [
         "Observability",
         .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
         .product(name: "Networking", package: "MomentsSDK"),
         .product(name: "NetworkingTesting", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),

@@ -1,5 +1,6 @@
 import HTTP
 import Networking
+import SocketHTTP
 
 /// The command's help text and version.
 enum Help {

@@ -1,9 +1,11 @@
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Models
 import Networking
 import NetworkingTesting
 import Repository
+import SocketHTTP
 import Streams
 import Synchronization
 import TestSupport
@@ -25,6 +27,7 @@ struct ReadmeTests {
     ("Sources/JSON/JSON.docc/JSON.md", "Articles/JSONArticle"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
+    ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
     ("Sources/Streams/Streams.docc/FromAsyncSequence.md", "Articles/AsyncSequenceArticle"),
     ("Sources/Streams/Streams.docc/Streams.md", "Articles/StreamsArticle"),
   ]) func `every Swift sample of the documents stands in a file that compiles`(document: String, file: String) throws {

@@ -2,11 +2,13 @@
 
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import JSON
 import Models
 import Networking
 import NetworkingTesting
 import Repository
+import SocketHTTP
 import Streams
 import Testing
 

@@ -1,6 +1,8 @@
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Networking
+import SocketHTTP
 import Streams
 import Synchronization
 import TestSupport

@@ -2,10 +2,12 @@ import AsyncHTTPClient
 import BenchmarkSupport
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Models
 import NIOCore
 import NIOFoundationCompat
 import Networking
+import SocketHTTP
 import Streams
 
 #if canImport(FoundationNetworking)

@@ -5,6 +5,7 @@ import HTTP
 import NIOCore
 import NIOHTTP1
 import NIOSSL
+import SocketHTTP
 import Streams
 import URLSessionHTTP
 

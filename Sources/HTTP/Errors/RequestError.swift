@@ -28,17 +28,30 @@ public struct RequestError: Error {
   /// The error behind this one.
   public var cause: (any Error)?
 
-  /// Whether the refresh of a token failed: the request itself was not sent, or had been rejected before.
-  package var isOfRefresh = false
+  /// What became of the request, by which others decide whether it may be sent again.
+  ///
+  /// Unless it is set, the kind, the status and the cause tell: `never` without a connection, and for what this side
+  /// held back; `rejected` for the statuses by which a server declines a request unprocessed: 401, 425 and 429 (RFC
+  /// 9110, section 15.5.2; RFC 8470, section 5.2; RFC 6585, section 4); else what a ``ReachingCause`` says, or `maybe`.
+  /// Of a request that is
+  /// ``HTTPRequest/isReplayable`` it tells of the last attempt: an earlier one may have reached the server, so send it
+  /// again only under the same idempotency key.
+  public var reached: Reach {
+    get {
+      if let knownReach { return knownReach }
+      if kind.isHeldBack { return .never }
+      return status.isRejection ? .rejected : (cause as? any ReachingCause)?.reached ?? .maybe
+    }
+    set { knownReach = newValue }
+  }
 
-  /// Whether the request had been redirected, and so had reached the server before.
-  var isAfterRedirect = false
+  private var knownReach: Reach?
 
   /// Makes an error. The message is cut at 1,024 bytes and the excerpt at 512, and their control characters are made
-  /// visible.
+  /// visible. Without `reached`, the kind and the status tell, see ``reached``.
   public init(
     _ kind: Kind, _ message: String, operationName: String? = nil, status: Int? = nil, excerpt: String? = nil,
-    cause: (any Error)? = nil
+    cause: (any Error)? = nil, reached: Reach? = nil
   ) {
     self.kind = kind
     self.message = message.harmless(upTo: 1024)
@@ -46,6 +59,7 @@ public struct RequestError: Error {
     self.status = status
     self.excerpt = excerpt?.harmless(upTo: 512)
     self.cause = cause
+    knownReach = reached
   }
 
   /// The same error with the name of an operation, unless it already has one.
@@ -84,4 +98,123 @@ extension RequestError: CustomStringConvertible {
 extension RequestError: LocalizedError {
   /// The same as `description`: what `localizedDescription` gives.
   public var errorDescription: String? { description }
+}
+
+extension RequestError {
+  /// A kind of failure, for programs to switch on. Kinds may be added: a `switch` over them needs a `default`.
+  public struct Kind: Hashable, Sendable, CustomStringConvertible {
+    /// The kind's name, as logs and command lines show it.
+    public let description: String
+
+    /// Makes a kind, for layers that have failures of their own.
+    public init(_ name: StaticString) {
+      description = "\(name)"
+    }
+
+    /// The request cannot be sent as it is: a URL, a header or a method is not valid, or not allowed.
+    public static let invalidRequest = Kind("invalid request")
+
+    /// There is no connection: unknown host, refused, or unreachable.
+    public static let cannotConnect = Kind("cannot connect")
+
+    /// The secure connection could not be made, or the server could not be verified.
+    public static let insecure = Kind("secure connection failed")
+
+    /// The connection ended before the whole response had arrived.
+    public static let connectionLost = Kind("connection lost")
+
+    /// A deadline passed; the message names which.
+    public static let timedOut = Kind("timed out")
+
+    /// The response is not HTTP, or in a form that was not asked for.
+    public static let badResponse = Kind("bad response")
+
+    /// The status of the response does not mean success; `status` holds it.
+    public static let httpStatus = Kind("HTTP status")
+
+    /// The server redirected the request, and the redirect is not followed.
+    public static let redirectRefused = Kind("redirect refused")
+
+    /// The response is larger than the limit.
+    public static let tooLarge = Kind("too large")
+
+    /// The response cannot be written to its file.
+    public static let cannotWrite = Kind("cannot write")
+
+    /// The response cannot be decoded as the expected type; the message names the path in it.
+    public static let undecodable = Kind("not decodable")
+
+    /// The request was cancelled.
+    public static let cancelled = Kind("cancelled")
+
+    /// Too many requests are running in this process; this one was not sent.
+    public static let overloaded = Kind("overloaded")
+
+    /// A circuit breaker is open; the request was not sent.
+    public static let circuitOpen = Kind("circuit open")
+
+    /// The process was forked from one in which a transport had run, and cannot send requests: it has no threads for
+    /// it. Start processes with `posix_spawn`, `exec` or Foundation's `Process`, or fork before the first request.
+    public static let forkedProcess = Kind("forked process")
+
+    /// None of the others; see `cause`.
+    public static let unknown = Kind("unknown")
+  }
+}
+
+extension RequestError {
+  /// How far a request has come on its way to being carried out.
+  public enum Reach: Hashable, Sendable {
+    /// No byte of it has reached the server, or ever will, so even a payment can be sent again: there was no
+    /// connection, the request was held back on this side, or a deadline passed or the connection ended before it was
+    /// sent.
+    case never
+
+    /// The server may have received it and carried it out.
+    case maybe
+
+    /// The server has declined it without carrying it out, or it was not sent for want of a token.
+    case rejected
+  }
+}
+
+extension RequestError.Kind {
+  /// Whether a request that fails in this way has not left this machine.
+  fileprivate var isHeldBack: Bool {
+    switch self {
+    case .invalidRequest, .cannotConnect, .circuitOpen, .overloaded, .forkedProcess: true
+    default: false
+    }
+  }
+}
+
+extension Int? {
+  /// Whether it is a status by which a server declines a request unprocessed.
+  fileprivate var isRejection: Bool { self == 401 || self == 425 || self == 429 }
+}
+
+/// The cause of an `invalidRequest` that is due to a client's settings, not to the request: with other settings it
+/// could be sent.
+package struct WrongSettings: Error {
+  package init() {}
+}
+
+/// A cause that knows what became of the request, see ``RequestError/reached``.
+public protocol ReachingCause: Error {
+  /// What became of the request; `nil` if the cause does not tell.
+  var reached: RequestError.Reach? { get }
+}
+
+/// The cause of a request's error if it was not sent, or was rejected, because its token could not be refreshed.
+public struct TokenRefreshFailure: ReachingCause {
+  /// Why the token could not be refreshed, without what the response to the refresh contained.
+  public let error: RequestError
+
+  /// Makes the cause.
+  public init(_ error: RequestError) {
+    self.error = error
+  }
+
+  /// The request was rejected, or not sent.
+  public var reached: RequestError.Reach? { .rejected }
 }

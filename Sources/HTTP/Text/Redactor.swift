@@ -26,7 +26,7 @@ public struct Redactor: Sendable {
   /// each part of these between white space, commas, semicolons, quotes and equals signs. Only those of 8 bytes or more
   /// count.
   public init(secretsOf request: HTTPRequest) {
-    self.init(secretsOf: Array(request.headers) + request.secrets)
+    self.init(secretsOf: Array(request.headers) + request.context.secrets)
   }
 
   /// Takes the secrets of header fields, which may come from several requests.
@@ -92,4 +92,156 @@ extension Redactor: CustomStringConvertible, CustomDebugStringConvertible, Custo
 
   /// What `dump` shows: the same as `description`.
   public var customMirror: Mirror { Mirror(self, children: []) }
+}
+
+/// How a text may escape the bytes of a secret; bytes that are not escaped stand for themselves.
+enum Spelling: CaseIterable {
+  /// No escapes.
+  case plain
+  /// RFC 8259, section 7.
+  case json
+  /// RFC 3986, section 2.1.
+  case url
+  /// As `harmless` escapes what is invisible.
+  case harmless
+
+  private static let ellipsis = Array("…".utf8)
+  /// What a decoder puts in place of a character that was cut.
+  private static let replacement = Array("\u{FFFD}".utf8)
+  /// Two `\u` with four digits each.
+  private static let longestEscape = 12
+
+  /// What an escape stands for.
+  enum Escape {
+    /// These bytes; the escape is `count` bytes long.
+    case bytes([UInt8], count: Int)
+    /// Unknown: the text was cut here, within the escape.
+    case cut(at: Int)
+
+    /// Whether a secret may begin with it.
+    func mayBegin(_ secret: [UInt8]) -> Bool {
+      switch self {
+      case .bytes(let bytes, _): secret.starts(with: bytes)
+      case .cut: true
+      }
+    }
+  }
+
+  /// The escape that begins at `place`; `nil` if there is none.
+  func escape(at place: Int, in text: [UInt8]) -> Escape? {
+    guard place < text.count, isEscape(text[place]) else { return nil }
+    if let (bytes, count) = unescaped(text[place...]) { return .bytes(bytes, count: count) }
+    return endOfCutEscape(from: place, in: text).map { .cut(at: $0) }
+  }
+
+  /// Where the secret that begins at `place` ends, or where the text was cut within it; `nil` if the secret is not
+  /// there. `first` is the escape at `place`, if there is one.
+  func end(of secret: [UInt8], from place: Int, in text: [UInt8], first: Escape?) -> Int? {
+    var place = place
+    var rest = secret[...]
+    var escape = first
+    while let next = rest.first {
+      switch escape {
+      case .bytes(let bytes, let count):
+        guard rest.starts(with: bytes) else { return nil }
+        rest = rest.dropFirst(bytes.count)
+        place += count
+      case .cut(let end): return end
+      case nil:
+        guard place < text.count, text[place] == next else {
+          // A replacement character or ellipsis may begin with the same bytes as the secret's own character.
+          let start = text.startOfScalar(at: place)
+          return isCut(text, at: start) ? start : nil
+        }
+        rest = rest.dropFirst()
+        place += 1
+      }
+      escape = self.escape(at: place, in: text)
+    }
+    return place
+  }
+
+  private func isCut(_ text: [UInt8], at place: Int) -> Bool {
+    guard place < text.count else { return place == text.count }
+    guard text[place] >= 0x80 else { return false }
+    var rest = text[place...]
+    if rest.starts(with: Self.replacement) { rest = rest.dropFirst(Self.replacement.count) }
+    return rest.isEmpty || rest.starts(with: Self.ellipsis)
+  }
+
+  /// Where the text was cut within the escape that begins at `place`; `nil` if it was not.
+  private func endOfCutEscape(from place: Int, in text: [UInt8]) -> Int? {
+    let isLong = self != .url && place + 1 < text.count && text[place + 1] == UInt8(ascii: "u")
+    let length = isLong ? Self.longestEscape : self == .url ? 3 : 2
+    guard let end = (place + 1..<place + length).first(where: { isCut(text, at: $0) }) else { return nil }
+    return mayBeginEscape(text[place..<end]) ? end : nil
+  }
+
+  /// Whether these may be the first bytes of an escape.
+  private func mayBeginEscape(_ bytes: ArraySlice<UInt8>) -> Bool {
+    let digit = UInt8(ascii: "0")
+    let longest = self == .url ? "%00" : self == .json ? #"\u0000\u0000"# : #"\u{00000000}"#
+    return zip(bytes, longest.utf8).allSatisfy { $1 == digit ? $0.hexDigitValue != nil : $0 == $1 }
+  }
+
+  private func isEscape(_ byte: UInt8) -> Bool {
+    switch self {
+    case .plain: false
+    case .json, .harmless: byte == UInt8(ascii: "\\")
+    case .url: byte == UInt8(ascii: "%")
+    }
+  }
+
+  /// The bytes that the escape at the start of `text` stands for, and its length.
+  private func unescaped(_ text: ArraySlice<UInt8>) -> (bytes: [UInt8], count: Int)? {
+    if self == .url { return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) } }
+    guard let letter = text.dropFirst().first else { return nil }
+    switch letter {
+    case UInt8(ascii: "u"): return self == .json ? text.jsonScalar : text.harmlessScalar
+    case UInt8(ascii: "n"): return ([10], 2)
+    case UInt8(ascii: "r"): return ([13], 2)
+    case UInt8(ascii: "t"): return ([9], 2)
+    case UInt8(ascii: "b") where self == .json: return ([8], 2)
+    case UInt8(ascii: "f") where self == .json: return ([12], 2)
+    case UInt8(ascii: "\""), UInt8(ascii: "\\"), UInt8(ascii: "/"): return self == .json ? ([letter], 2) : nil
+    default: return nil
+    }
+  }
+}
+
+extension [UInt8] {
+  /// The start of the scalar that the byte at `place` belongs to, in well-formed UTF-8; at the end of the text, the
+  /// end.
+  fileprivate func startOfScalar(at place: Int) -> Int {
+    place < count ? self[...place].lastIndex { $0 & 0xC0 != 0x80 } ?? place : place
+  }
+}
+
+extension ArraySlice<UInt8> {
+  /// The value of the first digits; `nil` if there are fewer.
+  fileprivate func hexadecimal(digits: Int) -> UInt32? {
+    let values = prefix(digits).compactMap(\.hexDigitValue)
+    return values.count == digits ? values.reduce(0) { $0 << 4 | UInt32($1) } : nil
+  }
+
+  /// The scalar of an escape such as `\u00E9`, or of two that form a surrogate pair.
+  fileprivate var jsonScalar: (bytes: [UInt8], count: Int)? {
+    guard let first = dropFirst(2).hexadecimal(digits: 4) else { return nil }
+    if let scalar = Unicode.Scalar(first) { return (Array(String(scalar).utf8), 6) }
+    guard (0xD800...0xDBFF).contains(first), dropFirst(6).starts(with: "\\u".utf8),
+      let second = dropFirst(8).hexadecimal(digits: 4), (0xDC00...0xDFFF).contains(second),
+      let scalar = Unicode.Scalar(0x10000 + (first - 0xD800) << 10 + (second - 0xDC00))
+    else { return nil }
+    return (Array(String(scalar).utf8), 12)
+  }
+
+  /// The scalar of an escape such as `\u{E9}`.
+  fileprivate var harmlessScalar: (bytes: [UInt8], count: Int)? {
+    guard starts(with: "\\u{".utf8) else { return nil }
+    let digits = dropFirst(3).prefix(9).prefix { $0 != UInt8(ascii: "}") }
+    guard (1...8).contains(digits.count), dropFirst(3 + digits.count).first == UInt8(ascii: "}"),
+      let value = digits.hexadecimal(digits: digits.count), let scalar = Unicode.Scalar(value)
+    else { return nil }
+    return (Array(String(scalar).utf8), digits.count + 4)
+  }
 }

@@ -19,7 +19,7 @@ package struct ExchangeDeadlines {
   }
 
   /// Records that the connection is lost, and that the exchange waits for another one.
-  mutating func noteLoss(at instant: Instant) {
+  package mutating func noteLoss(at instant: Instant) {
     waitStart = instant
     lastSign = nil
   }
@@ -48,7 +48,7 @@ package struct ExchangeDeadlines {
   }
 
   /// The error for a deadline that has passed.
-  package func error(for phase: Phase, _ request: HTTPRequest, cause: (any Error)? = nil) -> RequestError {
+  package func error(for phase: Phase, _ request: HTTPRequest, reached: RequestError.Reach? = nil) -> RequestError {
     let (what, limit) =
       switch phase {
       case .connection: ("no connection", timeouts.connect)
@@ -58,6 +58,12 @@ package struct ExchangeDeadlines {
     let place = request.url.shownSafely
     return RequestError(
       .timedOut, "After \(limit ?? .zero) there was \(what) from '\(place)': try again, or allow more time.",
-      operationName: request.operationName, cause: cause)
+      operationName: request.operationName, reached: reached)
   }
+}
+
+/// The smaller of two times or durations, either of which may be missing.
+package func earlier<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
+  guard let left, let right else { return left ?? right }
+  return min(left, right)
 }

@@ -10,7 +10,11 @@ import Foundation
 /// way of run-time tables.
 package struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since some moment before the program began; never negative, so that no difference overflows.
-  let nanoseconds: Int64
+  package let nanoseconds: Int64
+
+  package init(nanoseconds: Int64) {
+    self.nanoseconds = nanoseconds
+  }
 
   /// The current time.
   package static var now: Instant {

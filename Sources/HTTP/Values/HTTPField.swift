@@ -31,7 +31,7 @@ public struct HTTPField: Hashable, Sendable {
   }
 
   /// Takes a field that has been checked, and whose value has no white space around it.
-  init(trimmedName name: String, value: String) {
+  package init(trimmedName name: String, value: String) {
     self.name = name
     self.value = value
   }
@@ -75,7 +75,7 @@ public struct HTTPField: Hashable, Sendable {
   }
 
   @inline(__always)
-  func hasName(_ other: String) -> Bool {
+  package func hasName(_ other: String) -> Bool {
     name.utf8.count == other.utf8.count && hasNameOfItsLength(other)
   }
 

@@ -36,7 +36,7 @@ public struct HTTPHeaders: Hashable, Sendable {
   }
 
   /// The index of the first field with this name, at or after `start`.
-  func firstIndex(of name: String, from start: Int) -> Int? {
+  package func firstIndex(of name: String, from start: Int) -> Int? {
     // By index: an iterator would copy each field, which costs reference counting.
     for index in start..<fields.count where fields[index].hasName(name) { return index }
     return nil
@@ -121,4 +121,9 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
 
   /// The same as `description`.
   public var debugDescription: String { description }
+}
+
+/// The version of all modules.
+package enum SDKVersion {
+  package static let current = "0.1.0"
 }

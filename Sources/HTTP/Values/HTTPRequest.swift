@@ -55,29 +55,12 @@ public struct HTTPRequest: Sendable {
   /// calls it. A response with status 101 is an error.
   public var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
 
-  /// Like `onConnected`, for measurements in this module: called synchronously, on the transport's own thread, so that
-  /// it always comes before the response.
-  var noteConnection: (@Sendable (_ isReused: Bool) -> Void)?
-
-  /// Called when a middleware follows a redirect for this request: from then on, responses belong to another request.
-  var noteRedirect: (@Sendable () -> Void)?
-
-  /// Whether any byte of it may have left this machine, for a middleware that ends it at a deadline; `nil` if none
-  /// asks.
-  var departure: Departure.Shared?
-
-  /// Reports the request to its observer; `nil` if it has none.
-  var observation: RequestObservation?
-
-  /// Secrets other than its own header values, as fields, because the values of fields are never printed.
-  package var secrets: [HTTPField] = []
-
-  /// Whether a ``RetryBudget`` has counted it; each request is counted once, however many middlewares have a budget.
-  var isCounted = false
-
   /// Called with the progress of the exchange: one call at a time, on a queue of the transport's. Progress during a
   /// call is reported by the next one. A middleware is a good place to set it.
   public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+
+  /// What it carries for middlewares and transports.
+  package var context = RequestContext()
 
   /// Makes a request.
   ///
@@ -159,4 +142,24 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
 
   /// What `dump` shows: the same as `description`.
   public var customMirror: Mirror { Mirror(self, children: [(label: "request", value: description)]) }
+}
+
+/// The progress of an exchange, in bytes of the bodies as they are transferred.
+public struct HTTPProgress: Hashable, Sendable {
+  /// How much of the request's body the system has accepted; it may still be on its way to the server.
+  public var sent = 0
+
+  /// The size of the request's body.
+  public var totalToSend = 0
+
+  /// How much of the response's body has arrived, before decompression.
+  public var received = 0
+
+  /// The size of the response's body before decompression, if the server has announced it.
+  public var totalToReceive: Int?
+
+  /// Makes a progress at which nothing has been transferred yet.
+  public init(totalToSend: Int = 0) {
+    self.totalToSend = totalToSend
+  }
 }

@@ -1,4 +1,4 @@
-package import Foundation
+public import Foundation
 
 /// The destination of a request: its URL, parsed once into the parts that connections and messages need.
 package final class HTTPTarget: Sendable {
@@ -9,16 +9,16 @@ package final class HTTPTarget: Sendable {
   package let isSecure: Bool
 
   /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
-  let host: String
+  package let host: String
 
   /// The port; if the URL has none, the default of the scheme.
-  let port: Int
+  package let port: Int
 
   /// The host, and the port unless it is the scheme's default, as in the field `Host` (RFC 9110, section 7.2).
-  let authority: String
+  package let authority: String
 
   /// The path, never empty, and the query, as in the request line (RFC 9112, section 3.2.1).
-  let path: String
+  package let path: String
 
   /// Throws `invalidRequest` unless this is an absolute `http` or `https` URL with a host, and without a user name, a
   /// password or a fragment.
@@ -63,4 +63,176 @@ extension String {
     }
     return octets == 3 && digits > 0
   }
+}
+
+/// The parts of a URL's text (RFC 3986, section 3).
+struct URLParts {
+  typealias Bytes = Slice<UnsafeBufferPointer<UInt8>>
+
+  let isSecure: Bool
+  let host: String
+  /// Whether the host is an IPv6 address.
+  let isIPv6: Bool
+  let port: Int?
+  let path: String
+
+  init(_ text: UnsafeBufferPointer<UInt8>, of url: URL) throws(RequestError) {
+    let start: Int
+    if text.hasPrefix("http://") {
+      (isSecure, start) = (false, 7)
+    } else if text.hasPrefix("https://") {
+      (isSecure, start) = (true, 8)
+    } else {
+      throw url.refused("'\(url.shownSafely)' is not an http or https URL with a host.")
+    }
+    let end = text[start...].firstIndex { $0 == .slash || $0 == .questionMark || $0 == .hash } ?? text.endIndex
+    let (authority, path) = (text[start..<end], text[end...])
+    if authority.contains(.at) {
+      throw url.refused("'\(url.shownSafely)' holds a user name or a password: use a header.")
+    }
+    if path.contains(.hash) {
+      throw url.refused("'\(url.shownSafely)' has a fragment, which no server sees: leave '#…' out.")
+    }
+    guard path.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) else {
+      throw url.refused("The path of '\(url.shownSafely)' is not percent-encoded.")
+    }
+    let (name, port) = Self.split(authority)
+    guard port.map({ 1...65535 ~= $0 }) ?? true else {
+      throw url.refused("The port of '\(url.shownSafely)' is not one of 1 to 65535.")
+    }
+    guard let host = Self.host(name) else {
+      throw url.refused("'\(url.shownSafely)' has no valid host.")
+    }
+    self.host = host
+    isIPv6 = name.first == UInt8(ascii: "[")
+    self.port = port
+    let text = String(decoding: path, as: UTF8.self)
+    self.path = path.first == .slash ? text : "/" + text
+  }
+
+  /// The name, and the port: `nil` if there is none, and over 65,535 if it is too large.
+  private static func split(_ authority: Bytes) -> (name: Bytes, port: Int?) {
+    guard let colon = authority.lastIndex(where: { !$0.isDigit }), authority[colon] == .colon else {
+      return (authority, nil)
+    }
+    let digits = authority[(colon + 1)...]
+    let port = digits.reduce(0) { min($0 * 10 + Int($1 - 0x30), 1 << 20) }
+    return (authority[..<colon], digits.isEmpty ? nil : port)
+  }
+
+  /// A host name or an address in the form that resolvers take; `nil` if it is neither.
+  private static func host(_ bytes: Bytes) -> String? {
+    guard bytes.first == UInt8(ascii: "[") else {
+      guard !bytes.isEmpty, bytes.allSatisfy(\.isNameByte) else { return nil }
+      let name = String(decoding: bytes, as: UTF8.self)
+      return bytes.contains { $0.isUpperCase } ? name.lowercased() : name
+    }
+    guard bytes.last == UInt8(ascii: "]") else { return nil }
+    let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
+    // RFC 6874: a zone follows an encoded percent sign. It names an interface, and is case-sensitive.
+    let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
+    guard let address = parts.first?.lowercased(), address.isIPv6,
+      parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isNameByte) })
+    else { return nil }
+    return ([address] + parts.dropFirst().map(String.init)).joined(separator: "%")
+  }
+}
+
+extension String {
+  /// Whether this looks like an IPv6 address; its last two groups may be written as an IPv4 address (RFC 3986, section
+  /// 3.2.2).
+  fileprivate var isIPv6: Bool {
+    let colons = contains(".") ? 6 : 7
+    return (contains("::") || utf8.count { $0 == .colon } == colons)
+      && utf8.allSatisfy { $0.isLetterOrDigit || $0 == .colon || $0 == UInt8(ascii: ".") }
+  }
+}
+
+extension UnsafeBufferPointer<UInt8> {
+  /// Whether this begins with `prefix`, which is in lower case, regardless of case.
+  fileprivate func hasPrefix(_ prefix: StaticString) -> Bool {
+    count >= prefix.utf8CodeUnitCount
+      && prefix.withUTF8Buffer { prefix in
+        prefix.indices.allSatisfy { self[$0] == prefix[$0] || self[$0].isUpperCase && self[$0] | 0x20 == prefix[$0] }
+      }
+  }
+}
+
+extension UInt8 {
+  fileprivate static var slash: UInt8 { UInt8(ascii: "/") }
+  fileprivate static var questionMark: UInt8 { UInt8(ascii: "?") }
+  fileprivate static var hash: UInt8 { UInt8(ascii: "#") }
+  fileprivate static var at: UInt8 { UInt8(ascii: "@") }
+
+  fileprivate var isLetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
+
+  /// Whether this may occur in a host name.
+  fileprivate var isNameByte: Bool {
+    isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
+      || self == UInt8(ascii: "~")
+  }
+}
+
+extension URL {
+  fileprivate func refused(_ message: String) -> RequestError { RequestError(.invalidRequest, message) }
+}
+
+extension URL {
+  /// The URL for logs and errors, without what may be secret: user, password and the values of the query. A part of the
+  /// query without a name counts as a value.
+  public var shownSafely: String {
+    guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else { return "<unreadable URL>" }
+    components.user = nil
+    components.password = nil
+    components.fragment = nil
+    components.queryItems = components.queryItems?.map { item in
+      item.value == nil ? URLQueryItem(name: "…", value: nil) : URLQueryItem(name: item.name, value: "…")
+    }
+    return (components.string?.removingPercentEncoding ?? components.string ?? "<unreadable URL>").harmless(upTo: 512)
+  }
+}
+
+/// Scheme, host and port, which together identify a server (RFC 6454, section 4).
+///
+/// Middlewares that track the health of servers do so per origin.
+public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
+  /// The scheme in lower case.
+  public let scheme: String
+
+  /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
+  public let host: String
+
+  /// The port; if the URL has none, the default of the scheme.
+  public let port: Int
+
+  /// The origin of a URL.
+  public init(of url: URL) {
+    if let target = try? HTTPTarget(url) {
+      self.init(target)
+    } else {
+      let scheme = url.scheme?.lowercased() ?? ""
+      self.init(scheme: scheme, host: url.host()?.lowercased() ?? "", port: url.port ?? (scheme == "https" ? 443 : 80))
+    }
+  }
+
+  init(_ target: HTTPTarget) {
+    self.init(scheme: target.isSecure ? "https" : "http", host: target.host, port: target.port)
+  }
+
+  package init(scheme: String, host: String, port: Int) {
+    self.scheme = scheme
+    self.host = host
+    self.port = port
+  }
+
+  /// The origin as in a URL: `https://bff.example.com:443`.
+  public var description: String {
+    let name = host.contains(":") ? "[\(host.replacing("%", with: "%25"))]" : host
+    return "\(scheme)://\(name):\(port)".harmless(upTo: 512)
+  }
+}
+
+extension HTTPRequest {
+  /// The origin that the request goes to.
+  public var origin: HTTPOrigin { HTTPOrigin(target) }
 }

@@ -1,5 +1,6 @@
 import Foundation
-public import HTTP
+import HTTP
+public import HTTPMiddlewares
 import JSON
 
 extension AuthenticationChallenge {

@@ -19,6 +19,15 @@ public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {
   }
 }
 
+extension GraphQLErrors: ReachingCause {
+  /// By `UNAUTHENTICATED` the server declines a request unprocessed, unless an error is from inside a mutation's result,
+  /// which came after it was carried out.
+  public var reached: RequestError.Reach? {
+    guard errors.contains(where: \.isUnauthenticated) else { return nil }
+    return errors.contains { $0.path.count > 1 } ? .maybe : .rejected
+  }
+}
+
 extension GraphQLErrors: RedactableCause {
   func redacted(by redactor: Redactor) -> GraphQLErrors {
     GraphQLErrors(
@@ -59,15 +68,20 @@ extension RequestError.Kind {
 }
 
 extension RequestError {
-  /// The server's GraphQL errors; empty if the error has another cause.
-  public var graphQLErrors: [GraphQLError] { (cause as? GraphQLErrors)?.errors ?? [] }
+  /// The server's GraphQL errors, also those by which it refused to refresh a token; empty if the error has another
+  /// cause.
+  public var graphQLErrors: [GraphQLError] {
+    if let refresh = cause as? TokenRefreshFailure { return refresh.error.graphQLErrors }
+    return (cause as? GraphQLErrors)?.errors ?? []
+  }
 
   /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused
   /// to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL errors, or by its envelope.
   public var isUnauthenticated: Bool {
     // A proxy's status says nothing of the server's token.
     if kind == .cannotConnect { return false }
-    return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) || isOfRefresh && isRefusal
+    if let refresh = cause as? TokenRefreshFailure { return status == 401 || refresh.error.isRefusal }
+    return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated)
   }
 
   private var isRefusal: Bool {

@@ -6,6 +6,10 @@ protocol RedactableCause: Error {
   func redacted(by redactor: Redactor) -> Self
 }
 
+extension TokenRefreshFailure: RedactableCause {
+  func redacted(by redactor: Redactor) -> TokenRefreshFailure { TokenRefreshFailure(error.redacted(by: redactor)) }
+}
+
 extension RequestError {
   /// The error without the request's secrets. Causes of other modules' types are left as they are.
   func redacted(by redactor: Redactor) -> RequestError {

@@ -18,22 +18,17 @@ enum OutboxVerdict {
 
   init(_ error: RequestError, isIdempotent: Bool) {
     self =
-      switch (error.kind, error.status ?? 0) {
-      case _ where error.isCertainlyUnsent: .notSent
-      // A refresh happens before the request, or after the server has rejected it.
-      case _ where error.status == 401 || error.isOfRefresh: .blocked
-      case _ where error.graphQLErrors.contains(where: \.isUnauthenticated):
-        // An error from inside the mutation's result came after it was carried out.
-        !isIdempotent && error.graphQLErrors.contains { $0.path.count > 1 } ? .mayHaveBeenSent : .blocked
-      // The server has refused the request for its rate, or as too early, and not carried it out (RFC 6585, section 4;
-      // RFC 8470, section 5.2).
-      case (_, 429), (_, 425): .notSent
-      case (_, 408), (_, 500...): .mayHaveBeenSent
-      case (.connectionLost, _), (.timedOut, _), (.badResponse, _), (.cancelled, _): .mayHaveBeenSent
+      switch (error.reached, error.kind, error.status ?? 0) {
+      case (.never, .invalidRequest, _): error.cause is WrongSettings ? .blocked : .refused
+      case (.never, _, _): .notSent
+      case (.rejected, _, _): error.isUnauthenticated || error.cause is TokenRefreshFailure ? .blocked : .notSent
+      // The error came from inside the mutation's result, after it was carried out.
+      case _ where error.isUnauthenticated: isIdempotent ? .blocked : .mayHaveBeenSent
+      case (_, _, 408), (_, _, 500...): .mayHaveBeenSent
+      case (_, .cannotConnect, _), (_, .connectionLost, _), (_, .timedOut, _), (_, .cancelled, _): .mayHaveBeenSent
       // For example a proxy's page with status 200: the server may have got the request, or not.
-      case (.undecodable, _): .mayHaveBeenSent
-      case (.insecure, _), (.redirectRefused, _): .blocked
-      case (.invalidRequest, _) where error.cause is WrongSettings: .blocked
+      case (_, .badResponse, _), (_, .undecodable, _): .mayHaveBeenSent
+      case (_, .insecure, _), (_, .redirectRefused, _): .blocked
       default: .refused
       }
   }

@@ -1,3 +1,53 @@
+extension Observable {
+  /// The elements of `sources`, one source after another. The next source is subscribed to once the one before has
+  /// completed and has been torn down.
+  ///
+  ///     a              ──1──2──|
+  ///     b                      ──3──|
+  ///     concat(a, b)   ──1──2────3──|
+  public static func concat(_ sources: [Observable<Element>]) -> Observable<Element> {
+    if sources.isEmpty { return .empty() }
+    return Observable { Concat(sources, $0).advance(to: 0) }
+  }
+
+  /// The elements of `sources`, one source after another.
+  public static func concat(_ sources: Observable<Element>...) -> Observable<Element> { concat(sources) }
+
+  /// This stream, then `second`. A stream may continue with itself: the one below asks every 30 seconds, and its memory
+  /// does not grow with each round.
+  ///
+  ///     func poll() -> Observable<Answer> {
+  ///       let pause = Observable<Answer>.empty().delay(.seconds(30), scheduler: scheduler)
+  ///       return .concat(ask, pause, .deferred { poll() })
+  ///     }
+  public func concat(_ second: Observable<Element>) -> Observable<Element> { .concat([self, second]) }
+
+  /// The elements of the streams that `transform` returns, one stream after another.
+  ///
+  ///     source      ──a──b─────────────|
+  ///     concatMap   ──a1──a2──b1──b2───|
+  ///
+  /// Waiting streams are kept without a bound. The first error ends it; an error of the source does so at once.
+  @inlinable
+  public func concatMap<Result: Sendable>(
+    _ transform: @escaping @Sendable (Element) throws -> Observable<Result>
+  ) -> Observable<Result> {
+    Observable<Result> { sink in
+      let concat = ConcatMap(sink.serialized())
+      self.map(transform).start(
+        sink.segment(),
+        next: { inner in
+          concat.add(inner)
+          concat.advance()
+        },
+        end: { error in
+          concat.end(error)
+          concat.advance()
+        })
+    }
+  }
+}
+
 /// Runs streams one after another. The last one is started directly on the sink, so that a stream that continues with
 /// itself does not nest.
 final class Concat<Element: Sendable>: Sendable {

@@ -1,3 +1,33 @@
+/// What receives events: ``AnyObserver``, and the subjects.
+public protocol ObserverType<Element>: Sendable {
+  /// What is sent.
+  associatedtype Element: Sendable
+
+  /// Sends an element.
+  func onNext(_ element: Element)
+
+  /// Ends the stream with an error.
+  func onError(_ error: any Error)
+
+  /// Ends the stream.
+  func onCompleted()
+}
+
+extension ObserverType {
+  /// Sends an event.
+  @inlinable
+  public func on(_ event: Event<Element>) {
+    switch event {
+    case .next(let element): onNext(element)
+    case .error(let error): onError(error)
+    case .completed: onCompleted()
+    }
+  }
+
+  /// Only the sending side.
+  @inlinable public func asObserver() -> AnyObserver<Element> { AnyObserver { self.on($0) } }
+}
+
 /// Receives events: the parameter of `create`'s closure, and the result of a subject's `asObserver()`.
 ///
 /// Thread-safe. The receiver gets one event at a time: if a call finds another one in flight, its event is queued, and
@@ -30,4 +60,14 @@ public struct AnyObserver<Element: Sendable>: ObserverType {
 
   /// The observer itself.
   @inlinable public func asObserver() -> AnyObserver<Element> { self }
+}
+
+/// One event of a stream, as a value.
+public enum Event<Element: Sendable>: Sendable {
+  /// An element.
+  case next(Element)
+  /// The end, with the error that caused it.
+  case error(any Error)
+  /// The end, without an error.
+  case completed
 }

@@ -97,3 +97,75 @@ extension Disposable {
   /// Whether this is a lifetime that has ended. The type is compared first, as a cast that fails is slow.
   var hasEnded: Bool { Self.self is Lifetime.Type && (self as? Lifetime)?.isClosed ?? false }
 }
+
+/// An action to run once (a teardown, or a waiting delivery), and a link in a list whose head is an atomic word.
+///
+/// `@unchecked Sendable`: `next` is written before the node is published by a releasing exchange of the head, and after
+/// that only by the one thread that took the whole list. The properties of subclasses are constant or guarded, unless a
+/// subclass says otherwise.
+@usableFromInline
+class Node: @unchecked Sendable {
+  /// The address of the node below; a list owns each of its nodes once. An exclusivity check would cost more than the
+  /// access, and would find nothing.
+  @exclusivity(unchecked) @usableFromInline final var next: UInt = 0
+
+  @inlinable init() {}
+
+  @usableFromInline func run() {}
+}
+
+extension Node {
+  /// The address under which a list owns this node.
+  var retainedAddress: UInt { UInt(bitPattern: Unmanaged.passRetained(self).toOpaque()) }
+
+  /// Gives up the ownership that `retainedAddress` took.
+  func disown() { Unmanaged.passUnretained(self).release() }
+}
+
+/// A list of nodes, newest first, that was taken off its atomic word. Released in a loop, since recursion could
+/// overflow the stack.
+@usableFromInline
+struct NodeList {
+  private var head: UInt
+
+  init(_ head: UInt) { self.head = head }
+
+  mutating func pop() -> Node? {
+    guard let pointer = UnsafeRawPointer(bitPattern: head) else { return nil }
+    let node = Unmanaged<Node>.fromOpaque(pointer).takeRetainedValue()
+    head = node.next
+    node.next = 0
+    return node
+  }
+
+  mutating func removeAll() {
+    while pop() != nil {}
+  }
+
+  mutating func reverse() {
+    var reversed: UInt = 0
+    while let node = pop() {
+      node.next = reversed
+      reversed = node.retainedAddress
+    }
+    head = reversed
+  }
+}
+
+@usableFromInline
+final class ClosureNode: Node, @unchecked Sendable {
+  @usableFromInline let action: @Sendable () -> Void
+
+  @inlinable init(_ action: @escaping @Sendable () -> Void) { self.action = action }
+
+  @usableFromInline override func run() { action() }
+}
+
+@usableFromInline
+final class DisposableNode: Node, @unchecked Sendable {
+  private let disposable: any Disposable
+
+  @usableFromInline init(_ disposable: any Disposable) { self.disposable = disposable }
+
+  @usableFromInline override func run() { disposable.dispose() }
+}

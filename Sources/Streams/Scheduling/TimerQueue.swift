@@ -64,3 +64,83 @@ final class TimerQueue: Sendable {
     for timed in due { timed.queue.submit { timed.fire() } }
   }
 }
+
+/// The only timer of an operator, which also serializes the operator's events and its own firing. It ends with the
+/// segment.
+///
+/// An operator that moves its due time later need not set the timer again: its action compares the times, and may set
+/// it then.
+///
+/// `@unchecked Sendable`: `action` is set, and `timeout` and `deadline` call `fire` a first time, before another thread
+/// knows of the timer; after that, everything is touched inside the serializer.
+final class Timer: Serializer, @unchecked Sendable {
+  var action: @Sendable () -> Void = {}
+  private let scheduler: any Scheduler
+  private let job = Slot()
+  private var isSet = false
+
+  init(_ lifetime: Lifetime, _ scheduler: any Scheduler) {
+    self.scheduler = scheduler
+    super.init(lifetime)
+  }
+
+  /// Ties the timer to the segment. If that is closed already, the timer ends at once, so `action` must be set before.
+  func attach() {
+    lifetime.add(self)
+    lifetime.add(job)
+  }
+
+  override func release() { action = {} }
+
+  /// Runs `action` at `time`, or at the time for which the timer is already set.
+  func fire(at time: Duration) {
+    if isSet { return }
+    isSet = true
+    job.set(scheduler.schedule(after: time - scheduler.now) { self.send(()) { self.fired() } })
+  }
+
+  private func fired() {
+    isSet = false
+    action()
+  }
+}
+
+/// An action that runs on a queue at a time, once; disposing it prevents that.
+///
+/// It is a lifetime so that a bag lets go of it when it has run.
+///
+/// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
+final class TimedAction: Lifetime, HeapElement, @unchecked Sendable {
+  let time: DispatchTime
+  let queue: any WorkQueue
+  /// `nil` once it has begun or was disposed.
+  var action: (@Sendable () -> Void)?
+  /// Tells apart actions at the same time, which run in the order in which they were scheduled.
+  var number: UInt64 = 0
+  /// The place in the heap; `nil` if it is not in there.
+  var place: Int?
+
+  private let timers: TimerQueue
+
+  init(
+    at time: DispatchTime, on queue: any WorkQueue, of timers: TimerQueue, _ action: @escaping @Sendable () -> Void
+  ) {
+    self.time = time
+    self.queue = queue
+    self.timers = timers
+    self.action = action
+  }
+
+  func isBefore(_ other: TimedAction) -> Bool { (time.rawValue, number) < (other.time.rawValue, other.number) }
+
+  func fire() {
+    guard claim() else { return }
+    timers.take(self)?()
+    close()
+  }
+
+  override func dispose() {
+    super.dispose()
+    _ = timers.take(self)
+  }
+}

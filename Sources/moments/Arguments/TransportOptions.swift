@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import SocketHTTP
 import URLSessionHTTP
 
 /// How the command connects to a server: the transport, and its TLS settings.

@@ -1,4 +1,5 @@
 import HTTP
+import HTTPMiddlewares
 import Networking
 
 extension Arguments {

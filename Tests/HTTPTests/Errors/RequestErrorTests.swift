@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import HTTPTestSupport
 import Streams
 import Testing
 
@@ -29,14 +30,19 @@ import Testing
     #expect(error.description.utf8.count < 2048)
   }
 
-  @Test func `only some errors make certain that nothing was sent`() {
-    for kind in [RequestError.Kind.cannotConnect, .circuitOpen, .overloaded] {
-      #expect(RequestError(kind, "").isCertainlyUnsent)
+  @Test func `the kind and the status tell what became of a request, unless it is set`() {
+    for kind in [RequestError.Kind.invalidRequest, .cannotConnect, .circuitOpen, .overloaded, .forkedProcess] {
+      #expect(RequestError(kind, "", status: 429).reached == .never)
     }
-    #expect(RequestError(.timedOut, "", cause: NothingWasSent()).isCertainlyUnsent)
     for kind in [RequestError.Kind.timedOut, .connectionLost, .cancelled, .badResponse, .httpStatus, .unknown] {
-      #expect(!RequestError(kind, "").isCertainlyUnsent)
+      #expect(RequestError(kind, "").reached == .maybe)
+      #expect(RequestError(kind, "", reached: .never).reached == .never)
     }
+    for status in [401, 425, 429] { #expect(RequestError(.httpStatus, "", status: status).reached == .rejected) }
+    for status in [400, 403, 408, 500, 503] { #expect(RequestError(.httpStatus, "", status: status).reached == .maybe) }
+    var error = RequestError(.cannotConnect, "")
+    error.reached = .maybe
+    #expect(error.reached == .maybe)
   }
 
   @Test func `an error takes the name of an operation once`() {

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import HTTPTestSupport
 import NetworkingTesting
 import Streams
 import Synchronization

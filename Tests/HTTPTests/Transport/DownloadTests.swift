@@ -1,6 +1,8 @@
 import Foundation
 import HTTP
+import HTTPTestSupport
 import NetworkingTesting
+import SocketHTTP
 import Streams
 import TestSupport
 import Testing

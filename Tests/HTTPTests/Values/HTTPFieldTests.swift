@@ -1,4 +1,5 @@
 import HTTP
+import HTTPTestSupport
 import Testing
 
 @Suite struct HTTPFieldTests {

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Networking
+import SocketHTTP
 import TestSupport
 import Testing
 import URLSessionHTTP

@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Networking
+import SocketHTTP
 import Streams
 import TestSupport
 import Testing

@@ -3,6 +3,7 @@ import HTTP
 import JSON
 import Networking
 import NetworkingTesting
+import SocketHTTP
 import Streams
 import TestSupport
 import Testing

@@ -2,6 +2,7 @@ import BFFOperations
 import Foundation
 import HTTP
 import Networking
+import SocketHTTP
 import Streams
 import Synchronization
 import TestSupport

@@ -1,6 +1,7 @@
 import BFFOperations
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Networking
 import Streams
 import TestSupport

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Networking
 import NetworkingTesting
 import Streams

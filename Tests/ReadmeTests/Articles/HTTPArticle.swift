@@ -17,8 +17,7 @@ enum HTTPArticle {
     }
   }
 
-  static func response(from url: URL) async throws -> HTTPResponse {
-    let transport = SocketTransport()
+  static func response(from url: URL, over transport: some HTTPTransport) async throws -> HTTPResponse {
     let request = try HTTPRequest(method: .get, url: url)
     let response = try await transport.send(request).collect(upTo: 1 << 20).value
     return response

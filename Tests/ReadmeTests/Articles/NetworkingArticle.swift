@@ -2,6 +2,7 @@
 
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import Networking
 import Streams
 

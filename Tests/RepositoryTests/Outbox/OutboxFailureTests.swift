@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import JSON
 import Networking
 import NetworkingTesting
@@ -162,7 +163,7 @@ import Testing
     (RequestError(.undecodable, ""), "mayHaveBeenSent"), (RequestError(.unknown, ""), "refused"),
     (RequestError(.invalidRequest, ""), "refused"),
     (RequestError(.invalidRequest, "", cause: WrongSettings()), "blocked"),
-    (RequestError(.timedOut, "", cause: NothingWasSent()), "notSent"),
+    (RequestError(.timedOut, "", reached: .never), "notSent"),
   ])
   func `each kind of failure has its meaning`(error: RequestError, verdict: String) {
     #expect("\(OutboxVerdict(error, isIdempotent: false))" == verdict)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import HTTPMiddlewares
 import InMemoryLogging
 import InMemoryTracing
 import Logging

@@ -1,4 +1,0 @@
-/// What to wait for on a descriptor.
-enum PollDirection {
-  case reading, writing
-}

@@ -1,5 +1,0 @@
-/// A connected socket that the loop watches.
-struct OpenSocket {
-  let socket: Socket
-  let token: LoopToken
-}

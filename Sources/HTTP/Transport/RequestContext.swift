@@ -1,0 +1,64 @@
+import Synchronization
+
+/// What a request carries for the middlewares and the transport that it passes through, beside the message itself.
+package struct RequestContext: Sendable {
+  /// Reports the request to its observer; `nil` if it has none.
+  package var observation: RequestObservation?
+
+  /// Secrets other than the request's own header values, as fields, because the values of fields are never printed.
+  package var secrets: [HTTPField] = []
+
+  /// Whether a retry budget has counted the request; it is counted once, however many middlewares have a budget.
+  package var isCounted = false
+
+  /// Tells a middleware that ends the request at a deadline whether any byte of it may have left this machine; `nil` if
+  /// none asks.
+  package var sendGate: SendGate.Shared?
+
+  /// Like `HTTPRequest.onConnected`, but called synchronously, on the transport's own thread, so that it always comes
+  /// before the response.
+  package var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
+
+  /// Called when a middleware follows a redirect for the request: from then on, responses belong to another request.
+  package var onRedirect: (@Sendable () -> Void)?
+}
+
+/// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
+/// one that is not idempotent.
+///
+/// A transport that tracks this calls ``recordWaiting()`` when it gets the request and ``open()`` before the first
+/// byte; with any other transport, nothing is known.
+package struct SendGate: ~Copyable, Sendable {
+  // Not private: with testable imports in release, other modules refer to it, and would not link.
+  enum State: UInt8, AtomicRepresentable {
+    case unknown, waiting, sent, cancelled
+  }
+
+  private let state = Atomic(State.unknown)
+
+  package init() {}
+
+  /// Records that a transport has the request, and will call ``open()`` before the first byte.
+  package func recordWaiting() {
+    _ = state.compareExchange(expected: .unknown, desired: .waiting, ordering: .acquiringAndReleasing)
+  }
+
+  /// Whether the request may be sent; if so, it counts as sent from now on.
+  package func open() -> Bool {
+    let (_, old) = state.compareExchange(expected: .waiting, desired: .sent, ordering: .acquiringAndReleasing)
+    return old != .cancelled
+  }
+
+  /// Prevents the request from being sent; returns false if it may have been sent already.
+  package func cancel() -> Bool {
+    let (_, old) = state.compareExchange(expected: .waiting, desired: .cancelled, ordering: .acquiringAndReleasing)
+    return old == .waiting || old == .cancelled
+  }
+
+  /// A gate that a request carries.
+  package final class Shared: Sendable {
+    package let gate = SendGate()
+
+    package init() {}
+  }
+}

@@ -1,0 +1,167 @@
+public import Foundation
+public import Streams
+
+extension Observable where Element == HTTPResponsePart {
+  /// Combines the parts of a response into one value, with a limit on the bytes of the body.
+  ///
+  /// Fails with `tooLarge`, and stops the exchange, as soon as the body exceeds the limit; fails with `badResponse` if
+  /// there is no head.
+  public func collect(upTo limit: Int) -> Observable<HTTPResponse> {
+    reduce(into: ResponseCollector(limit: limit)) {
+      try $0.add($1)
+    } finishing: {
+      try $0.finish()
+    }
+  }
+}
+
+/// Collects the parts of one response.
+private struct ResponseCollector: Sendable {
+  let limit: Int
+  private var head: HTTPResponseHead?
+  private var body = Data()
+
+  init(limit: Int) {
+    self.limit = limit
+  }
+
+  mutating func add(_ part: HTTPResponsePart) throws(RequestError) {
+    switch part {
+    case .head(let head):
+      self.head = head
+    case .body(let piece):
+      guard piece.count <= limit - body.count else {
+        throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: ask for less, or raise the limit.")
+      }
+      // Most responses are a single piece, which is not copied.
+      if body.isEmpty { body = piece } else { body.append(piece) }
+    }
+  }
+
+  func finish() throws(RequestError) -> HTTPResponse {
+    guard let head else { throw RequestError(.badResponse, "The transport gave a response without a head.") }
+    return HTTPResponse(head: head, body: body)
+  }
+}
+
+extension Observable where Element == HTTPResponsePart {
+  /// Writes the body of a response to a file as it arrives, and emits the head once the file is complete.
+  ///
+  ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
+  ///
+  /// The bytes go into a new file beside the target (mode 0600), which replaces the target once all of them have
+  /// arrived. If the exchange fails or is disposed, nothing is left behind, and the target is as it was.
+  ///
+  /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` as soon as the
+  /// body exceeds the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The
+  /// request's deadlines apply: the total is 60 seconds by default, which may be too short for a large file.
+  public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
+    Observable<HTTPResponseHead>.deferred {
+      let download = Download(to: file, limit: limit)
+      let parts = self.compactMap { part -> HTTPResponseHead? in
+        try download.add(part)
+        return nil
+      }
+      return parts.concat(.deferred { .just(try download.finish()) }).do(onDispose: download.discard)
+    }
+  }
+}
+
+/// A file that is being written.
+private final class Download: Sendable {
+  private struct State {
+    var head: HTTPResponseHead?
+    var handle: FileHandle?
+    var count = 0
+    var isDiscarded = false
+  }
+
+  private let target: URL
+  private let part: URL
+  private let limit: Int
+  private let state = Locked(State())
+
+  init(to target: URL, limit: Int) {
+    self.target = target
+    self.limit = limit
+    // Not derived from the target's name, which may already be as long as the file system allows.
+    part = target.deletingLastPathComponent().appending(path: ".\(UInt64.random(in: .min ... .max)).part")
+  }
+
+  func add(_ responsePart: HTTPResponsePart) throws(RequestError) {
+    switch responsePart {
+    case .head(let head):
+      try head.requireSuccess()
+      try open(head)
+    case .body(let piece):
+      try write(piece)
+    }
+  }
+
+  /// Creates the file under the lock, so that `discard` either finds the complete state, or prevents the file from
+  /// being created.
+  private func open(_ head: HTTPResponseHead) throws(RequestError) {
+    // The system would end the name there, and write another file.
+    guard !target.path(percentEncoded: false).utf8.contains(0) else { throw failure("its name holds a NUL") }
+    let failure: SystemError? = state.withLock { state in
+      guard !state.isDiscarded else { return nil }
+      let descriptor = part.path(percentEncoded: false).withCString { path in
+        Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+      }
+      guard descriptor >= 0 else { return .last }
+      state.head = head
+      state.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
+      return nil
+    }
+    if let failure { throw self.failure(failure) }
+  }
+
+  private func write(_ piece: Data) throws(RequestError) {
+    let (handle, isWithinLimit) = state.withLock { state in
+      let isWithinLimit = piece.count <= limit - state.count
+      state.count += piece.count
+      return (state.handle, isWithinLimit)
+    }
+    guard isWithinLimit else {
+      throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: raise the limit.")
+    }
+    do { try handle?.write(contentsOf: piece) } catch { throw failure(error) }
+  }
+
+  func finish() throws(RequestError) -> HTTPResponseHead {
+    let (head, handle) = state.withLock { state in
+      let result = (state.head, state.handle)
+      state.handle = nil
+      return result
+    }
+    guard let head, let handle else {
+      throw RequestError(.badResponse, "The transport gave a response without a head.")
+    }
+    do { try handle.close() } catch { throw failure(error) }
+    let result = part.path(percentEncoded: false).withCString { part in
+      target.path(percentEncoded: false).withCString { Foundation.rename(part, $0) }
+    }
+    guard result == 0 else { throw failure(SystemError.last) }
+    return head
+  }
+
+  /// Removes what was written, unless it has replaced the target.
+  func discard() {
+    let hasBegun = state.withLock { state in
+      state.handle = nil
+      state.isDiscarded = true
+      return state.head != nil
+    }
+    if hasBegun { unlink(part.path(percentEncoded: false)) }
+  }
+
+  private func failure(_ error: any Error) -> RequestError {
+    var failure = failure("\(error)")
+    failure.cause = error
+    return failure
+  }
+
+  private func failure(_ reason: String) -> RequestError {
+    RequestError(.cannotWrite, "'\(target.path(percentEncoded: false))' cannot be written: \(reason).")
+  }
+}

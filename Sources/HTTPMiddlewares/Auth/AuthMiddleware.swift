@@ -1,0 +1,171 @@
+public import Foundation
+public import HTTP
+public import Streams
+
+/// Sends each request with a token, and has the token refreshed when a server rejects it.
+///
+///     AuthMiddleware(InMemoryTokenProvider(token) { old in … })
+///
+/// Servers of GraphQL may reject a token with status 200: for them, Networking has the challenge `graphQL`.
+///
+/// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
+/// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
+/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is ``HTTPRequest/isReplayable``
+/// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
+/// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
+/// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,
+/// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the
+/// last error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of
+/// it, while requests go on with the old token; an expired token is not sent. The age of a token that a refresh has
+/// brought is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is
+/// wrong, it is sent for five minutes, unless a server rejects it.
+///
+/// - A request that already has the header field is left alone.
+/// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,
+///   or an error of the kind `httpStatus` if that was too long to be held back.
+/// - Requests that wait for a token when its account signs out are sent without one.
+/// - Refreshes are separate for each account.
+/// - The wait for a token is limited by the request's own `timeouts.total`, and then fails with `timedOut`; the refresh
+///   goes on.
+///
+/// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
+/// ended.
+public struct AuthMiddleware: HTTPMiddleware {
+  private let keeper: TokenKeeper
+  private let challenge: AuthenticationChallenge
+  private let fieldName: String
+  private let fieldValue: @Sendable (AccessToken) -> String
+  private let scheduler: any Scheduler
+
+  /// Takes the provider of tokens, and how to use them.
+  ///
+  /// - Parameters:
+  ///   - provider: The provider of the tokens.
+  ///   - challenge: Which responses reject a token; by default those with status 401.
+  ///   - refreshAhead: How long before its expiry to renew a token; if a refresh brought it, at most a quarter of its
+  ///     lifetime.
+  ///   - refreshTimeout: When to give up a refresh.
+  ///   - fieldName: The name of the header field that carries the token.
+  ///   - fieldValue: The value of the field; by default `Bearer …` (RFC 6750, section 2.1). If it is not a valid header
+  ///     value, the request fails with `invalidRequest`.
+  ///   - scheduler: Times refreshes and waits.
+  ///   - now: The wall clock, to which times of expiry refer.
+  public init(
+    _ provider: some TokenProvider, challenge: AuthenticationChallenge = .http, refreshAhead: Duration = .seconds(30),
+    refreshTimeout: Duration = .seconds(30), fieldName: String = "Authorization",
+    fieldValue: @escaping @Sendable (AccessToken) -> String = { "Bearer \($0.value)" },
+    scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    keeper = TokenKeeper(
+      provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
+    self.challenge = challenge
+    self.fieldName = fieldName
+    self.fieldValue = fieldValue
+    self.scheduler = scheduler
+  }
+
+  /// Passes the request on with a token.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      guard !request.headers.contains(fieldName) else { return next(request) }
+      let start = scheduler.now
+      let ticket = keeper.ticket()
+      guard ticket.isExpired else { return try exchange(request, ticket, since: start, next) }
+      return keeper.renewed(ticket, for: request).flatMap { try exchange(request, $0, since: start, next) }
+    }
+  }
+
+  /// Sends the request with the token of a ticket, and again with a new one if it is challenged.
+  private func exchange(
+    _ request: HTTPRequest, _ ticket: TokenKeeper.Ticket, since start: Duration,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) throws -> Observable<HTTPResponsePart> {
+    var first = try adding(ticket.token, to: left(of: request, since: start))
+    let isRedirected = Locked(false)
+    first.context.onRedirect = {
+      isRedirected.withLock { $0 = true }
+      request.context.onRedirect?()
+    }
+    return next(first)
+      .held(where: challenge.isPossible) { response, _ in challenge.isMet(response) }
+      .catch { error in
+        guard let refused = error as? RefusedResponse else { throw error }
+        request.context.observation?.tell(.challenged)
+        // After a redirect, the challenge is to another request, and this one may have been carried out.
+        let mayHaveEffects = isRedirected.withLock { $0 } || challenge.mayFollowEffects(refused.response)
+        guard request.isReplayable || !mayHaveEffects else { return refused.stream }
+        return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
+          guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
+            return refused.stream
+          }
+          return next(try adding(token, to: left(of: request, since: start)))
+        }
+      }
+  }
+
+  /// The request with what is left of its total deadline.
+  private func left(of request: HTTPRequest, since start: Duration) -> HTTPRequest {
+    var request = request
+    request.timeouts = request.timeouts.after(scheduler.now - start)
+    return request
+  }
+
+  /// The request with the token in it.
+  private func adding(_ token: AccessToken?, to request: HTTPRequest) throws(RequestError) -> HTTPRequest {
+    guard let token else { return request }
+    var request = request
+    try request.headers.append(fieldName, fieldValue(token))
+    return request
+  }
+}
+
+/// How to recognise a response that rejects the request's token.
+///
+/// The module Networking adds `graphQL`, which also recognises errors with the code `UNAUTHENTICATED`.
+public struct AuthenticationChallenge: Sendable {
+  /// Whether a response with this head may be a challenge, so that it has to be held back and examined.
+  let isPossible: @Sendable (HTTPResponseHead) -> Bool
+
+  /// Whether the response is a challenge.
+  let isMet: @Sendable (HTTPResponse) -> Bool
+
+  /// Whether part of the request may have been carried out before the challenge, so that it is sent again only if it is
+  /// replayable.
+  let mayFollowEffects: @Sendable (HTTPResponse) -> Bool
+
+  /// Takes two closures: whether a response with this head may be a challenge, and whether the response is one. A
+  /// response that may be one is held back until it is complete; if its body exceeds 64 KiB, the second closure sees
+  /// only what has arrived by then.
+  public init(
+    isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool, isMet: @escaping @Sendable (HTTPResponse) -> Bool
+  ) {
+    self.init(isPossible: isPossible, isMet: isMet, mayFollowEffects: { _ in false })
+  }
+
+  package init(
+    isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool, isMet: @escaping @Sendable (HTTPResponse) -> Bool,
+    mayFollowEffects: @escaping @Sendable (HTTPResponse) -> Bool
+  ) {
+    self.isPossible = isPossible
+    self.isMet = isMet
+    self.mayFollowEffects = mayFollowEffects
+  }
+
+  /// Either challenge: for a server that rejects tokens in more than one way.
+  ///
+  ///     AuthMiddleware(tokens, challenge: .http.or(AuthenticationChallenge(isPossible: …, isMet: …)))
+  public func or(_ other: AuthenticationChallenge) -> AuthenticationChallenge {
+    AuthenticationChallenge(
+      isPossible: { isPossible($0) || other.isPossible($0) },
+      isMet: { meets($0) || other.meets($0) },
+      mayFollowEffects: { meets($0) && mayFollowEffects($0) || other.meets($0) && other.mayFollowEffects($0) })
+  }
+
+  /// Each of two sees only what it has asked for.
+  private func meets(_ response: HTTPResponse) -> Bool { isPossible(response.head) && isMet(response) }
+
+  /// The status 401 (RFC 9110, section 15.5.2).
+  public static let http = AuthenticationChallenge(isPossible: { $0.status == 401 }, isMet: { $0.head.status == 401 })
+}

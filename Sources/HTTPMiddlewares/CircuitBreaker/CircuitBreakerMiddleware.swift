@@ -1,0 +1,196 @@
+public import HTTP
+public import Streams
+
+/// Stops sending to an origin when too many requests fail, so that callers fail at once and the server can recover.
+///
+/// While the circuit is closed, failures are counted. When they reach the policy's rate it opens: requests fail with
+/// `circuitOpen`, and are not sent. After a while it is half-open and lets a single request through, whose outcome
+/// closes or opens it again; for as long as that takes, another one may follow after each `openDuration`, and the first
+/// outcome counts. Failures are: no connection, a lost connection, a failed TLS handshake, an invalid response, a
+/// deadline, and the statuses from 500 on. Other responses are successes: a response that is read as it arrives, such
+/// as an event stream, with its head, any other when it is complete. Other errors do not count, nor does a shortage of
+/// this process (``RequestError/isShortage``), nor a cancelled request, unless its time was over.
+///
+/// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
+/// 1,024 origins; those that were not used for longest are forgotten, and begin anew with a closed circuit.
+public struct CircuitBreakerMiddleware: HTTPMiddleware {
+  private let scheduler: any Scheduler
+  private let circuits: OriginTable<WatchedCircuit>
+
+  /// Takes the policy, and the scheduler whose clock measures the time.
+  public init(
+    _ policy: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
+  ) {
+    self.scheduler = scheduler
+    circuits = OriginTable { WatchedCircuit(policy) }
+  }
+
+  /// The state of an origin's circuit, beginning with the current one: a stream that never ends. It emits on the thread
+  /// of the request that changed the state. An open circuit becomes half-open with the first request after its time.
+  public func state(of origin: HTTPOrigin) -> Observable<CircuitState> {
+    .deferred { circuit(of: origin).states }
+  }
+
+  /// Passes the request on if the circuit of its origin allows it.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      let circuit = circuit(of: request.origin)
+      let start = scheduler.now
+      guard let pass = circuit.change({ $0.enter(at: start) }) else {
+        throw refusal(of: request, for: circuit.change { $0.refusal(at: start) })
+      }
+      let call = CircuitCall(circuit, pass, start: start, request, scheduler)
+      return next(request).do(
+        onNext: { call.note($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
+        onDispose: { call.wasDisposed() })
+    }
+  }
+
+  private func circuit(of origin: HTTPOrigin) -> WatchedCircuit {
+    circuits.withValue(of: origin) { $0 }
+  }
+
+  private func refusal(of request: HTTPRequest, for time: Duration) -> RequestError {
+    let (whole, rest) = time.components
+    let seconds = rest > 0 ? whole.addingReportingOverflow(1).partialValue : whole
+    return RequestError(
+      .circuitOpen, "Too many requests to '\(request.origin)' failed: nothing is sent there for the next \(seconds) s.",
+      operationName: request.operationName)
+  }
+}
+
+/// When a circuit breaker opens, and for how long.
+public struct CircuitBreakerPolicy: Hashable, Sendable {
+  /// The share of failed calls, from 0 to 1, at which the circuit opens; a half by default.
+  public var failureRate: Double
+
+  /// How many calls there must be in the window before the circuit can open; 20 by default.
+  public var minimumCalls: Int
+
+  /// How far back calls count, in steps of a tenth of it; 10 seconds by default.
+  public var window: Duration
+
+  /// How long the circuit refuses all calls before it tries one; 5 seconds by default.
+  public var openDuration: Duration
+
+  /// Makes a policy; what is not given keeps its default.
+  public init(
+    failureRate: Double = 0.5, minimumCalls: Int = 20, window: Duration = .seconds(10),
+    openDuration: Duration = .seconds(5)
+  ) {
+    self.failureRate = failureRate
+    self.minimumCalls = minimumCalls
+    self.window = window
+    self.openDuration = openDuration
+  }
+}
+
+/// The state of a circuit breaker: what it does with requests.
+public enum CircuitState: Hashable, Sendable {
+  /// Lets requests through, and counts failures.
+  case closed
+  /// Refuses requests, because too many have failed.
+  case open
+  /// Lets one request through, whose outcome decides.
+  case halfOpen
+}
+
+/// A circuit behind a lock. Its states can be observed: they are emitted in order, and never under the lock.
+final class WatchedCircuit: Sendable {
+  private struct State {
+    var circuit: Circuit
+    var untold: [CircuitState] = []
+    var isTelling = false
+  }
+
+  private let state: Locked<State>
+  private let subject = BehaviorSubject(value: CircuitState.closed)
+
+  init(_ policy: CircuitBreakerPolicy) {
+    state = Locked(State(circuit: Circuit(policy)))
+  }
+
+  var states: Observable<CircuitState> { subject.asObservable() }
+
+  /// Calls a closure with the circuit under the lock, then emits the states that have resulted.
+  func change<Result: Sendable>(_ body: (inout Circuit) -> Result) -> Result {
+    let (result, tells) = state.withLock { state in
+      let before = state.circuit.state
+      let result = body(&state.circuit)
+      if state.circuit.state != before { state.untold.append(state.circuit.state) }
+      let tells = !state.untold.isEmpty && !state.isTelling
+      if tells { state.isTelling = true }
+      return (result, tells)
+    }
+    while tells, let next = nextUntold() { subject.onNext(next) }
+    return result
+  }
+
+  private func nextUntold() -> CircuitState? {
+    state.withLock { state in
+      guard !state.untold.isEmpty else {
+        state.isTelling = false
+        return nil
+      }
+      return state.untold.removeFirst()
+    }
+  }
+}
+
+/// One request on its way through a circuit: its first end counts.
+final class CircuitCall: Sendable {
+  private let circuit: WatchedCircuit
+  private let pass: Circuit.Pass
+  private let start: Duration
+  private let request: HTTPRequest
+  private let scheduler: any Scheduler
+  private let state = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
+
+  /// Takes the request, and when it began by the scheduler's clock.
+  init(
+    _ circuit: WatchedCircuit, _ pass: Circuit.Pass, start: Duration, _ request: HTTPRequest, _ scheduler: any Scheduler
+  ) {
+    self.circuit = circuit
+    self.pass = pass
+    self.start = start
+    self.request = request
+    self.scheduler = scheduler
+  }
+
+  func note(_ part: HTTPResponsePart) {
+    guard case .head(let head) = part else { return }
+    if head.status >= 500 {
+      state.withLock { $0.hasFailed = true }
+    } else if head.isEndless || request.mayOutlastTotal(head) {
+      end(.succeeded)
+    }
+  }
+
+  func end(after error: any Error) {
+    end(RequestError(wrapping: error).isServersFailure ? .failed : .abandoned)
+  }
+
+  func wasDisposed() {
+    // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
+    let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
+    end(isTimeOver ? .failed : .abandoned)
+  }
+
+  func end(_ outcome: Circuit.Outcome) {
+    let (isFirst, hasFailed) = state.withLock { state in
+      defer { state.isOver = true }
+      return (!state.isOver, state.hasFailed)
+    }
+    guard isFirst else { return }
+    circuit.change { $0.leave(pass, hasFailed ? .failed : outcome, at: scheduler.now) }
+  }
+}
+
+extension RequestError {
+  /// Whether the error means that something is wrong with the server or the way to it.
+  fileprivate var isServersFailure: Bool {
+    !isShortage && [.cannotConnect, .connectionLost, .timedOut, .insecure, .badResponse].contains(kind)
+  }
+}

@@ -1,0 +1,60 @@
+import Foundation
+import HTTP
+import Streams
+
+extension Observable where Element == HTTPResponsePart {
+  /// Holds responses back until they are complete, so that another one can still replace them.
+  ///
+  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `isRefused` gets the whole
+  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. A response that it refuses
+  /// becomes the stream's error, a ``RefusedResponse``; otherwise the parts are passed on, and the rest follows as it
+  /// arrives.
+  func held(
+    upTo limit: Int = 64 << 10, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
+    refusing isRefused: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) -> Bool
+  ) -> Observable<HTTPResponsePart> {
+    transform(HTTPResponse?.none) { held, part, emit in
+      switch part {
+      case .head(let head):
+        if isHeld(head) { held = HTTPResponse(head: head) } else { emit(part) }
+      case .body(let piece):
+        guard var response = held.take() else { return emit(part) }
+        // Most responses are a single piece, which is not copied.
+        if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
+        guard response.body.count > limit else { return held = response }
+        if isRefused(response, false) { throw RefusedResponse(response: response, isWhole: false) }
+        response.forEachPart(emit)
+      }
+    } finishing: { held, emit in
+      guard let response = held.take() else { return }
+      if isRefused(response, true) { throw RefusedResponse(response: response, isWhole: true) }
+      response.forEachPart(emit)
+    }
+  }
+}
+
+extension HTTPResponse {
+  /// Calls a closure with the parts that a transport emits.
+  fileprivate func forEachPart(_ action: (HTTPResponsePart) -> Void) {
+    action(.head(head))
+    if !body.isEmpty { action(.body(body)) }
+  }
+}
+
+/// A response that was held back and not passed on; it is given after all if nothing better arrives.
+struct RefusedResponse: Error {
+  let response: HTTPResponse
+  let isWhole: Bool
+
+  /// The response, or an error if part of it is missing.
+  var stream: Observable<HTTPResponsePart> {
+    guard isWhole else {
+      let status = response.head.status
+      return .error(
+        RequestError(
+          .httpStatus, "The server answered with status \(status), and the response was too long to be held back.",
+          status: status))
+    }
+    return .from(response.parts)
+  }
+}

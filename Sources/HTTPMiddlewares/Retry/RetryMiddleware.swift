@@ -1,0 +1,139 @@
+public import Foundation
+public import HTTP
+public import Streams
+
+/// Sends a request again after a transient failure.
+///
+///     RetryMiddleware(.exponential(attempts: 4, initial: .milliseconds(50)))
+///
+/// Only a request that is ``HTTPRequest/isReplayable`` is sent again (a GraphQL mutation only if it was declared
+/// idempotent), and only after a failure that is ``RequestError/isTransient``. The policy sees a failure of status as
+/// an error of the kind `httpStatus`, and may narrow this further. A retry needs a place in the budget, and must begin
+/// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed: if it asks for
+/// more than 60 seconds, or for more than is left, there is no further attempt. If no attempt succeeds, the last
+/// attempt's response or error is given, just as it would be without this middleware.
+///
+/// A response that may be replaced by a better one is held back until it is complete: one with a status that is
+/// retried, and, since an attempt may fail in the middle of its body, one that is of use only as a whole. That is so if
+/// the request says so by ``HTTPRequest/readsWholeResponse``, as those of an `APIClient` do; unless a request says
+/// anything, of JSON documents. All others, such as lines of JSON, are passed on as they come, and are then not
+/// retried, as is a response of more than `holdingBack` bytes, an event stream or a multipart response, whatever its
+/// status.
+///
+/// Calls back on the threads of the attempts; the scheduler times the pauses.
+public struct RetryMiddleware: HTTPMiddleware {
+  /// The longest `Retry-After` that is waited for.
+  private static let longestWait = Duration.seconds(60)
+
+  private let policy: RetryPolicy
+  private let budget: RetryBudget
+  private let limit: Int
+  private let scheduler: any Scheduler
+  private let now: @Sendable () -> Date
+
+  /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
+  /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
+  ///
+  /// By default there are two retries, after at most 100 and 200 milliseconds, with full jitter.
+  public init(
+    _ policy: RetryPolicy = .exponential(attempts: 3, initial: .milliseconds(100), maximum: .seconds(10)),
+    budget: RetryBudget = RetryBudget(), holdingBack limit: Int = 1 << 20,
+    scheduler: some Scheduler = ConcurrentScheduler(), now: @escaping @Sendable () -> Date = { Date() }
+  ) {
+    self.policy = policy
+    self.budget = budget
+    self.limit = limit
+    self.scheduler = scheduler
+    self.now = now
+  }
+
+  /// Passes the request on, and again after a transient failure.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      var request = request
+      budget.count(&request)
+      guard request.isReplayable else { return next(request) }
+      return attempts(at: request, next: next)
+    }
+  }
+
+  private func attempts(
+    at request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    let start = scheduler.now
+    let hasPassedOn = Locked(false)
+    let attempt = Observable<HTTPResponsePart>.deferred {
+      var request = request
+      request.timeouts = request.timeouts.after(scheduler.now - start)
+      return next(request)
+    }
+    let delays = RetryPolicy { attempt, error in
+      guard !hasPassedOn.withLock({ $0 }) else { return nil }
+      return delay(after: attempt, error, of: request, since: start)
+    }
+    return
+      attempt
+      .held(upTo: limit, where: { $0.isReplaceable(for: request) }) { response, isWhole in
+        isWhole && RequestError.isTransient(status: response.head.status)
+      }
+      .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
+      .retry(when: delays, scheduler: scheduler)
+      .catch { error in
+        guard let refused = error as? RefusedResponse else { throw error }
+        return refused.stream
+      }
+  }
+
+  /// How long to wait before the next attempt; `nil` for no further one.
+  private func delay(
+    after attempt: Int, _ error: any Error, of request: HTTPRequest, since start: Duration
+  ) -> Duration? {
+    let head = (error as? RefusedResponse)?.response.head
+    let failure =
+      head.map { RequestError(.httpStatus, "The server answered with status \($0.status).", status: $0.status) }
+      ?? RequestError(wrapping: error)
+    guard failure.isTransient, let pause = policy.delay(attempt, failure.named(request.operationName)) else {
+      return nil
+    }
+    let asked = head?.retryAfter(now: now()) ?? .zero
+    guard asked <= Self.longestWait else { return nil }
+    let delay = max(pause, asked)
+    if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
+    guard budget.withdraw(for: request.origin, at: scheduler.now) else { return nil }
+    request.context.observation?.tell(.retrying(after: delay, reason: failure))
+    return delay
+  }
+}
+
+extension HTTPResponseHead {
+  /// Whether a response with this head must be complete before it is passed on, because another may replace it.
+  fileprivate func isReplaceable(for request: HTTPRequest) -> Bool {
+    !isEndless && (RequestError.isTransient(status: status) || request.readsWholeResponse ?? isJSON)
+  }
+}
+
+extension RequestError {
+  /// Whether the same request may well succeed a moment later: there was no connection, the connection was lost, a
+  /// deadline passed, or the status, of the server or of a proxy that was asked for a tunnel, is 408, 425 (RFC 8470,
+  /// section 5.2), 429, or from 500 on, except for 501, 505 to 508, 510 and 511. Failures of TLS, decoding failures,
+  /// cancellation and other statuses are not transient.
+  public var isTransient: Bool {
+    switch kind {
+    case .connectionLost, .timedOut: true
+    case .cannotConnect: status.map(Self.isTransient) ?? true
+    case .httpStatus: status.map(Self.isTransient) ?? false
+    default: false
+    }
+  }
+
+  /// A status that is not known counts as 500 (RFC 9110, section 15).
+  static func isTransient(status: Int) -> Bool {
+    switch status {
+    case 408, 425, 429: true
+    case 501, 505...508, 510, 511: false
+    default: status >= 500
+    }
+  }
+}

@@ -1,0 +1,72 @@
+public import HTTP
+public import HTTPMiddlewares
+public import Streams
+
+extension [any HTTPMiddleware] {
+  /// The middlewares that a server process needs around its calls:
+  ///
+  ///     try APIClient(baseURL: url, middlewares: .standard(tokens: provider))
+  ///
+  /// The order, from the outside in, and the reasons for it:
+  ///
+  /// 1. **Deadline**: limits the time of everything inside it; each of the others passes on the time that is left.
+  /// 2. **Retry**: each attempt passes through all the others again, and a pause between attempts occupies no slot of
+  ///    the limit. It does not retry what the inner ones refuse: an open circuit or a full queue.
+  /// 3. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
+  /// 4. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
+  /// 5. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
+  ///    sent again, not the first one.
+  /// 6. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
+  ///    attempt.
+  /// 7. **Circuit breaker**: sees each exchange with the server, and its outcome.
+  ///
+  /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
+  ///
+  /// - Parameters:
+  ///   - tokens: Where tokens come from.
+  ///   - challenge: Which responses reject a token.
+  ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
+  ///   - budget: The budget that retries and hedges share.
+  ///   - hedging: The delay after which a request is sent a second time; never by default.
+  ///   - concurrency: How many requests to one origin may be under way. If you raise it, raise the transport's own
+  ///     limit, too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is
+  ///     set.
+  ///   - redirects: How many redirects to follow in a row; none by default.
+  ///   - circuit: When a circuit opens, and for how long.
+  ///   - scheduler: The scheduler of all timers.
+  public static func standard(
+    tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL, retries: Int = 2,
+    budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,
+    circuit: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
+  ) -> [any HTTPMiddleware] {
+    var stack: [any HTTPMiddleware] = [DeadlineMiddleware(scheduler: scheduler)]
+    if retries > 0 {
+      let policy = RetryPolicy.exponential(
+        attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10))
+      stack.append(RetryMiddleware(policy, budget: budget, scheduler: scheduler))
+    }
+    if let hedging { stack.append(HedgingMiddleware(after: hedging, budget: budget, scheduler: scheduler)) }
+    stack.append(ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler))
+    if redirects > 0 { stack.append(RedirectMiddleware(limit: redirects, scheduler: scheduler)) }
+    if let tokens { stack.append(AuthMiddleware(tokens, challenge: challenge, scheduler: scheduler)) }
+    return stack + [CircuitBreakerMiddleware(circuit, scheduler: scheduler)]
+  }
+
+  /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else
+  /// before the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
+  ///
+  /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: it is the
+  /// middleware that refreshes a token once for all who wait.
+  ///
+  ///     var client = client  // a copy for one user
+  ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))
+  public func authenticating(by authentication: AuthMiddleware) -> [any HTTPMiddleware] {
+    var stack = self
+    if let index = firstIndex(where: { $0 is AuthMiddleware }) {
+      stack[index] = authentication
+    } else {
+      stack.insert(authentication, at: firstIndex { $0 is CircuitBreakerMiddleware } ?? endIndex)
+    }
+    return stack
+  }
+}

@@ -1,0 +1,153 @@
+import Foundation
+import HTTP
+
+/// The byte stream of a connection, plain or through TLS. Nothing here blocks.
+///
+/// A connection calls it under its lock, one call at a time.
+protocol ByteChannel: AnyObject {
+  /// Begins to read what has arrived; `isOver` says that the peer may have stopped sending.
+  func beginReading(isOver: Bool)
+
+  /// Reads into a buffer, which must not be empty; to be called until it returns `blocked`.
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome
+
+  /// Takes bytes to send, in two pieces either of which may be empty: as many as there is room for.
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome
+
+  /// Sends what `write` has taken but the socket has not.
+  func flush() -> StepOutcome
+
+  /// What has happened on the connection since the last read.
+  func condition() -> Socket.Condition
+
+  /// Tells the peer that nothing more will be sent, if the protocol has a message for that; to be called before the
+  /// socket is closed.
+  func close()
+}
+
+/// The outcome of a step that may have to wait for the socket: a handshake, a tunnel, or a flush.
+enum StepOutcome {
+  case done
+  case blocked
+  case failed(RequestError)
+}
+
+/// The outcome of a read from a channel.
+enum ReadOutcome {
+  case bytes(Int)
+  case blocked
+  /// The peer sends nothing more. With TLS, this is authentic only if the peer has said so (close_notify).
+  case end(isAuthentic: Bool)
+  case failed(RequestError)
+}
+
+/// The outcome of a write to a channel.
+enum WriteOutcome {
+  case taken(Int)
+  case blocked
+  case failed(RequestError)
+}
+
+/// A channel without encryption.
+final class PlainChannel: ByteChannel {
+  private let socket: Socket
+  private let reader: SocketReader
+
+  init(_ socket: Socket) {
+    self.socket = socket
+    reader = SocketReader(socket)
+  }
+
+  func beginReading(isOver: Bool) { reader.begin(isOver: isOver) }
+
+  func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { reader.receive(into: buffer) }
+
+  func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
+    do throws(SystemError) {
+      return .taken(try socket.send(first, second))
+    } catch {
+      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
+    }
+  }
+
+  func flush() -> StepOutcome { .done }
+
+  func condition() -> Socket.Condition { socket.condition() }
+
+  func close() {}
+}
+
+extension RequestError {
+  /// The error for an established connection that broke.
+  init(lost error: SystemError) {
+    self.init(.connectionLost, "The connection broke: \(error).", cause: error)
+  }
+}
+
+/// Reads a socket until it is empty: until a read finds nothing, or less than it had room for.
+///
+/// Whatever comes later, including the end, is reported by the next edge. But an end that came together with the last
+/// edge causes no edge of its own: if that is possible, reads continue until they find the end, or nothing.
+///
+/// Belongs to a channel, which is used by one thread at a time.
+final class SocketReader {
+  private let socket: Socket
+  private var isOver = false
+  private var isEmpty = false
+
+  init(_ socket: Socket) {
+    self.socket = socket
+  }
+
+  func begin(isOver: Bool) {
+    self.isOver = isOver
+    isEmpty = false
+  }
+
+  func receive(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
+    if isEmpty { return .blocked }
+    do throws(SystemError) {
+      let count = try socket.receive(into: buffer)
+      isEmpty = count < buffer.count && !isOver
+      return count == 0 ? .end(isAuthentic: true) : .bytes(count)
+    } catch {
+      return error.isBlocked ? .blocked : .failed(RequestError(lost: error))
+    }
+  }
+}
+
+/// The part of a request that is still to be written.
+struct Outbound {
+  private var first: [UInt8] = []
+  private var rest = Data()
+  private var position = 0
+
+  init() {}
+
+  /// Takes the head, possibly with the body joined to it, and otherwise the body.
+  init(_ first: [UInt8], _ rest: Data = Data()) {
+    self.first = first
+    self.rest = rest
+  }
+
+  var isEmpty: Bool { position == first.count + rest.count }
+
+  /// How many bytes have been written.
+  var writtenCount: Int { position }
+
+  /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at
+  /// most 1 MiB.
+  func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {
+    first.withUnsafeBytes { first in
+      rest.withUnsafeBytes { rest in
+        body(
+          UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]),
+          UnsafeRawBufferPointer(rebasing: rest[max(position - first.count, 0)...].prefix(1 << 20)))
+      }
+    }
+  }
+
+  mutating func advance(by count: Int) {
+    position += count
+  }
+}

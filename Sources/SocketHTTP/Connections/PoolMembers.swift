@@ -1,0 +1,166 @@
+import HTTP
+import Streams
+
+// Classes, so that changing one does not write to the dictionary that contains it. Nothing is called while a variable
+// of theirs is being changed, so the checks for overlapping accesses are off.
+
+extension ConnectionPool {
+  /// A connection as the pool sees it.
+  ///
+  /// `@unchecked Sendable`: it belongs to a pool, and is used only through the pool, which has one user at a time.
+  final class Member: HeapElement, @unchecked Sendable {
+    enum Phase {
+      case opening
+      case idle(until: Instant)
+      case busy(Exchange)
+    }
+
+    let connection: Connection
+    let group: Group
+    @exclusivity(unchecked) var phase = Phase.opening
+    /// Whether it has neither been idle nor carried an exchange before the current one.
+    @exclusivity(unchecked) var isFresh = true
+    /// When it was last known to work: it had been opened, or had brought a whole response.
+    @exclusivity(unchecked) var lastUse = Instant(nanoseconds: 0)
+
+    /// When its idle time ends, or an earlier moment: it stays in the heap while it is busy, so that a request on a
+    /// kept connection does not touch the heap. See `firstToExpire`.
+    @exclusivity(unchecked) var due = Instant(nanoseconds: 0)
+    @exclusivity(unchecked) var place: Int?
+
+    // The neighbours in the list that it is in, which the pool owns: see `MemberList`.
+    @exclusivity(unchecked) fileprivate unowned(unsafe) var previous: Member?
+    @exclusivity(unchecked) fileprivate unowned(unsafe) var next: Member?
+
+    init(_ connection: Connection, _ group: Group) {
+      self.connection = connection
+      self.group = group
+    }
+
+    func isBefore(_ other: Member) -> Bool { due < other.due }
+  }
+
+  /// The members of a group that are in one phase, the one that has been longest first.
+  ///
+  /// The references need no counting: `members` owns each member for as long as it is in a list.
+  struct MemberList {
+    private(set) unowned(unsafe) var first: Member?
+    private(set) unowned(unsafe) var last: Member?
+    private(set) var count = 0
+
+    mutating func append(_ member: Member) {
+      member.previous = last
+      if let last { last.next = member } else { first = member }
+      last = member
+      count += 1
+    }
+
+    /// Removes the last member.
+    mutating func removeLast(_ member: Member) {
+      last = member.previous
+      if let last { last.next = nil } else { first = nil }
+      member.previous = nil
+      count -= 1
+    }
+
+    /// Removes a member that is in this list.
+    mutating func remove(_ member: Member) {
+      if let previous = member.previous { previous.next = member.next } else { first = member.next }
+      if let next = member.next { next.previous = member.previous } else { last = member.previous }
+      member.previous = nil
+      member.next = nil
+      count -= 1
+    }
+  }
+
+  /// The state of an exchange.
+  enum Place {
+    case waiting(Waiter)
+    case connected(Member)
+  }
+
+  /// An exchange that waits for a connection.
+  ///
+  /// `@unchecked Sendable`: as for ``Member``.
+  final class Waiter: @unchecked Sendable {
+    /// `nil` once it has left: releasing the exchange may run user code, which must not happen later, under a lock,
+    /// when the queue moves on.
+    var exchange: Exchange?
+    let group: Group
+    /// Its position among the waiters of all routes.
+    let ticket: Int
+
+    init(_ exchange: Exchange, _ group: Group, ticket: Int) {
+      self.exchange = exchange
+      self.group = group
+      self.ticket = ticket
+    }
+  }
+
+  /// The connections and waiters of one route.
+  ///
+  /// `@unchecked Sendable`: as for ``Member``.
+  final class Group: HeapElement, @unchecked Sendable {
+    let route: Route
+    @exclusivity(unchecked) var connectionCount = 0
+    @exclusivity(unchecked) var opening = MemberList()
+    @exclusivity(unchecked) var idle = MemberList()
+    @exclusivity(unchecked) var queue = Fifo<Waiter>()
+    @exclusivity(unchecked) var waitingCount = 0
+    @exclusivity(unchecked) var room: Room
+
+    /// Its position among the groups in need: the ticket of its first waiter. A group that already has connections
+    /// lets as many later waiters of others go first as there may be connections; otherwise, routes that share too few
+    /// connections would open one for each request.
+    @exclusivity(unchecked) var turn = 0
+    @exclusivity(unchecked) var place: Int?
+
+    init(_ route: Route, limit: Int) {
+      self.route = route
+      room = Room(limit: limit)
+    }
+
+    var isEmpty: Bool { connectionCount == 0 && waitingCount == 0 }
+
+    /// Whether another connection would help, and there may be one. If exchanges wait in spite of idle connections,
+    /// those have been idle for too long for them, and can make room.
+    var isInNeed: Bool { waitingCount > opening.count && (connectionCount < room.size || idle.count > 0) }
+
+    /// The waiter that has waited longest.
+    func firstWaiter() -> Waiter? {
+      while let first = queue.first, first.exchange == nil { _ = queue.popFirst() }
+      return queue.first
+    }
+
+    /// Removes and returns the exchange that has waited longest.
+    func takeWaiting() -> Exchange? {
+      guard let exchange = firstWaiter()?.exchange else { return nil }
+      _ = queue.popFirst()
+      waitingCount -= 1
+      return exchange
+    }
+
+    func isBefore(_ other: Group) -> Bool { turn < other.turn }
+  }
+}
+
+/// How many connections there may be: the limit, or less in a shortage.
+///
+/// What a machine is short of is known only by trying. So the room shrinks to the connections that there are when
+/// another one cannot be opened, and grows by two with each one that is opened, and by one with each probe.
+struct Room: Sendable {
+  let limit: Int
+  private(set) var size: Int
+
+  init(limit: Int) {
+    self.limit = limit
+    size = limit
+  }
+
+  var isShort: Bool { size < limit }
+
+  mutating func noteShortage(at count: Int) { size = min(size, max(count, 1)) }
+  mutating func noteOpened() { grow(by: 2) }
+  mutating func grow(by count: Int) { size = min(size + count, limit) }
+  mutating func reset() { size = limit }
+}

@@ -1,0 +1,412 @@
+import Foundation
+import HTTP
+import Synchronization
+
+/// Brings exchanges and connections together: the pool decides under one lock, and the engine carries out its decisions
+/// without the lock.
+final class SocketEngine: Sendable {
+  typealias Pool = ConnectionPool<Route, Connection, SocketExchange>
+
+  struct State {
+    var pool: Pool
+    var loop: EventLoop?
+    /// When the deadlines are checked next.
+    var nextScan: Instant?
+    /// Whether the next probe is scheduled, in a shortage.
+    var isProbing = false
+    var isShutDown = false
+    var whenShutDown: [@Sendable () -> Void] = []
+
+    /// The loop, which is started for the first request.
+    mutating func runningLoop(
+      _ makePoller: () throws(SystemError) -> any Poller, _ unfinished: DispatchGroup
+    ) -> Result<EventLoop, RequestError> {
+      if let loop { return .success(loop) }
+      ForkedProcess.watch()
+      do throws(SystemError) {
+        let loop = EventLoop(poller: try makePoller(), unfinished: unfinished)
+        try loop.start()
+        self.loop = loop
+        return .success(loop)
+      } catch {
+        return .failure(
+          RequestError(.cannotConnect, "The system has no thread or descriptors left: \(error).", cause: error))
+      }
+    }
+
+    /// Gives a connection to the exchange that waits for it, or keeps it idle until `instant`.
+    mutating func makeAvailable(
+      _ connection: Connection, at now: Instant, until instant: Instant, _ effects: inout Pool.Effects
+    ) -> Next {
+      let exchange = pool.makeAvailable(connection, at: now, until: instant, &effects)
+      return Next(exchange: exchange, scan: exchange == nil && lowerNextScan(to: instant) ? instant : nil)
+    }
+
+    /// Returns true if no check of the deadlines was due by `instant`, so that one has to be scheduled.
+    mutating func lowerNextScan(to instant: Instant?) -> Bool {
+      guard let instant, nextScan.map({ instant < $0 }) ?? true else { return false }
+      nextScan = instant
+      return true
+    }
+  }
+
+  let resolver: AddressResolver
+  let silent = Locked(SilentAddresses())
+  let tls: TLSPreparation
+  private let idleTime: Duration
+  /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
+  private let idleTimeUnlessReplayable: Int64
+  private let connectionLifetime: Duration
+  let liveness: SocketTransport.Configuration.Liveness
+  private let makePoller: @Sendable () throws(SystemError) -> any Poller
+  let state: Locked<State>
+  /// What a shutdown waits for: the loop, and all pending callbacks to observers.
+  let unfinished = DispatchGroup()
+
+  /// How often a request that may have been processed is sent again, if it allows that.
+  private static let mostReplays = 2
+
+  init(
+    configuration: SocketTransport.Configuration, resolver: AddressResolver,
+    makePoller: @escaping @Sendable () throws(SystemError) -> any Poller
+  ) {
+    idleTime = configuration.idleTime
+    idleTimeUnlessReplayable = (Instant(nanoseconds: 0) + configuration.idleTimeUnlessReplayable).nanoseconds
+    connectionLifetime = configuration.connectionLifetime
+    liveness = configuration.liveness
+    tls = TLSPreparation(configuration.tls, whenReloaded: configuration.onCertificateReload)
+    self.resolver = resolver
+    self.makePoller = makePoller
+    let limits = Pool.Limits(
+      perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1))
+    state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
+  }
+
+  // MARK: - Exchanges, from any thread
+
+  /// Sends an exchange's request, at once or when there is a connection for it. Must not be called on the loop's
+  /// thread: if the request cannot be sent, the exchange fails, and calls its observer, at once.
+  func start(_ exchange: SocketExchange) {
+    // Before any lock, which a thread that no longer exists may have held.
+    if ForkedProcess.isChild { return exchange.fail(.afterFork) }
+    let deadline = exchange.earliestDeadline
+    if let deadline, deadline <= exchange.start, let (phase, instant) = exchange.nextDeadline, instant <= exchange.start
+    {
+      return exchange.fail(exchange.error(for: phase))
+    }
+    var effects = Pool.Effects()
+    var connection: Connection?
+    var isEarlier = false
+    let result: Result<EventLoop, RequestError> = state.withLock { state in
+      guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
+      return state.runningLoop(makePoller, unfinished).map { loop in
+        connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
+        isEarlier = state.lowerNextScan(to: deadline)
+        return loop
+      }
+    }
+    switch result {
+    case .success(let loop):
+      if isEarlier, let deadline { loop.submit { [self] in schedule(deadline, on: loop) } }
+      perform(effects, on: loop)
+      if let connection { start(exchange, on: connection, loop) }
+    case .failure(let error):
+      exchange.fail(error)
+    }
+  }
+
+  private func lease(
+    _ exchange: SocketExchange, at now: Instant, from pool: inout Pool, _ effects: inout Pool.Effects
+  ) -> Connection? {
+    // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
+    // again (RFC 9112, section 9.3.1).
+    let oldest = exchange.request.isReplayable ? 0 : max(now.nanoseconds - idleTimeUnlessReplayable, 0)
+    return pool.lease(exchange, exchange.route, usedSince: Instant(nanoseconds: oldest), &effects)
+  }
+
+  /// Cancels an exchange, unless it has ended.
+  func cancel(_ exchange: SocketExchange) {
+    if ForkedProcess.isChild { return }
+    var effects = Pool.Effects()
+    // A deadline of a middleware may have disposed it.
+    let isSilent = exchange.isUnanswered && exchange.isOverdue
+    guard
+      let loop = state.withLock({ state in
+        state.pool.cancel(exchange, isSilent: isSilent, &effects) ? state.loop : nil
+      })
+    else { return }
+    perform(effects, on: loop)
+    loop.submit { [self] in didClose() }
+  }
+
+  private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+    guard exchange.openSendGate() else { return cancel(exchange) }
+    switch connection.start(exchange) {
+    case .sent: break
+    case .blocked, .more: loop.submit { connection.flush() }
+    case .broken: loop.submit { connection.read() }
+    case .dead(let error): loop.submit { connection.fail(error) }
+    }
+  }
+
+  func perform(_ effects: Pool.Effects, on loop: EventLoop) {
+    guard !effects.opening.isEmpty || !effects.closing.isEmpty else { return }
+    loop.submit { [self] in
+      for connection in effects.closing { connection.close() }
+      for connection in effects.opening { connection.open(by: self, on: loop) }
+    }
+  }
+
+  // MARK: - Callbacks from connections, on the loop's thread
+
+  /// A connection has been opened.
+  func didOpen(_ connection: Connection) {
+    let now = Instant.now
+    let until = idleUntil(nil, connection, from: now) ?? now
+    var effects = Pool.Effects()
+    let (next, loop) = state.withLock { state in
+      let next = state.makeAvailable(connection, at: now, until: until, &effects)
+      if state.isShutDown { state.pool.removeSpare(&effects) }
+      return (next, state.loop)
+    }
+    guard let loop else { return }
+    start(next, on: connection, loop)
+    perform(effects, on: loop)
+  }
+
+  /// A connection could not be opened.
+  func didFailToOpen(_ connection: Connection, _ error: RequestError) {
+    var effects = Pool.Effects()
+    let shortage = (error.cause as? SystemError)?.shortage
+    let (exchange, beginsToProbe, loop) = state.withLock { state in
+      let exchange = state.pool.removeUnopened(connection, shortage: shortage, &effects)
+      let beginsToProbe = state.pool.isShort && !state.isProbing
+      if beginsToProbe { state.isProbing = true }
+      return (exchange, beginsToProbe, state.loop)
+    }
+    if let loop {
+      if let exchange { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+      perform(effects, on: loop)
+      if beginsToProbe { scheduleProbe(after: Self.shortestProbe, on: loop) }
+    }
+    didClose()
+  }
+
+  /// The times from one probe to the next, which double, in a shortage.
+  private static let shortestProbe = Duration.milliseconds(10)
+  private static let longestProbe = Duration.milliseconds(250)
+
+  private func scheduleProbe(after delay: Duration, on loop: EventLoop) {
+    loop.schedule(at: .now + delay) { [weak self] in self?.probe(after: delay) }
+  }
+
+  /// Tries whether a shortage is over: other parts of the process may have closed descriptors.
+  private func probe(after delay: Duration) {
+    var effects = Pool.Effects()
+    let (isShort, loop) = state.withLock { state in
+      state.pool.probe(&effects)
+      state.isProbing = state.pool.isShort
+      return (state.isProbing, state.loop)
+    }
+    guard let loop else { return }
+    perform(effects, on: loop)
+    if isShort { scheduleProbe(after: min(delay * 2, Self.longestProbe), on: loop) }
+  }
+
+  /// The whole response has arrived to a request that was sent at `begin`. `keepAlive` is how many seconds the server
+  /// keeps the connection, if it says so.
+  func didComplete(
+    _ exchange: SocketExchange, on connection: Connection, since begin: Instant,
+    _ parts: [HTTPResponsePart], isReusable: Bool, keepAlive: Int?
+  ) {
+    let now = Instant.now
+    let until = isReusable ? idleUntil(keepAlive, connection, from: now) : nil
+    var effects = Pool.Effects()
+    var next: Next?
+    let (isMine, underWay, loop) = state.withLock { state in
+      let underWay = state.pool.exchangesUnderWay
+      guard state.pool.finish(exchange, on: connection) else { return (false, underWay, state.loop) }
+      if let until, !state.isShutDown {
+        next = state.makeAvailable(connection, at: now, until: until, &effects)
+      } else {
+        effects.closing.append(connection)
+        _ = state.pool.remove(connection, &effects)
+      }
+      return (true, underWay, state.loop)
+    }
+    guard let loop else { return }
+    loop.noteAnswer(after: now - begin, of: underWay)
+    // The connection comes first, so that a request made by the observer finds it.
+    if let next { start(next, on: connection, loop) }
+    // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
+    loop.deliver(to: exchange.mailbox) { if isMine { exchange.complete(parts) } }
+    perform(effects, on: loop)
+  }
+
+  /// Until when a connection may be idle; `nil` if it is not to be used again.
+  private func idleUntil(_ keepAlive: Int?, _ connection: Connection, from now: Instant) -> Instant? {
+    // A second less than the server says, because its clock started before ours, and a request takes time to arrive.
+    let end = now + (keepAlive.map { min(idleTime, .seconds(max($0 - 1, 0))) } ?? idleTime)
+    let until = min(end, connection.madeAt + connectionLifetime * connection.lifetimeShare)
+    return until > now ? until : nil
+  }
+
+  /// What follows when a connection becomes available.
+  struct Next {
+    /// The exchange that has waited for it.
+    var exchange: SocketExchange?
+    /// When a check of the deadlines is to be scheduled.
+    var scan: Instant?
+  }
+
+  private func start(_ next: Next, on connection: Connection, _ loop: EventLoop) {
+    if let instant = next.scan { schedule(instant, on: loop) }
+    if let exchange = next.exchange { start(exchange, on: connection, loop) }
+  }
+
+  /// A connection broke. Its exchange is sent again if it cannot have been carried out yet, or is allowed to be carried
+  /// out twice.
+  func didLose(_ connection: Connection, _ loss: ConnectionLoss) {
+    var effects = Pool.Effects()
+    var (failed, error) = (nil as SocketExchange?, loss.error)
+    var sent: (SocketExchange, Connection)?
+    let loop = state.withLock { state -> EventLoop? in
+      guard let orphan = state.pool.remove(connection, &effects) else { return state.loop }
+      // What killed this one may well have killed those that have been idle for longer.
+      if loss.hasSent, !loss.hasReceived, !orphan.isFresh {
+        state.pool.removeIdle(connection.route, usedUntil: orphan.lastUse, &effects)
+      }
+      guard mayReplay(orphan, loss) else {
+        failed = orphan.exchange
+        if !loss.hasSent { error.reached = .never }
+        return state.loop
+      }
+      orphan.exchange.noteLoss()
+      if let connection = lease(orphan.exchange, at: .now, from: &state.pool, &effects) {
+        sent = (orphan.exchange, connection)
+      }
+      return state.loop
+    }
+    if let loop {
+      if let failed { loop.deliver(to: failed.mailbox) { [error] in failed.fail(error, after: loss.parts) } }
+      perform(effects, on: loop)
+      if let (exchange, connection) = sent { start(exchange, on: connection, loop) }
+    }
+    didClose()
+  }
+
+  /// Whether the exchange of a broken connection may be sent again. It is not the request's fault if an idle connection
+  /// turns out to be dead (RFC 9112, section 9.3.1).
+  private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
+    guard !orphan.isFresh else { return false }
+    guard loss.hasSent else { return true }
+    return !loss.hasReceived && loss.error.kind == .connectionLost && orphan.exchange.request.isReplayable
+      && orphan.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
+  }
+}
+
+extension SocketEngine {
+  // MARK: - Deadlines
+
+  /// The shortest time between two checks of the deadlines.
+  private static var shortestScan: Duration { .milliseconds(10) }
+
+  func schedule(_ instant: Instant, on loop: EventLoop) {
+    loop.lowerAlarm(to: instant) { [weak self] in self?.scan() }
+  }
+
+  private func scan() {
+    let now = Instant.now
+    var effects = Pool.Effects()
+    var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
+    let (next, loop) = state.withLock { state -> (Instant?, EventLoop?) in
+      guard let due = state.nextScan, due <= now else { return (state.nextScan, state.loop) }
+      var next = state.pool.removeExpired(at: now, &effects)
+      state.pool.forEachExchange { exchange in
+        if let (phase, deadline) = exchange.nextDeadline, deadline <= now {
+          expired.append((exchange, phase))
+        } else {
+          next = earlier(next, exchange.nextLook(after: now))
+        }
+      }
+      for (exchange, phase) in expired {
+        // What silenced this connection may well have silenced those that have been idle for longer.
+        let isSilent = phase == .answer || exchange.isUnanswered
+        _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
+      }
+      state.nextScan = next.map { max($0, now + Self.shortestScan) }
+      return (state.nextScan, state.loop)
+    }
+    guard let loop else { return }
+    for (exchange, phase) in expired {
+      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
+    }
+    perform(effects, on: loop)
+    if let next { schedule(next, on: loop) }
+    didClose()
+  }
+
+  /// The numbers of connections and waiting exchanges.
+  func statistics() -> SocketTransport.Statistics {
+    state.withLock { state in
+      var statistics = SocketTransport.Statistics()
+      state.pool.forEachRoute { route, counts in
+        let origin = HTTPOrigin(
+          scheme: route.isSecure ? "https" : "http", host: route.host, port: route.port)
+        statistics.total.add(counts)
+        statistics.origins[origin, default: .init()].add(counts)
+      }
+      return statistics
+    }
+  }
+
+  // MARK: - The end
+
+  /// Refuses new requests, closes idle connections, lets running exchanges finish within a limit, and then calls back.
+  func shutDown(within limit: Duration?, _ completion: @escaping @Sendable () -> Void) {
+    // What there is belongs to the parent.
+    if ForkedProcess.isChild { return completion() }
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      state.isShutDown = true
+      state.whenShutDown.append(completion)
+      state.pool.removeSpare(&effects)
+      return state.loop
+    }
+    guard let loop else { return didClose() }
+    perform(effects, on: loop)
+    loop.submit { [self] in
+      didClose()
+      if let limit { loop.schedule(at: .now + limit) { [weak self] in self?.cutOff() } }
+    }
+  }
+
+  /// Fails all exchanges that are still under way.
+  private func cutOff() {
+    var effects = Pool.Effects()
+    var exchanges: [SocketExchange] = []
+    let loop = state.withLock { state in
+      state.pool.forEachExchange { exchanges.append($0) }
+      for exchange in exchanges { _ = state.pool.cancel(exchange, &effects) }
+      return state.loop
+    }
+    guard let loop else { return }
+    let error = RequestError(.connectionLost, "The transport was shut down before the response was complete.")
+    for exchange in exchanges { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
+    perform(effects, on: loop)
+    didClose()
+  }
+
+  /// Called when something has ended, which may have been the last that a shutdown waits for.
+  func didClose() {
+    let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
+      guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }
+      return (exchange(&state.whenShutDown, with: []), state.loop.take())
+    }
+    loop?.stop()
+    guard !completions.isEmpty else { return }
+    unfinished.notify(queue: .unshared()) {
+      for completion in completions { completion() }
+    }
+  }
+}

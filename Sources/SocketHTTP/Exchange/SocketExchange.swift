@@ -1,0 +1,214 @@
+import Foundation
+import HTTP
+import Streams
+import Synchronization
+
+/// One request under way: its bytes, its deadlines, and the observer of its response.
+///
+/// The parts of the response are delivered away from the loop, since user code may block, and one batch at a time: the
+/// connection hands over the next batch only once the last one has been delivered.
+///
+/// `@unchecked Sendable`: all properties are constants, atomics or protected by locks, except `decoding`, which is used
+/// by one batch after the other.
+final class SocketExchange: @unchecked Sendable {
+  let request: HTTPRequest
+  let route: Route
+  /// How often the request was sent again after its connection turned out to be dead.
+  let replays = Atomic<Int>(0)
+
+  private let head: [UInt8]
+  private let rest: Data
+  private let observer: AnyObserver<HTTPResponsePart>
+  private let decoding: ResponseDecoding
+  let start = Instant.now
+  /// The mailbox of the task that awaits the response, if there is one: the observer is called there.
+  let mailbox = TaskMailbox.current
+  /// When the server last gave a sign of life, in nanoseconds from the start. Negative while there is no connection;
+  /// `busy` while the observer handles what the server has sent, when the server is not to blame for the silence.
+  private let lastSign = Atomic<Int64>(-1)
+  private static let busy = Int64.max
+  /// When the wait for the current connection began, in nanoseconds from the start.
+  private let waitingSince = Atomic<Int64>(0)
+  /// Whether the request is on a connection that was used before, and nothing has come back on it.
+  private let isOnSilentConnection = Atomic<Bool>(false)
+  private let isStopped = Atomic<Bool>(false)
+  private let progress: ProgressReport?
+  private let sendGate = SendGate()
+  /// Whether the default total has stopped counting.
+  private let hasOutlastedTotal = Atomic<Bool>(false)
+
+  /// Bodies up to this size are copied behind the head: sending one piece is cheaper than sending two.
+  private static let largestJoinedBody = 4 << 10
+
+  /// Throws `invalidRequest` if the request cannot be written.
+  init(
+    _ request: HTTPRequest, route: Route, writer: RequestWriter, undecodable: UndecodableBodies = .passedOn,
+    observer: AnyObserver<HTTPResponsePart>
+  ) throws(RequestError) {
+    self.route = route
+    self.observer = observer
+    decoding = ResponseDecoding(request, undecodable: undecodable)
+    progress = request.onProgress.map { ProgressReport($0, totalToSend: request.body?.count ?? 0) }
+    let body = request.body ?? Data()
+    let isJoined = body.count <= Self.largestJoinedBody
+    var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
+    // Not `+=`, which copies a Data byte by byte, and raw bytes, too.
+    if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
+    self.head = head
+    rest = isJoined ? Data() : body
+    sendGate.recordWaiting()
+    request.context.sendGate?.gate.recordWaiting()
+    self.request = request  // last, so that it is moved instead of copied
+  }
+
+  /// The bytes of the request.
+  var outbound: Outbound { Outbound(head, rest) }
+
+  /// What the response parser has to know about the request.
+  var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }
+
+  // MARK: - Deadlines
+
+  /// The earliest time at which any deadline can pass.
+  var earliestDeadline: Instant? {
+    let timeouts = request.timeouts
+    let shortest = earlier(earlier(timeouts.connect, timeouts.idle), timeouts.total)
+    return shortest.map { start + $0 }
+  }
+
+  /// The deadline that comes next in the current state.
+  var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
+    var timeouts = request.timeouts
+    let sign = lastSign.load(ordering: .relaxed)
+    if sign == Self.busy { timeouts.idle = nil }
+    if hasOutlastedTotal.load(ordering: .relaxed) { timeouts.total = nil }
+    var deadlines = ExchangeDeadlines(timeouts, start: start)
+    deadlines.noteLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
+    if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
+    return deadlines.next
+  }
+
+  /// When to check the deadlines again: whatever happens after `now`, none passes before then.
+  func nextLook(after now: Instant) -> Instant? {
+    // Either deadline may begin to count only after this check: the idle one when there is a connection or the observer
+    // is done, the connect one when a connection is lost.
+    let later = earlier(request.timeouts.idle, request.timeouts.connect)
+    return earlier(nextDeadline?.instant, later.map { now + $0 })
+  }
+
+  /// The error for a deadline that has passed. A request that has not been sent by then will not be.
+  func error(for phase: ExchangeDeadlines.Phase) -> RequestError {
+    let isUnsent = sendGate.cancel()
+    return ExchangeDeadlines(request.timeouts, start: start).error(
+      for: phase, request, reached: isUnsent ? .never : .maybe)
+  }
+
+  /// Whether the request may be sent; to be called before its first byte. False if a deadline has passed first.
+  func openSendGate() -> Bool { sendGate.open() && request.context.sendGate?.gate.open() ?? true }
+
+  /// Records that there is a connection, or that the server has accepted or sent something.
+  func noteSign(at instant: Instant = .now) {
+    lastSign.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
+  }
+
+  /// Records that the connection is lost, and that the exchange waits for another one.
+  func noteLoss(at instant: Instant = .now) {
+    waitingSince.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
+    lastSign.store(-1, ordering: .relaxed)
+    isOnSilentConnection.store(false, ordering: .relaxed)
+  }
+
+  /// Like `noteSign`, but does nothing while the observer handles what the server has sent.
+  func noteSignUnlessBusy() {
+    if lastSign.load(ordering: .relaxed) != Self.busy { noteSign() }
+  }
+
+  /// Records that the first bytes of a response have arrived.
+  func noteAnswer() { isOnSilentConnection.store(false, ordering: .relaxed) }
+
+  /// Whether the connection may have been dead when it got the request: it was used before, and nothing has come back.
+  var isUnanswered: Bool { isOnSilentConnection.load(ordering: .relaxed) }
+
+  /// Whether its total time is over, or will be within the few milliseconds by which timers differ.
+  var isOverdue: Bool { request.timeouts.total.map { start + $0 + .milliseconds(-10) <= .now } ?? false }
+
+  // MARK: - Delivery
+
+  /// Reports the connection that the request is sent on.
+  func didConnect(isReused: Bool) {
+    isOnSilentConnection.store(isReused, ordering: .relaxed)
+    request.context.onConnected?(isReused)
+    // Not synchronously, because this may be the loop's thread.
+    if let onConnected = request.onConnected { DispatchQueue.global().async { onConnected(isReused) } }
+  }
+
+  /// Reports an interim response.
+  func didReceive(interim head: HTTPResponseHead) {
+    // Not synchronously, because this is the loop's thread.
+    if let onInterim = request.onInterimResponse { DispatchQueue.global().async { onInterim(head) } }
+  }
+
+  /// Records how many bytes of the request have been written.
+  func didSend(_ count: Int) {
+    progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
+  }
+
+  /// Records that the observer has gone, which also ends a delivery that is under way. Returns false if the exchange
+  /// had already ended.
+  func stop() -> Bool {
+    !isStopped.exchange(true, ordering: .relaxed)
+  }
+
+  /// Records that parts are on their way to the observer: the server is not to blame for the time that this takes.
+  func noteDelivery() {
+    lastSign.store(Self.busy, ordering: .relaxed)
+  }
+
+  /// Passes parts to the observer; returns false if that ended the exchange.
+  func deliver(_ parts: [HTTPResponsePart]) -> Bool {
+    guard emit(parts) else { return false }
+    noteSign()
+    return true
+  }
+
+  /// Passes the last parts to the observer, and completes.
+  func complete(_ parts: [HTTPResponsePart]) {
+    guard emit(parts) else { return }
+    isStopped.store(true, ordering: .relaxed)
+    do throws(RequestError) {
+      try decoding.finish()
+      observer.onCompleted()
+    } catch {
+      end(with: error)
+    }
+  }
+
+  /// Fails with an error, after passing on the parts that came before it.
+  func fail(_ error: RequestError, after parts: [HTTPResponsePart] = []) {
+    guard parts.isEmpty || emit(parts) else { return }
+    isStopped.store(true, ordering: .relaxed)
+    end(with: error)
+  }
+
+  /// Returns false if the parts are not in the coding that they declare; the observer has then been told.
+  private func emit(_ parts: [HTTPResponsePart]) -> Bool {
+    do throws(RequestError) {
+      for part in parts {
+        progress?.didReceive(part)
+        if part.mayOutlastTotal(of: request) { hasOutlastedTotal.store(true, ordering: .relaxed) }
+        try decoding.decode(part) { decoded in
+          observer.onNext(decoded)
+          return !isStopped.load(ordering: .relaxed)
+        }
+      }
+      return true
+    } catch {
+      end(with: error)
+      return false
+    }
+  }
+
+  private func end(with error: RequestError) {
+    observer.onError(error.named(request.operationName))
+  }
+}

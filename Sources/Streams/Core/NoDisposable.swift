@@ -1,5 +1,0 @@
-@usableFromInline
-struct NoDisposable: Disposable {
-  @usableFromInline init() {}
-  @usableFromInline func dispose() {}
-}

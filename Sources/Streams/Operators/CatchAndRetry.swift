@@ -1,0 +1,194 @@
+internal import Synchronization
+
+extension Observable {
+  /// Continues with the stream that `handler` returns for the error. The source is torn down before that stream is
+  /// subscribed to.
+  ///
+  ///     source              ──1──2──x
+  ///     catch { _ in b }            ──8──9──|
+  ///                         ──1──2────8──9──|
+  ///
+  /// If `handler` throws, the stream fails with that error. To try again, a handler may return the very stream that it
+  /// handles; attempts that fail at once then use up stack, unlike those of ``retry(_:)``.
+  @inlinable
+  public func `catch`(
+    _ handler: @escaping @Sendable (any Error) throws -> Observable<Element>
+  ) -> Observable<Element> {
+    Observable { sink in
+      let attempt = Attempt()
+      let place = sink.lifetime.add(attempt)
+      @Sendable func goOn(after error: any Error) {
+        if sink.lifetime.isClosed { return }
+        do { try handler(error).start(sink) } catch { sink.endIfOpen(error) }
+      }
+      self.start(attempt, next: sink.next) { error in
+        guard let error else { return sink.end(nil) }
+        sink.lifetime.close(attempt, at: place)
+        if attempt.hasStarted(beforeFailing: error) { goOn(after: error) }
+      }
+      if let error = attempt.started() { goOn(after: error) }
+    }
+  }
+
+  /// Replaces an error by `element` and completion.
+  ///
+  ///     source                ──1──2──x
+  ///     catchAndReturn(0)     ──1──2──0|
+  @inlinable
+  public func catchAndReturn(_ element: Element) -> Observable<Element> { `catch` { _ in .just(element) } }
+}
+
+extension Observable {
+  /// Subscribes again after each error, for ever.
+  ///
+  ///     source     ──1──x
+  ///     retry()    ──1────1────1──
+  @inlinable public func retry() -> Observable<Element> { retry(.max) }
+
+  /// Subscribes again after an error, up to `maxAttemptCount` attempts in all; if the last one fails, the stream fails
+  /// with its error.
+  ///
+  ///     source     ──1──x
+  ///     retry(2)   ──1────1──x
+  ///
+  /// An attempt is torn down before the next one begins. Attempts that fail at once do not use up stack. If
+  /// `maxAttemptCount` is 0 or less, there is still one attempt.
+  public func retry(_ maxAttemptCount: Int) -> Observable<Element> {
+    retry(when: .immediate(attempts: maxAttemptCount), scheduler: ImmediateScheduler())
+  }
+
+  /// Subscribes again after an error if `policy` says so, after the delay that it returns, timed by `scheduler`.
+  ///
+  ///     source                                     ──1──x
+  ///     retry(when: .exponential(attempts: 3, …))  ──1────1──────1──x
+  ///
+  /// RxSwift's `retry(when:)` takes a stream of errors; a policy is a value that can be tested on its own.
+  public func retry(when policy: RetryPolicy, scheduler: some Scheduler) -> Observable<Element> {
+    Observable { sink in
+      Retry(source: self, policy: policy, scheduler: scheduler, sink: sink).attempt(1)
+    }
+  }
+}
+
+/// Whether to subscribe again after an error, and after what delay.
+public struct RetryPolicy: Sendable {
+  /// The delay before the next attempt, after attempt number `attempt` (the first is 1) failed with `error`; nil for no
+  /// further attempt.
+  public let delay: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
+
+  /// A policy from your own function.
+  public init(delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) { self.delay = delay }
+
+  /// `attempts` attempts in all, without a delay.
+  public static func immediate(attempts: Int) -> RetryPolicy {
+    RetryPolicy { attempt, _ in attempt < attempts ? .zero : nil }
+  }
+
+  /// `attempts` attempts in all, with a delay that starts at `initial` and grows by `factor` up to `maximum`.
+  /// - Parameters:
+  ///   - attempts: The number of attempts, including the first.
+  ///   - initial: The delay after the first attempt.
+  ///   - factor: The factor by which each delay grows. If the result is not a valid delay, as with NaN, `maximum` is
+  ///     used.
+  ///   - maximum: The longest delay.
+  ///   - jitter: The random part of each delay, from 0 (none) to 1 (full: anything from no delay to all of it). It
+  ///     keeps clients that failed together from coming back together.
+  ///   - random: Returns a number from 0 to below 1. Tests can pass their own.
+  public static func exponential(
+    attempts: Int, initial: Duration = .milliseconds(100), factor: Double = 2, maximum: Duration = .seconds(30),
+    jitter: Double = 1, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) -> RetryPolicy {
+    RetryPolicy { attempt, _ in
+      guard attempt < attempts else { return nil }
+      guard initial > .zero else { return .zero }
+      let growth = power(factor, max(attempt, 1) - 1)
+      let grown = initial / .seconds(1) * growth
+      // The comparison is false for NaN, too. A duration out of bounds would trap.
+      let delay = grown >= 0 && grown < maximum / .seconds(1) ? initial * growth : maximum
+      return delay * (1 - part(jitter) * part(random()))
+    }
+  }
+
+  private static func power(_ base: Double, _ exponent: Int) -> Double {
+    var (result, square, rest) = (1.0, base, exponent)
+    while rest > 0 {
+      if !rest.isMultiple(of: 2) { result *= square }
+      square *= square
+      rest /= 2
+    }
+    return result
+  }
+
+  /// The number clamped to 0...1; 0 for NaN.
+  private static func part(_ number: Double) -> Double { number > 0 ? min(number, 1) : 0 }
+
+  /// This policy, limited to errors for which `predicate` is true; other errors are not retried.
+  public func retrying(if predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
+    RetryPolicy { attempt, error in predicate(error) ? delay(attempt, error) : nil }
+  }
+}
+
+/// The segment of a source whose error another stream follows.
+///
+/// A source that fails while it is being started, on this thread or another, has not said yet what is to be torn down.
+/// What follows it then waits until the start is over.
+///
+/// `@unchecked Sendable`: `error` is written before `progress` says that the source has failed, and read after that.
+@usableFromInline
+final class Attempt: Segment, @unchecked Sendable {
+  private enum Progress: UInt8, AtomicRepresentable {
+    case starting, started, failed
+  }
+
+  private let progress = Atomic(Progress.starting)
+  private var error: (any Error)?
+
+  @usableFromInline override init() {}
+
+  /// Says that the source has been started. Returns the error of one that has failed by then: its successor is the
+  /// caller's to start.
+  @usableFromInline func started() -> (any Error)? {
+    progress.exchange(.started, ordering: .acquiringAndReleasing) == .failed ? error : nil
+  }
+
+  /// Says that the source has failed, and returns whether it was started before: if so, its successor is the caller's
+  /// to start.
+  @usableFromInline func hasStarted(beforeFailing error: any Error) -> Bool {
+    self.error = error
+    return progress.exchange(.failed, ordering: .acquiringAndReleasing) == .started
+  }
+}
+
+/// The attempts of one subscription to `retry`.
+final class Retry<Element: Sendable>: Sendable {
+  private let source: Observable<Element>
+  private let policy: RetryPolicy
+  private let scheduler: any Scheduler
+  private let sink: Sink<Element>
+  private let attempts: Slot
+  /// If an attempt fails while it is being started, the loop that started it starts the next one.
+  private let loop: Serializer
+
+  init(source: Observable<Element>, policy: RetryPolicy, scheduler: any Scheduler, sink: Sink<Element>) {
+    self.source = source
+    self.policy = policy
+    self.scheduler = scheduler
+    self.sink = sink
+    attempts = sink.slot()
+    loop = sink.serializer()
+  }
+
+  func attempt(_ number: Int) { loop.send(number) { self.start($0) } }
+
+  private func start(_ number: Int) {
+    let attempt = attempts.child()
+    source.start(attempt, next: sink.next) { [self] error in
+      guard let error, let delay = policy.delay(number, error) else { return sink.end(error) }
+      attempt.close()
+      if delay <= .zero { return self.attempt(number + 1) }
+      // Set before there is a job: the job may begin the next attempt before `schedule` returns.
+      let wait = attempts.child()
+      wait.insert(scheduler.schedule(after: delay) { self.attempt(number + 1) })
+    }
+  }
+}

@@ -1,0 +1,137 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import NetworkingTesting
+import Streams
+import StreamsTesting
+import Testing
+
+// Accounts that change while requests and refreshes are under way.
+extension AuthMiddlewareTests {
+  @Test func `a refresh ahead that fails for one account does not put off that of another`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20, account: "a"))
+    _ = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    tokens.tokens.setToken(AccessToken("t3", expiresAt: Self.epoch + 20, account: "b"))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
+  @Test func `no request goes again for another account`() throws {
+    tokens.tokens.setToken(AccessToken("t1", account: "a"))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(AccessToken("t2", account: "b"))
+    harness.scheduler.run()
+    #expect(late.status == 401)
+    #expect(sent == ["t1"] && tokens.refreshCount == 0)
+  }
+
+  @Test func `no request is sent under the token that a refresh brings for another account`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
+    let first = try start()
+    tokens.tokens.setToken(AccessToken("b1", expiresAt: Self.epoch, account: "b"))
+    let second = try start()
+    tokens.succeed(0, with: AccessToken("t2", account: "a"))
+    #expect(first.status == 200 && second.result == nil)
+    #expect(sent == ["t2"])
+    tokens.succeed(with: AccessToken("t3", account: "b"))
+    #expect(second.status == 200 && tokens.refreshCount == 2)
+    #expect(sent == ["t2", "t3"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out no request goes again under the token of who left`(account: String?) throws {
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    let first = try start()
+    tokens.tokens.setToken(nil)
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(tokens.refreshCount == 1 && late.result == nil)
+    tokens.succeed(0, with: AccessToken("t2", account: account))
+    #expect(first.status == 401 && late.status == 401)
+    #expect(sent == ["t1", "t1"])
+  }
+
+  @Test func `what waited for a token when its holder signed out is sent without one`() throws {
+    harness.transport.always(.any, .response())
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
+    let outcome = try start()
+    tokens.tokens.setToken(nil)
+    tokens.succeed(0, with: AccessToken("t2", account: "a"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["-"])
+  }
+
+  @Test func `a request of nobody goes again for who signed in while it waited`() throws {
+    tokens.tokens.setToken(nil)
+    harness.transport.expect(.any, .response(status: 401))
+    let outcome = try start()
+    tokens.tokens.setToken(AccessToken("t3", account: "a"))
+    tokens.succeed(0, with: AccessToken("t2"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["-", "t3"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out no request waits for the refresh of who left`(account: String?) throws {
+    harness.transport.always(.any, .response(status: 401))
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    let first = try start()
+    tokens.tokens.setToken(nil)
+    let second = try start()
+    tokens.succeed(0, with: AccessToken("t2", account: account))
+    #expect(first.status == 401 && second.result == nil)
+    #expect(tokens.refreshCount == 2)
+  }
+
+  @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
+    tokens.tokens.setToken(AccessToken("t1", account: "a"))
+    let long = ScriptedResponse.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
+    harness.transport.expect(.any, long.after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(AccessToken("t2", account: "b"))
+    harness.scheduler.run()
+    #expect(late.error?.kind == .httpStatus && late.error?.status == 401)
+    #expect(sent == ["t1"])
+  }
+
+  @Test(arguments: ["a", nil])
+  func `after a sign-out a late challenge starts no refresh`(account: String?) throws {
+    tokens.tokens.setToken(AccessToken("t1", account: account))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    let late = try start(isReplayable: false)
+    tokens.tokens.setToken(nil)
+    harness.scheduler.run()
+    #expect(late.status == 401 && tokens.refreshCount == 0)
+    #expect(sent == ["t1"])
+  }
+
+  @Test(arguments: [AccessToken("t1", account: "a"), nil])
+  func `what a refresh brought before a sign-out is not sent after it`(token: AccessToken?) throws {
+    tokens.tokens.setToken(token)
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
+    harness.transport.expect(.any, .response(status: 401))
+    let late = try start(isReplayable: false)
+    let first = try start()
+    tokens.succeed(with: AccessToken("t2", account: "a"))
+    tokens.tokens.setToken(nil)
+    harness.scheduler.run()
+    #expect(first.status == 200 && late.status == 401)
+    #expect(tokens.refreshCount == 1 && sent.count { $0 == "t2" } == 1)
+  }
+
+  @Test func `accounts in turn do not have tokens of a short life refreshed at each change`() throws {
+    harness.transport.always(.any, .response())
+    for account in ["a", "b"] {
+      tokens.tokens.setToken(AccessToken("old", expiresAt: Self.epoch, account: account))
+      _ = try start()
+      tokens.succeed(with: AccessToken(account, expiresAt: Self.epoch + 20, account: account))
+    }
+    for account in ["a", "b", "a"] {
+      tokens.tokens.setToken(AccessToken(account, expiresAt: Self.epoch + 20, account: account))
+      #expect(try start().status == 200)
+    }
+    #expect(tokens.refreshCount == 2)
+  }
+}

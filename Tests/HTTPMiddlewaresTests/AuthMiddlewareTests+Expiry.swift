@@ -1,0 +1,119 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import NetworkingTesting
+import Streams
+import StreamsTesting
+import Testing
+
+// Tokens that say when they expire.
+extension AuthMiddlewareTests {
+  @Test func `a token that is about to expire is renewed beside, once`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 60))
+    #expect(try start().status == 200 && tokens.refreshCount == 0)
+    harness.scheduler.advance(by: .seconds(30))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(try start().status == 200)
+    #expect(sent == ["t2", "t2", "t2", "t3"])
+  }
+
+  @Test func `an expired token is not sent`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
+    let outcomes = try (0..<10).map { _ in try start() }
+    #expect(sent == [] && tokens.refreshCount == 1)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcomes.allSatisfy { $0.status == 200 })
+    #expect(sent == Array(repeating: "t2", count: 10))
+  }
+
+  @Test func `with a first token that has expired no request goes out without one`() throws {
+    let answer = PublishSubject<AccessToken>()
+    let provider = InMemoryTokenProvider(AccessToken("", expiresAt: .distantPast)) { _ in answer.asObservable() }
+    var harness = harness
+    harness.middlewares = [AuthMiddleware(provider, scheduler: harness.scheduler)]
+    let outcomes = try (0..<2).map { _ in try harness.start(MiddlewareHarness.request()) }
+    #expect(sent == [])
+    answer.onNext(AccessToken("t2", account: "a service"))
+    #expect(outcomes.allSatisfy { $0.status == 200 } && sent == ["t2", "t2"])
+  }
+
+  @Test func `a token that came for an expired one and is turned down is refreshed before the request goes again`()
+    throws
+  {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
+    harness.transport.always(Self.sent("t2"), .response(status: 401))
+    let outcome = try start(isReplayable: false)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(tokens.refreshCount == 2 && sent == ["t2"])
+    tokens.succeed(with: AccessToken("t3"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["t2", "t3"])
+  }
+
+  @Test func `when a refresh ahead fails, the old token is sent, and the next try waits a second`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
+    _ = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
+  @Test func `a refresh ahead that fails is no answer to a request that did not wait for it`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch + 20))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
+    let outcome = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    harness.scheduler.advance(by: .seconds(5))
+    #expect(tokens.refreshCount == 2)
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(outcome.status == 200)
+    #expect(sent == ["t1", "t2"])
+  }
+
+  @Test func `a refresh ahead that somebody waits for is a refresh like any other`() throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch + 20))
+    harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
+    let late = try start()
+    let first = try start()
+    tokens.fail(RequestError(.connectionLost, "…"))
+    harness.scheduler.advance(by: .seconds(5))
+    #expect(first.error?.kind == .connectionLost && late.error?.kind == .connectionLost)
+    #expect(tokens.refreshCount == 1)
+  }
+
+  @Test(arguments: [AuthMiddlewareTests.epoch, nil])
+  func `T6: who waits for a token is told in time where none comes`(expiry: Date?) throws {
+    tokens.tokens.setToken(AccessToken("t1", expiresAt: expiry))
+    let timeouts = HTTPTimeouts(total: .seconds(2))
+    let outcome = try harness.start(MiddlewareHarness.request(timeouts: timeouts))
+    let patient = try start()
+    harness.scheduler.advance(by: .milliseconds(1999))
+    #expect(outcome.result == nil)
+    harness.scheduler.advance(by: .milliseconds(1))
+    #expect(outcome.error?.kind == .timedOut && outcome.error?.operationName == "q")
+    tokens.succeed(with: AccessToken("t2"))
+    #expect(patient.status == 200 && tokens.refreshCount == 1)
+    #expect(harness.scheduler.pendingCount == 0)
+  }
+
+  @Test func `a token of a short life is not renewed again at once`() throws {
+    let outcome = try start()
+    tokens.succeed(with: AccessToken("t2", expiresAt: Self.epoch + 1))
+    #expect(outcome.status == 200)
+    harness.scheduler.advance(by: .milliseconds(700))
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    harness.scheduler.advance(by: .milliseconds(100))
+    #expect(try start().status == 200 && tokens.refreshCount == 2)
+  }
+
+  @Test func `a token that is replaced while a request takes it is not refreshed again`() throws {
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
+    _ = try start()
+    tokens.onceRead { [tokens] in tokens.succeed(with: AccessToken("t3", expiresAt: Self.epoch + 100)) }
+    #expect(try start().status == 200 && tokens.refreshCount == 1)
+    #expect(sent == ["t2", "t2"])
+  }
+}

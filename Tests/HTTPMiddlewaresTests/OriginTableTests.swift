@@ -1,0 +1,35 @@
+import Foundation
+import HTTPTestSupport
+import Testing
+
+@testable import HTTP
+@testable import HTTPMiddlewares
+
+@Suite("What middlewares keep of origins")
+struct OriginTableTests {
+  private let origins: [HTTPOrigin]
+
+  init() throws {
+    origins = try (0...1024).map { HTTPOrigin(of: try url("https://h\($0)/")) }
+  }
+
+  @Test func `ever new origins leave no more than the limit, and one in use is kept`() {
+    let table = OriginTable(limit: 8) { 0 }
+    for (number, origin) in origins.enumerated().dropFirst() {
+      table.withValue(of: origins[0]) { $0 += 1 }
+      table.withValue(of: origin) { $0 = number }
+      #expect(table.count <= 8)
+    }
+    #expect(table.withValue(of: origins[0]) { $0 } == 1024)
+    #expect(table.withValue(of: origins[1024]) { $0 } == 1024)
+    #expect(table.withValue(of: origins[1]) { $0 } == 0)
+  }
+
+  @Test func `a budget forgets what was not used for longest`() {
+    let budget = RetryBudget(reserve: 1)
+    #expect(budget.withdraw(for: origins[0]) && !budget.withdraw(for: origins[0]))
+    for origin in origins.dropFirst() { #expect(budget.withdraw(for: origin)) }
+    #expect(budget.withdraw(for: origins[0]))
+    #expect(!budget.withdraw(for: origins[1024]))
+  }
+}

@@ -1,0 +1,304 @@
+import Foundation
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+@Suite struct ConnectionPoolTests {
+  private typealias Exchange = PoolDriver.Exchange
+
+  private let start = Instant.now
+
+  @Test func `under way is what has a connection, and not what waits for one`() throws {
+    let pool = PoolDriver(perRoute: 1)
+    let (first, second) = (Exchange(), Exchange())
+    #expect(pool.lease(first, "a") == nil)
+    #expect(pool.lease(second, "a") == nil)
+    #expect(pool.exchangesUnderWay == 0)
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start + .seconds(1)) === first)
+    #expect(pool.exchangesUnderWay == 1)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.exchangesUnderWay == 0)
+  }
+
+  @Test func `an exchange waits until its connection is opened, and finds it idle the next time`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    #expect(pool.lease(first, "a") == nil)
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start) === first)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.lease(second, "a") === connection)
+    #expect(pool.effects.opening.count == 1)
+  }
+
+  @Test func `the connection that was used last is used first`() throws {
+    let pool = PoolDriver()
+    let exchanges = [Exchange(), Exchange()]
+    for exchange in exchanges { _ = pool.lease(exchange, "a") }
+    let connections = pool.effects.opening
+    for connection in connections { _ = pool.makeAvailable(connection, until: start) }
+    #expect(pool.finish(exchanges[0], on: connections[0]))
+    _ = pool.makeAvailable(connections[0], until: start)
+    #expect(pool.finish(exchanges[1], on: connections[1]))
+    _ = pool.makeAvailable(connections[1], until: start)
+    #expect(pool.lease(Exchange(), "a") === connections[1])
+  }
+
+  /// The connection of an exchange, which is the first there is.
+  private func open(for exchange: Exchange, _ route: String, in pool: PoolDriver) throws -> PoolDriver.Connection {
+    #expect(pool.lease(exchange, route) == nil)
+    let connection = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(connection, until: start) === exchange)
+    return connection
+  }
+
+  @Test func `a route that is busy gives way to one that has waited longer and has no connection`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let (running, starved, next) = (Exchange(), Exchange(), Exchange())
+    let connection = try open(for: running, "a", in: pool)
+    _ = pool.lease(starved, "b")
+    _ = pool.lease(next, "a")
+    #expect(pool.finish(running, on: connection))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.effects.opening.map(\.route) == ["b"])
+  }
+
+  @Test func `room goes to who has waited longest, and not to the place of one who has left`() throws {
+    let pool = PoolDriver(perRoute: 2, total: 1)
+    let (running, left, second, third) = (Exchange(), Exchange(), Exchange(), Exchange())
+    let connection = try open(for: running, "x", in: pool)
+    _ = pool.lease(left, "a")
+    _ = pool.lease(second, "c")
+    _ = pool.lease(third, "a")
+    #expect(pool.cancel(left))
+    #expect(pool.finish(running, on: connection))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.opening.map(\.route) == ["c"])
+  }
+
+  @Test func `a connection that dies makes room for the one who waits, though the one before has left`() throws {
+    let pool = PoolDriver(perRoute: 1)
+    let (running, left, waiting) = (Exchange(), Exchange(), Exchange())
+    let connection = try open(for: running, "a", in: pool)
+    _ = pool.lease(left, "a")
+    _ = pool.lease(waiting, "a")
+    #expect(pool.cancel(left))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.remove(connection)?.exchange === running)
+    let next = try #require(pool.effects.opening.first)
+    #expect(pool.makeAvailable(next, until: start) === waiting)
+  }
+
+  @Test func `a cancelled exchange takes its connection with it, and its late answer finds nobody`() throws {
+    let pool = PoolDriver()
+    let exchange = Exchange()
+    _ = pool.lease(exchange, "a")
+    let connection = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(connection, until: start)
+    #expect(pool.cancel(exchange))
+    #expect(pool.effects.closing.first === connection)
+    #expect(!pool.finish(exchange, on: connection))
+    #expect(!pool.cancel(exchange))
+    #expect(pool.remove(connection) == nil)
+    #expect(pool.isEmpty)
+  }
+
+  @Test func `an idle connection gives way to another route when the whole is full`() throws {
+    let pool = PoolDriver(perRoute: 3, total: 3)
+    let exchanges = (0..<3).map { _ in Exchange() }
+    for exchange in exchanges { _ = pool.lease(exchange, "a") }
+    let connections = pool.effects.opening
+    for connection in connections { _ = pool.makeAvailable(connection, until: start) }
+    for (index, connection) in connections.enumerated() {
+      #expect(pool.finish(exchanges[index], on: connection))
+      _ = pool.makeAvailable(connection, until: start + .seconds(index))
+    }
+    pool.effects = PoolDriver.Pool.Effects()
+    _ = pool.lease(Exchange(), "b")
+    #expect(pool.effects.closing.count == 1 && pool.effects.closing.first === connections[0])
+    #expect(pool.effects.opening.first?.route == "b")
+  }
+
+  @Test func `a connection that falls idle gives way at once to another route that waits for room`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let first = Exchange()
+    _ = pool.lease(first, "a")
+    let connection = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(connection, until: start)
+    _ = pool.lease(Exchange(), "b")
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.effects.opening.first?.route == "b")
+  }
+
+  @Test func `one failed attempt fails one exchange, the oldest`() throws {
+    let pool = PoolDriver(perRoute: 1)
+    let (first, second) = (Exchange(), Exchange())
+    _ = pool.lease(first, "a")
+    _ = pool.lease(second, "a")
+    let attempt = try #require(pool.effects.opening.first)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.removeUnopened(attempt) === first)
+    #expect(pool.effects.opening.count == 1)
+    #expect(pool.counts.waiting == 1)
+  }
+
+  @Test func `where descriptors run out, an exchange waits for the busy connections of its route`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.lease(second, "a") == nil)
+    let attempt = try #require(pool.effects.opening.last)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
+    #expect(pool.effects.opening.isEmpty && pool.counts.waiting == 1)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) === second)
+  }
+
+  @Test func `where descriptors run out, one connection at a time is tried until one opens`() throws {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let (first, waiting) = (Exchange(), (0..<5).map { _ in Exchange() })
+    let connection = try open(for: first, "a", in: pool)
+    for exchange in waiting { #expect(pool.lease(exchange, "a") == nil) }
+    for attempt in pool.effects.opening.suffix(5) {
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
+    }
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) === waiting[0])
+    #expect(pool.effects.opening.isEmpty)
+    for _ in 0..<2 {
+      pool.probe()
+      #expect(pool.effects.opening.count == 1)
+      let attempt = try #require(pool.takeOpening())
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil && pool.effects.opening.isEmpty)
+    }
+    pool.probe()
+    #expect(try pool.makeAvailable(#require(pool.effects.opening.first), until: start) === waiting[1])
+    // Those that can be opened make room for more.
+    #expect(pool.effects.opening.count == 3)
+  }
+
+  @Test func `where descriptors run out, a route that loses its last connection opens another`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.lease(second, "a") == nil)
+    #expect(try pool.removeUnopened(#require(pool.effects.opening.last), shortage: .ofDescriptors) == nil)
+    pool.effects = PoolDriver.Pool.Effects()
+    _ = pool.remove(connection)
+    let attempt = try #require(pool.effects.opening.first)
+    #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) === second)
+    #expect(pool.isEmpty)
+  }
+
+  @Test func `a connection is fresh for the exchange that it was opened for, and for no other`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    _ = pool.lease(first, "a")
+    let connection = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(connection, until: start)
+    _ = pool.finish(first, on: connection)
+    _ = pool.makeAvailable(connection, until: start)
+    _ = pool.lease(second, "a")
+    #expect(pool.remove(connection)?.isFresh == false)
+    _ = pool.lease(second, "b")
+    let other = try #require(pool.effects.opening.last)
+    _ = pool.makeAvailable(other, until: start)
+    #expect(pool.remove(other)?.isFresh == true)
+  }
+
+  @Test func `what has been idle for long enough goes`() throws {
+    let pool = PoolDriver()
+    let exchange = Exchange()
+    _ = pool.lease(exchange, "a")
+    let connection = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(connection, until: start)
+    _ = pool.finish(exchange, on: connection)
+    _ = pool.makeAvailable(connection, until: start + .seconds(5))
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.removeExpired(at: start) == start + .seconds(5))
+    #expect(pool.effects.closing.isEmpty)
+    #expect(pool.removeExpired(at: start + .seconds(5)) == nil)
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.isEmpty)
+  }
+
+  @Test func `a connection that would be idle for ever gives way, too`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let (first, end) = (Exchange(), Instant(nanoseconds: .max))
+    _ = pool.lease(first, "a")
+    let connection = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(connection, until: end)
+    #expect(pool.finish(first, on: connection))
+    _ = pool.makeAvailable(connection, until: end)
+    pool.effects = PoolDriver.Pool.Effects()
+    _ = pool.lease(Exchange(), "b")
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.effects.opening.first?.route == "b")
+  }
+
+  @Test func `a failed attempt that nobody needs fails nobody`() throws {
+    let pool = PoolDriver(perRoute: 3, total: 3)
+    let exchanges = (0..<3).map { _ in Exchange() }
+    _ = pool.lease(exchanges[0], "a")
+    let busy = try #require(pool.effects.opening.first)
+    _ = pool.makeAvailable(busy, until: start)
+    for exchange in exchanges[1...] { _ = pool.lease(exchange, "a") }
+    let attempts = Array(pool.effects.opening.suffix(2))
+    #expect(pool.finish(exchanges[0], on: busy))
+    #expect(pool.makeAvailable(busy, until: start) === exchanges[1])
+    #expect(pool.removeUnopened(attempts[0]) == nil)
+    #expect(pool.makeAvailable(attempts[1], until: start) === exchanges[2])
+  }
+
+  @Test func `those who leave take the connections that were opened for them, and leave the oldest to the patient`() {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let patient = Exchange()
+    _ = pool.lease(patient, "a")
+    let oldest = pool.effects.opening.first
+    for _ in 0..<3 {
+      let impatient = Exchange()
+      _ = pool.lease(impatient, "a")
+      pool.effects = PoolDriver.Pool.Effects()
+      #expect(pool.cancel(impatient))
+      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first !== oldest)
+    }
+    #expect(pool.cancel(patient))
+    #expect(pool.effects.closing.last === oldest && pool.isEmpty)
+  }
+
+  @Test func `who is first in line takes the attempt along that is stuck`() {
+    let pool = PoolDriver(perRoute: 8, total: 8)
+    let exchanges = (0..<3).map { _ in Exchange() }
+    for exchange in exchanges { _ = pool.lease(exchange, "a") }
+    let attempts = pool.effects.opening
+    for (exchange, attempt) in zip(exchanges, attempts) {
+      pool.effects = PoolDriver.Pool.Effects()
+      #expect(pool.cancel(exchange))
+      #expect(pool.effects.closing.count == 1 && pool.effects.closing.first === attempt)
+    }
+  }
+
+  @Test func `who has left the queue is let go of at once`() {
+    let pool = PoolDriver(perRoute: 1)
+    _ = pool.lease(Exchange(), "a")
+    weak var gone: Exchange?
+    do {
+      let left = Exchange()
+      gone = left
+      _ = pool.lease(left, "a")
+      #expect(pool.cancel(left))
+    }
+    #expect(gone == nil)
+  }
+}

@@ -1,0 +1,95 @@
+import Foundation
+import HTTPTestSupport
+import Streams
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+@Suite struct ConnectionWritingTests {
+  /// Takes whatever is written, and never blocks. `@unchecked Sendable`: each test has one, on one thread.
+  private final class GreedyChannel: ByteChannel, @unchecked Sendable {
+    var takenCount = 0
+    var failure: RequestError?
+    func beginReading(isOver: Bool) {}
+    func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome { .blocked }
+    func write(_ first: UnsafeRawBufferPointer, _ second: UnsafeRawBufferPointer) -> WriteOutcome {
+      if let failure { return .failed(failure) }
+      let count = first.count + min(second.count, 64 << 10)
+      takenCount += count
+      return .taken(count)
+    }
+    func flush() -> StepOutcome { .done }
+    func condition() -> Socket.Condition { .quiet }
+    func close() {}
+  }
+
+  private let route = Route(host: "h", port: 80, isSecure: false)
+
+  private func exchange(_ request: HTTPRequest) throws -> SocketExchange {
+    try SocketExchange(
+      request, route: route, writer: RequestWriter(), observer: AnyObserver { _ in })
+  }
+
+  @Test func `one turn writes a part of a large body, and the next ones the rest`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    connection.shared.withLock { $0.channel = channel }
+    let size = 64 << 20
+    let start = connection.start(
+      try exchange(HTTPRequest(method: .post, url: url("http://h/"), body: Data(count: size))))
+    guard case .more = start else { return try #require(Bool(false), "it wrote all in one turn") }
+    #expect(channel.takenCount <= 2 << 20)
+    var turns = 1
+    while case .more? = connection.shared.withLock({ $0.flush() }) { turns += 1 }
+    #expect(channel.takenCount > size && turns >= 32)
+  }
+
+  @Test func `T10: what a dead connection still says is no answer to a request of which nothing was sent`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    channel.failure = RequestError(.connectionLost, "…")
+    connection.shared.withLock { $0.channel = channel }
+    let start = connection.start(try exchange(HTTPRequest(method: .get, url: url("http://h/"))))
+    guard case .dead = start else { return #expect(Bool(false), "it was taken for sent") }
+    #expect(connection.shared.withLock { $0.exchange == nil })
+  }
+
+  @Test func `an exchange that was not sent is released when its connection closes, and not under its lock`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    channel.failure = RequestError(.connectionLost, "…")
+    connection.shared.withLock { $0.channel = channel }
+    weak var unsent: SocketExchange?
+    do {
+      let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/")))
+      unsent = exchange
+      _ = connection.start(exchange)
+    }
+    #expect(unsent != nil)
+    connection.close()
+    #expect(unsent == nil)
+  }
+
+  @Test func `nobody sees an exchange before whoever measures has been told of its connection`() throws {
+    let (connection, channel) = (Connection(route: route), GreedyChannel())
+    connection.shared.withLock { $0.channel = channel }
+    let isTold = Locked(false)
+    var request = try HTTPRequest(method: .get, url: url("http://h/"))
+    request.context.onConnected = { _ in
+      isTold.withLock { $0 = true }
+      // What the loop does when the socket is ready.
+      _ = connection.shared.withLock { $0.flush() }
+      #expect(channel.takenCount == 0 && connection.shared.withLock { $0.exchange == nil })
+    }
+    guard case .sent = connection.start(try exchange(request)) else { return #expect(Bool(false), "it is not sent") }
+    #expect(channel.takenCount > 0 && isTold.withLock { $0 })
+  }
+
+  @Test func `T6: after a connection is lost the time to connect counts from there`() throws {
+    let timeouts = HTTPTimeouts(connect: .seconds(10), idle: .seconds(1), total: nil)
+    let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/"), timeouts: timeouts))
+    exchange.noteSign(at: exchange.start + .seconds(20))
+    #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(21))
+    exchange.noteLoss(at: exchange.start + .seconds(20.5))
+    #expect(exchange.nextDeadline?.phase == .connection)
+    #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(30.5))
+  }
+}

@@ -1,0 +1,41 @@
+import Foundation
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+@Suite struct OutboundTests {
+  /// What is lent in order, where each time so many bytes are taken.
+  private func taken(_ outbound: Outbound, _ count: Int) -> [UInt8] {
+    var (outbound, taken) = (outbound, [UInt8]())
+    while !outbound.isEmpty {
+      let part = outbound.withNext { first, second in Array((Array(first) + Array(second)).prefix(count)) }
+      guard !part.isEmpty else { break }
+      taken += part
+      outbound.advance(by: part.count)
+    }
+    return taken
+  }
+
+  @Test(arguments: 1...12)
+  func `head and body come one behind the other, however much is taken at a time`(count: Int) {
+    // A slice, whose places do not begin at 0.
+    let body = Data("--body".utf8).dropFirst(2)
+    #expect(taken(Outbound(Array("head".utf8), body), count) == Array("headbody".utf8))
+    #expect(taken(Outbound(Array("head".utf8)), count) == Array("head".utf8))
+    #expect(taken(Outbound([], body), count) == Array("body".utf8))
+  }
+
+  @Test func `nothing is lent of nothing`() {
+    let outbound = Outbound()
+    #expect(outbound.isEmpty)
+    #expect(outbound.withNext { $0.isEmpty && $1.isEmpty })
+  }
+
+  @Test func `of a large body a part is lent`() {
+    let outbound = Outbound([1], Data(count: 3 << 20))
+    let counts = outbound.withNext { [$0.count, $1.count] }
+    #expect(counts == [1, 1 << 20])
+    #expect(taken(outbound, .max).count == 1 + (3 << 20))
+  }
+}

@@ -1,0 +1,58 @@
+import Streams
+
+@testable import HTTP
+@testable import SocketHTTP
+
+/// A pool, and what it has said is to be done.
+final class PoolDriver {
+  final class Connection: Sendable {
+    let route: String
+    init(route: String) { self.route = route }
+  }
+
+  final class Exchange: Sendable {}
+
+  typealias Pool = SocketHTTP.ConnectionPool<String, Connection, Exchange>
+
+  private var pool: Pool
+  var effects = Pool.Effects()
+
+  init(perRoute: Int = 2, total: Int = 3) {
+    pool = Pool(limits: .init(perRoute: perRoute, total: total)) { Connection(route: $0) }
+  }
+
+  var counts: SocketTransport.Statistics.Counts {
+    var counts = SocketTransport.Statistics.Counts()
+    pool.forEachRoute { counts.add($1) }
+    return counts
+  }
+  var isEmpty: Bool { pool.isEmpty }
+  var exchangesUnderWay: Int { pool.exchangesUnderWay }
+
+  /// How many connections there may be at the moment.
+  var room: Int { pool.room.size }
+  var isShort: Bool { pool.isShort }
+  /// How often any element of its heaps has been put into a place.
+  var moves: Int { pool.groupsInNeed.moves + pool.idleMembers.moves }
+
+  func lease(
+    _ exchange: Exchange, _ route: String, usedSince oldest: Instant = Instant(nanoseconds: 0)
+  ) -> Connection? { pool.lease(exchange, route, usedSince: oldest, &effects) }
+  func finish(_ exchange: Exchange, on connection: Connection) -> Bool { pool.finish(exchange, on: connection) }
+  func cancel(_ exchange: Exchange, isSilent: Bool = false) -> Bool {
+    pool.cancel(exchange, isSilent: isSilent, &effects)
+  }
+  func remove(_ connection: Connection) -> Pool.Orphan? { pool.remove(connection, &effects) }
+  func removeUnopened(_ connection: Connection, shortage: SystemError.Shortage? = nil) -> Exchange? {
+    pool.removeUnopened(connection, shortage: shortage, &effects)
+  }
+  /// The connection that was to be opened last.
+  func takeOpening() -> Connection? { effects.opening.popLast() }
+  func probe() { pool.probe(&effects) }
+  func removeExpired(at now: Instant) -> Instant? { pool.removeExpired(at: now, &effects) }
+  func makeAvailable(
+    _ connection: Connection, at now: Instant = Instant(nanoseconds: 1), until: Instant
+  ) -> Exchange? {
+    pool.makeAvailable(connection, at: now, until: until, &effects)
+  }
+}

@@ -1,0 +1,64 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+/// Large bodies, and coded ones.
+@Suite struct SocketTransportBodyTests {
+  private let transport = SocketTransport()
+
+  private static func coded(_ body: Data) throws -> RawResponse {
+    RawResponse(headers: [("Content-Encoding", "gzip")], body: [UInt8](try Compressor.gzip(body)))
+  }
+
+  @Test func `a body that was compressed arrives as it was before`() async throws {
+    let body = Data(String(repeating: "all work and no play ", count: 50_000).utf8)
+    let answer = try Self.coded(body)
+    let server = try ScriptedServer(.answering { _ in answer })
+    #expect(try await transport.response(to: .to(server)).body == body)
+    #expect(server.requests.first?["Accept-Encoding"] == "gzip, deflate")
+  }
+
+  @Test func `T3: what a body decompresses to is counted, and a bomb is cut off`() async throws {
+    let bomb = try Self.coded(Data(count: 200 << 20))
+    let server = try ScriptedServer(.answering { _ in bomb })
+    let before = try #require(ProcessUsage.current).memory
+    #expect(await transport.kindOfError(for: try .to(server)) == .tooLarge)
+    #expect(try #require(ProcessUsage.current).memory - before < 64 << 20)
+  }
+
+  @Test func `T8: a compressed body that is cut or damaged is an error`() async throws {
+    let whole = try Self.coded(Data((0..<100_000).map { UInt8(truncatingIfNeeded: $0 * $0 >> 7) }))
+    for kind in [RequestError.Kind.connectionLost, .badResponse] {
+      var answer = whole
+      if kind == .connectionLost { answer.body.removeLast(10) } else { answer.body[answer.body.count / 2] ^= 0xFF }
+      let server = try ScriptedServer(.answering { [answer] _ in answer })
+      #expect(await transport.kindOfError(for: try .to(server)) == kind)
+    }
+  }
+
+  @Test func `T3: gigabytes that pass through leave memory as it was`() async throws {
+    let server = try ScriptedServer(.endlessBody)
+    let total = TestScale.count(1 << 30, long: 10 << 30)
+    let before = try #require(ProcessUsage.current).memory
+    let counter = Locked(0)
+    let isOver = Latch()
+    let subscription = try transport.send(.to(server, timeouts: HTTPTimeouts(total: nil))).subscribe(
+      onNext: { part in
+        guard case .body(let piece) = part else { return }
+        let count = counter.withLock { count in
+          count += piece.count
+          return count
+        }
+        if count >= total { isOver.open() }
+      }, onError: { _ in isOver.open() })
+    try await isOver.wait(within: .seconds(120))
+    let after = try #require(ProcessUsage.current).memory
+    subscription.dispose()
+    #expect(counter.withLock { $0 } >= total)
+    #expect(after - before < 64 << 20)
+  }
+}

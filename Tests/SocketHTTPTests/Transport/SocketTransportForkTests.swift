@@ -1,0 +1,43 @@
+import Foundation
+import Glibc
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import HTTPMiddlewares
+@testable import SocketHTTP
+
+@Suite struct SocketTransportForkTests {
+  @Test func `requests of a forked process fail at once, and say so, and leave its parent's alone`() async {
+    await #expect(processExitsWith: .success) {
+      let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+      let (used, unused, request) = (SocketTransport(), SocketTransport(), try HTTPRequest.to(server))
+      _ = try await used.response(to: request)
+      // Swift does not have the function itself.
+      typealias Fork = @convention(c) () -> pid_t
+      let fork = unsafeBitCast(try #require(dlsym(dlopen(nil, RTLD_NOW), "fork")), to: Fork.self)
+      let child = fork()
+      if child == 0 {
+        alarm(10)
+        for transport in [used, unused] {
+          _ = transport.send(request).subscribe(onError: { error in
+            let error = error as? RequestError
+            if error?.kind == .forkedProcess, error?.reached == .never, error?.isTransient == false {
+              counted.withLock { $0 += 1 }
+            }
+          })
+        }
+        _exit(counted.withLock { $0 } == 2 ? 0 : 1)
+      }
+      var status: Int32 = -1
+      #expect(retryingOnInterrupt { Int(waitpid(child, &status, 0)) } == Int(child))
+      try #require(status == 0)
+      // The parent's connection is as it was.
+      _ = try await used.response(to: request)
+      try #require(server.requests.count == 2 && server.log.value.connections.count == 1)
+    }
+  }
+}
+
+private let counted = Locked(0)
