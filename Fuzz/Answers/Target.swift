@@ -75,7 +75,7 @@ private func check(_ error: any Error) {
 }
 
 private func check(_ text: String, limit: Int) {
-  precondition(text.utf8.count <= limit + "…".utf8.count && text.harmless() == text, "It is too long, or does harm.")
+  precondition(text.utf8.count <= limit + "…".utf8.count && text.sanitized() == text, "It is too long, or does harm.")
 }
 
 private enum Keys: EnvelopeKeys {

@@ -32,10 +32,10 @@ private func checkRedaction(of secret: String, in text: String) {
 }
 
 private func checkHarmless(_ text: String, limit: Int) {
-  let harmless = text.harmless()
-  precondition(harmless.harmless() == harmless, "Harm in what is harmless.")
-  precondition(text.harmless(upTo: limit).utf8.count <= limit + "…".utf8.count, "More than the limit.")
-  precondition(!harmless.unicodeScalars.contains { $0.properties.generalCategory == .control }, "A control character.")
+  let sanitized = text.sanitized()
+  precondition(sanitized.sanitized() == sanitized, "Harm in what is harmless.")
+  precondition(text.sanitized(upTo: limit).utf8.count <= limit + "…".utf8.count, "More than the limit.")
+  precondition(!sanitized.unicodeScalars.contains { $0.properties.generalCategory == .control }, "A control character.")
 }
 
 private func checkDate(_ text: String) {

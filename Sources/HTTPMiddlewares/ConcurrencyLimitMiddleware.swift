@@ -1,21 +1,21 @@
 public import HTTP
 public import Streams
 
-/// Limits how many requests to an origin are under way. Further requests wait in line, first come, first served; if the
+/// Limits how many requests to an origin are in flight. Further requests wait in line, first come, first served; if the
 /// line is full, they fail at once with `overloaded`.
 ///
-/// A request is under way from its start until it ends or is disposed. A request that has waited continues on the
+/// A request is in flight from its start until it ends or is disposed. A request that has waited continues on the
 /// scheduler with what is left of its total deadline; if that passes first, it fails with `timedOut`. Place this
 /// middleware inside a ``RetryMiddleware``, so that a request takes up no place while it pauses between attempts.
 /// Copies share their places. It keeps at most 1,024 origins; those that were not used for longest are forgotten, and
-/// requests under way there are no longer counted.
+/// requests in flight there are no longer counted.
 public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
   private let limit: Int
   private let queueLimit: Int
   private let scheduler: any Scheduler
   private let gates: OriginTable<SlotGate>
 
-  /// Takes how many requests may be under way, at least 1, how many may wait, and the scheduler on which waiting
+  /// Takes how many requests may be in flight, at least 1, how many may wait, and the scheduler on which waiting
   /// requests continue.
   public init(_ limit: Int, queueLimit: Int = 1000, scheduler: some Scheduler = ConcurrentScheduler()) {
     self.limit = limit
@@ -46,7 +46,7 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
         var request = request
         let wait = scheduler.now - start
         request.timeouts = request.timeouts.after(wait)
-        if hasWaited { request.context.observation?.tell(.dequeued(after: wait)) }
+        if hasWaited { request.context.observation?.report(.dequeued(after: wait)) }
         exchange.insert(next(request).subscribe(observer))
       }
       guard let entry else {
@@ -74,14 +74,14 @@ public struct ConcurrencyLimitMiddleware: HTTPMiddleware {
 
   private func refusal(of request: HTTPRequest) -> RequestError {
     RequestError(
-      .overloaded, "\(limit) requests to '\(request.origin)' are under way, and \(queueLimit) wait: try again later.",
+      .overloaded, "\(limit) requests to '\(request.origin)' are in flight, and \(queueLimit) wait: try again later.",
       operationName: request.operationName)
   }
 }
 
 /// The slots of one origin behind a lock.
 final class SlotGate: Sendable {
-  /// A request's place, in line or under way.
+  /// A request's place, in line or in flight.
   final class Entry: Sendable {
     fileprivate enum Phase {
       case waiting, running, over
@@ -129,7 +129,7 @@ final class SlotGate: Sendable {
     return entry
   }
 
-  /// Gives up a place, in line or under way.
+  /// Gives up a place, in line or in flight.
   func leave(_ entry: Entry) {
     let phase = entry.phase.withLock { phase in
       defer { phase = .over }

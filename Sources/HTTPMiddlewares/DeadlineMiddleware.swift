@@ -25,10 +25,7 @@ public struct DeadlineMiddleware: HTTPMiddleware {
     let own = request.timeouts.total
     guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return next(request) }
     let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
-      RequestError(
-        .timedOut,
-        "After \(total) there was no whole answer from '\(target.url.shownSafely)': try again, or allow more time.",
-        operationName: name, reached: isUnsent ? .never : .maybe)
+      RequestError.timedOut(after: total, target, operationName: name, reached: isUnsent ? .never : .maybe)
     }
     guard total > .zero else { return .error(error(true)) }
     return .deferred {

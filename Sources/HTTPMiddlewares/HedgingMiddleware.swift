@@ -53,7 +53,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
                 attempts[1 - number].dispose()
                 // The time since the first attempt began, even if the second one won: the first would have taken longer
                 // still.
-                note(scheduler.now - start, for: request)
+                record(scheduler.now - start, for: request)
               }
               if claim != .lost { observer.onNext(part) }
             },
@@ -76,7 +76,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
           else { return }
           var request = request
           request.timeouts = request.timeouts.after(wait)
-          request.context.observation?.tell(.hedging)
+          request.context.observation?.report(.hedging)
           send(request, 1)
         }
       }
@@ -95,7 +95,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
     }
   }
 
-  private func note(_ latency: Duration, for request: HTTPRequest) {
+  private func record(_ latency: Duration, for request: HTTPRequest) {
     guard case .percentile = delay.rule else { return }
     let key = Key(origin: request.origin, operationName: request.operationName)
     latencies.withValue(of: key) { $0.add(latency) }

@@ -39,7 +39,7 @@ public struct LoggingMiddleware: HTTPMiddleware {
         count += 1
         return count
       }
-      let label = "#\(number) " + (request.operationName.map { "\($0.harmless(upTo: 128)) " } ?? "")
+      let label = "#\(number) " + (request.operationName.map { "\($0.sanitized(upTo: 128)) " } ?? "")
       let record = Locked(Record())
       let redactor = Redactor(secretsOf: request)
       let clock = ContinuousClock()
@@ -84,7 +84,7 @@ public struct LoggingMiddleware: HTTPMiddleware {
 
   private func logFields(of headers: HTTPHeaders, by redactor: Redactor, prefix: String) {
     guard detail == .headers else { return }
-    for field in headers { log("\(prefix)   \(redactor.redact(field.description).harmless(upTo: 512))") }
+    for field in headers { log("\(prefix)   \(redactor.redact(field.description).sanitized(upTo: 512))") }
   }
 }
 

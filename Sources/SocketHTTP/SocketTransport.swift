@@ -10,7 +10,7 @@ public import Streams
 ///   of the transport's threads. One that blocks delays the others by 10 ms, and hundreds that block by about 50 ms.
 ///   Up to 2,048 callbacks of a process may block at once; no other ones come until one of these returns, not even
 ///   those of deadlines. What a slow observer has not taken stays with the server, so memory is bounded.
-/// - With eight or more exchanges under way, responses are handed over in batches, so that a thread is not woken for
+/// - With eight or more exchanges in flight, responses are handed over in batches, so that a thread is not woken for
 ///   each. This delays a response by at most a quarter of the time that it took, and never by more than 1 ms.
 /// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms, and
 ///   deadlines have their turn between handshakes.
@@ -87,10 +87,10 @@ public final class SocketTransport: HTTPTransport {
     }
   }
 
-  /// Refuses new requests with `cannotConnect`, lets those under way finish, closes every connection, stops the loop,
+  /// Refuses new requests with `cannotConnect`, lets those in flight finish, closes every connection, stops the loop,
   /// and returns once all observers have been told. So an observer must not wait for this to return.
   ///
-  /// Requests that are still under way after `limit`, or when the task that awaits this is cancelled, fail with
+  /// Requests that are still in flight after `limit`, or when the task that awaits this is cancelled, fail with
   /// `connectionLost`. Without a limit, this may wait for ever for a request that has no deadline.
   public func shutdown(within limit: Duration? = nil) async {
     await withTaskCancellationHandler {
@@ -158,7 +158,7 @@ extension SocketTransport {
     /// How long a connection may have been idle to carry a request that is not
     /// ``HTTPRequest/isReplayable``; 1 second by default. If there is none, a new connection is opened for the request.
     ///
-    /// A server may close an idle connection at any time, and a request that is then under way is lost (RFC 9112,
+    /// A server may close an idle connection at any time, and a request that is then in flight is lost (RFC 9112,
     /// section 9.5). One that is replayable is sent again. Common servers close after 2 seconds (Gunicorn) or 5
     /// (uvicorn, Node.js). With zero, only a connection that has just become free for a request that waited is used
     /// again; with ``idleTime`` or more, all are used alike.

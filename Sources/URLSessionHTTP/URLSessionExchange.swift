@@ -2,7 +2,7 @@ import Foundation
 import HTTP
 import Streams
 
-/// One request under way in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of
+/// One request in flight in a `URLSession`: passes the session's callbacks to an observer, in order and on a queue of
 /// its own, and enforces the deadlines.
 final class URLSessionExchange: @unchecked Sendable {
   // All variables are used only on `queue`, which is serial.
@@ -29,7 +29,7 @@ final class URLSessionExchange: @unchecked Sendable {
       guard !isFinished else { return }
       // A URLSession does not say whether there is a connection: if there is an idle deadline, it covers connecting,
       // too.
-      if request.timeouts.idle != nil { deadlines.noteSign(at: .now) }
+      if request.timeouts.idle != nil { deadlines.recordActivity(at: .now) }
       let timer = DispatchSource.makeTimerSource(queue: queue)
       timer.setEventHandler { [weak self] in self?.checkDeadlines() }
       self.timer = timer
@@ -54,7 +54,7 @@ final class URLSessionExchange: @unchecked Sendable {
       guard !isFinished, !piece.isEmpty else { return }
       progress?.didReceive(.body(piece))
       observer.onNext(.body(piece))
-      deadlines.noteSign(at: .now)
+      deadlines.recordActivity(at: .now)
     }
   }
 
@@ -79,14 +79,14 @@ final class URLSessionExchange: @unchecked Sendable {
   private func deliver(_ head: HTTPResponseHead) {
     guard !isFinished else { return }
     hasHead = true
-    deadlines.noteSign(at: .now)
+    deadlines.recordActivity(at: .now)
     // A URLSession decodes content codings even if they were not asked for, without a limit on the decoded size.
     if head.mayHaveBody(toHead: request.method == .head), let coding = head.headers["Content-Encoding"],
       coding.lowercased() != "identity"
     {
       finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not asked for."))
     } else {
-      deadlines.note(head, for: request)
+      deadlines.record(head, for: request)
       progress?.didReceive(.head(head))
       observer.onNext(.head(head))
     }

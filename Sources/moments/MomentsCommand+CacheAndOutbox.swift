@@ -91,11 +91,11 @@ extension MomentsCommand {
   private static func line(for entry: OutboxEntry<MomentLike>) -> String {
     let age = Age.words(StoreTime.now() - entry.addedAt)
     let line = "\(entry.refusal == nil ? "waiting" : "refused")  \(entry.id)  \(entry.mutation.words), \(age)"
-    return (line + (entry.refusal.map { ": \($0)" } ?? "")).harmless(upTo: 2_000)
+    return (line + (entry.refusal.map { ": \($0)" } ?? "")).sanitized(upTo: 2_000)
   }
 
   private static func line(for entry: UnreadableOutboxEntry) -> String {
-    "unreadable  \(entry.id), \(Age.words(StoreTime.now() - entry.addedAt))".harmless(upTo: 2_000)
+    "unreadable  \(entry.id), \(Age.words(StoreTime.now() - entry.addedAt))".sanitized(upTo: 2_000)
   }
 
   /// The message about an outbox's change while the command does something else; `nil` for none.

@@ -75,12 +75,12 @@ struct MomentsCommand {
     let start = StoreTime.now()
     let service = try Service(arguments, now: now, say: { Output.standardError.say($0) })
     _ = service.outbox?.changes.subscribe(onNext: { change in
-      if let line = Self.line(for: change, since: start) { Output.standardError.say(line.harmless(upTo: 2_000)) }
+      if let line = Self.line(for: change, since: start) { Output.standardError.say(line.sanitized(upTo: 2_000)) }
     })
     return service
   }
 
-  func say(_ line: String) { Output.standardError.say(line.harmless(upTo: 4_000)) }
+  func say(_ line: String) { Output.standardError.say(line.sanitized(upTo: 4_000)) }
 
   private var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }

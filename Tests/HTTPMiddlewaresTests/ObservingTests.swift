@@ -81,7 +81,7 @@ struct ObservingTests {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
     let observation = RequestObservation(log, &request, scheduler: TestScheduler())
     _ = observation.watch(Observable.just(1)).subscribe()
-    observation.tell(.hedging)
+    observation.report(.hedging)
     #expect(lines.last?.hasPrefix("ended succeeded") == true)
     #expect(lines.count == 2)
   }

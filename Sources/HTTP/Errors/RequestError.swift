@@ -4,7 +4,7 @@ import Streams
 /// The error of a request: the only error type that transports, middlewares, clients and sessions send.
 ///
 /// The kind is for code that handles the error; the message says what happened, where, and what may help. Text from a
-/// server is limited in length, cleared of the request's secrets, and made harmless for terminals and logs.
+/// server is limited in length, cleared of the request's secrets, and sanitized for terminals and logs.
 public struct RequestError: Error {
   /// What kind of failure it is, for programs to switch on.
   public var kind: Kind
@@ -54,10 +54,10 @@ public struct RequestError: Error {
     cause: (any Error)? = nil, reached: Reach? = nil
   ) {
     self.kind = kind
-    self.message = message.harmless(upTo: 1024)
+    self.message = message.sanitized(upTo: 1024)
     self.operationName = operationName
     self.status = status
-    self.excerpt = excerpt?.harmless(upTo: 512)
+    self.excerpt = excerpt?.sanitized(upTo: 512)
     self.cause = cause
     knownReach = reached
   }
@@ -88,7 +88,7 @@ public struct RequestError: Error {
 extension RequestError: CustomStringConvertible {
   /// The operation, the kind and the message in one line.
   public var description: String {
-    let operation = operationName.map { "\($0.harmless(upTo: 128)): " } ?? ""
+    let operation = operationName.map { "\($0.sanitized(upTo: 128)): " } ?? ""
     guard let excerpt else { return "\(operation)\(kind): \(message)" }
     let stop = message.last.map { ".!?…".contains($0) } ?? true ? "" : "."
     return "\(operation)\(kind): \(message)\(stop) The answer begins: \(excerpt)"

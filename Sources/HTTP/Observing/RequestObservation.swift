@@ -1,7 +1,7 @@
 import Foundation
 package import Streams
 
-/// Follows one request while it is under way, and reports to its observer. The request carries it along.
+/// Follows one request while it is in flight, and reports to its observer. The request carries it along.
 package final class RequestObservation: Sendable {
   private struct State {
     var attemptCount = 0
@@ -34,7 +34,7 @@ package final class RequestObservation: Sendable {
     request.context.observation = self
   }
 
-  package func tell(_ event: RequestEvent) {
+  package func report(_ event: RequestEvent) {
     switch event {
     case .dequeued(let wait): state.withLock { $0.queueTime += wait }
     case .retrying(let delay, let reason): return events.onNext(.retrying(after: delay, reason: redacted(reason)))
@@ -71,18 +71,18 @@ package final class RequestObservation: Sendable {
         return attempt
       }
       request.context.onConnected = { [scheduler] isReused in
-        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: true)
+        attempt.recordConnection(isReused, at: scheduler.now, isReportedAtOnce: true)
       }
       // Transports of other modules call only this one.
       request.onConnected = { [scheduler, onConnected = request.onConnected] isReused in
-        attempt.noteConnection(isReused, at: scheduler.now, isToldAtOnce: false)
+        attempt.recordConnection(isReused, at: scheduler.now, isReportedAtOnce: false)
         onConnected?(isReused)
       }
-      tell(.attemptStarted(attempt.number))
+      report(.attemptStarted(attempt.number))
       let end: @Sendable (RequestOutcome) -> Void = { [self] in self.end(attempt, $0) }
       return send(request).do(
         onNext: { [self] part in
-          attempt.note(part, at: scheduler.now)
+          attempt.record(part, at: scheduler.now)
           state.withLock { state in
             switch part {
             case .head(let head): state.status = head.status
@@ -97,7 +97,7 @@ package final class RequestObservation: Sendable {
 
   private func end(_ attempt: AttemptObservation, _ outcome: RequestOutcome) {
     state.withLock { $0.running[attempt.number] = nil }
-    if let summary = attempt.end(outcome, at: scheduler.now) { tell(.attemptEnded(summary)) }
+    if let summary = attempt.end(outcome, at: scheduler.now) { report(.attemptEnded(summary)) }
   }
 
   private func end(_ outcome: RequestOutcome) {
@@ -129,7 +129,7 @@ final class AttemptObservation: Sendable {
     var status: Int?
     var receivedBytes = 0
     var connection: (isReused: Bool, at: Duration)?
-    var isToldAtOnce = false
+    var isReportedAtOnce = false
     var headAt: Duration?
     var isOver = false
   }
@@ -147,16 +147,16 @@ final class AttemptObservation: Sendable {
 
   /// Records a connection. If a transport reports it at once, its second report, on a queue, may come late and is
   /// ignored.
-  func noteConnection(_ isReused: Bool, at now: Duration, isToldAtOnce: Bool) {
+  func recordConnection(_ isReused: Bool, at now: Duration, isReportedAtOnce: Bool) {
     state.withLock { state in
-      guard isToldAtOnce || !state.isToldAtOnce else { return }
-      state.isToldAtOnce = isToldAtOnce
+      guard isReportedAtOnce || !state.isReportedAtOnce else { return }
+      state.isReportedAtOnce = isReportedAtOnce
       // A connection that replaces a lost one is the one that the response comes on.
       if state.headAt == nil { state.connection = (isReused, now) }
     }
   }
 
-  func note(_ part: HTTPResponsePart, at now: Duration) {
+  func record(_ part: HTTPResponsePart, at now: Duration) {
     state.withLock { state in
       switch part {
       case .head(let head): (state.status, state.headAt) = (head.status, now)

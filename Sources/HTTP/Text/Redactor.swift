@@ -38,7 +38,7 @@ public struct Redactor: Sendable {
     secrets = Set((values + parts).map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
   }
 
-  /// The text without the secrets, whether they are spelt plainly, as in JSON, as in a URL, or as `harmless` writes
+  /// The text without the secrets, whether they are spelt plainly, as in JSON, as in a URL, or as `sanitized` writes
   /// them. Where the text was cut (at its end or before an ellipsis, perhaps within a character), the beginning of a
   /// secret is taken out, too, if it has 8 bytes or more.
   public func redact(_ text: String) -> String {
@@ -62,11 +62,11 @@ public struct Redactor: Sendable {
   /// Where the longest secret ends that begins at `place`, whether it is complete or cut off by the end of the text.
   private func endOfSecret(from place: Int, in text: [UInt8]) -> Int? {
     var longest: Int?
-    for spelling in Spelling.allCases {
+    for escaping in Escaping.allCases {
       // Read once instead of once per secret, as the text may consist of nothing but escapes.
-      let first = spelling.escape(at: place, in: text)
+      let first = escaping.escape(at: place, in: text)
       for secret in secrets where first?.mayBegin(secret) ?? (secret.first == text[place]) {
-        guard let end = spelling.end(of: secret, from: place, in: text, first: first),
+        guard let end = escaping.end(of: secret, from: place, in: text, first: first),
           end - place >= Self.shortestSecret
         else { continue }
         longest = max(longest ?? 0, end)
@@ -75,11 +75,11 @@ public struct Redactor: Sendable {
     return longest
   }
 
-  /// The start of a body as text, redacted and made harmless, of at most `limit` bytes; `nil` if the body is empty.
+  /// The start of a body as text, redacted and sanitized, of at most `limit` bytes; `nil` if the body is empty.
   public func excerpt(of body: Data, upTo limit: Int = 512) -> String? {
     // Redacting may shorten the text, so take more than is shown.
     let text = String(decoding: body.prefix(4 * limit), as: UTF8.self)
-    return body.isEmpty ? nil : redact(text).harmless(upTo: limit)
+    return body.isEmpty ? nil : redact(text).sanitized(upTo: limit)
   }
 }
 
@@ -95,15 +95,15 @@ extension Redactor: CustomStringConvertible, CustomDebugStringConvertible, Custo
 }
 
 /// How a text may escape the bytes of a secret; bytes that are not escaped stand for themselves.
-enum Spelling: CaseIterable {
+enum Escaping: CaseIterable {
   /// No escapes.
   case plain
   /// RFC 8259, section 7.
   case json
   /// RFC 3986, section 2.1.
   case url
-  /// As `harmless` escapes what is invisible.
-  case harmless
+  /// As `sanitized` escapes what is invisible.
+  case sanitized
 
   private static let ellipsis = Array("…".utf8)
   /// What a decoder puts in place of a character that was cut.
@@ -187,7 +187,7 @@ enum Spelling: CaseIterable {
   private func isEscape(_ byte: UInt8) -> Bool {
     switch self {
     case .plain: false
-    case .json, .harmless: byte == UInt8(ascii: "\\")
+    case .json, .sanitized: byte == UInt8(ascii: "\\")
     case .url: byte == UInt8(ascii: "%")
     }
   }
@@ -197,7 +197,7 @@ enum Spelling: CaseIterable {
     if self == .url { return text.dropFirst().hexadecimal(digits: 2).map { ([UInt8(truncatingIfNeeded: $0)], 3) } }
     guard let letter = text.dropFirst().first else { return nil }
     switch letter {
-    case UInt8(ascii: "u"): return self == .json ? text.jsonScalar : text.harmlessScalar
+    case UInt8(ascii: "u"): return self == .json ? text.jsonScalar : text.sanitizedScalar
     case UInt8(ascii: "n"): return ([10], 2)
     case UInt8(ascii: "r"): return ([13], 2)
     case UInt8(ascii: "t"): return ([9], 2)
@@ -236,7 +236,7 @@ extension ArraySlice<UInt8> {
   }
 
   /// The scalar of an escape such as `\u{E9}`.
-  fileprivate var harmlessScalar: (bytes: [UInt8], count: Int)? {
+  fileprivate var sanitizedScalar: (bytes: [UInt8], count: Int)? {
     guard starts(with: "\\u{".utf8) else { return nil }
     let digits = dropFirst(3).prefix(9).prefix { $0 != UInt8(ascii: "}") }
     guard (1...8).contains(digits.count), dropFirst(3 + digits.count).first == UInt8(ascii: "}"),

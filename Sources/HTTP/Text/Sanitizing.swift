@@ -10,7 +10,7 @@ extension StringProtocol {
   ///
   /// - Parameter limit: The maximum length in bytes; a longer text is cut between characters, and ends in `…`, whose 3
   ///   bytes are not counted.
-  public func harmless(upTo limit: Int = .max) -> String {
+  public func sanitized(upTo limit: Int = .max) -> String {
     // Most texts are short and printable ASCII, and stay as they are.
     if utf8.count <= limit, utf8.allSatisfy({ (0x20..<0x7F).contains($0) }) { return String(self) }
     // Escaping never shortens the text, so the rest cannot matter. The cut comes first because a single character may

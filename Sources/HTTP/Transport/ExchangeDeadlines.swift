@@ -3,14 +3,14 @@
 package struct ExchangeDeadlines {
   /// What an exchange is waiting for.
   package enum Phase {
-    case connection, answer, end
+    case connection, activity, completion
   }
 
   private var timeouts: HTTPTimeouts
   private let start: Instant
   /// When the wait for a connection began.
   private var waitStart: Instant
-  private var lastSign: Instant?
+  private var lastActivity: Instant?
 
   package init(_ timeouts: HTTPTimeouts, start: Instant) {
     self.timeouts = timeouts
@@ -19,27 +19,27 @@ package struct ExchangeDeadlines {
   }
 
   /// Records that the connection is lost, and that the exchange waits for another one.
-  package mutating func noteLoss(at instant: Instant) {
+  package mutating func recordLoss(at instant: Instant) {
     waitStart = instant
-    lastSign = nil
+    lastActivity = nil
   }
 
   /// Records that there is a connection, or that the server has sent something.
-  package mutating func noteSign(at instant: Instant) {
-    lastSign = instant
+  package mutating func recordActivity(at instant: Instant) {
+    lastActivity = instant
   }
 
   /// Records that the head of the response has been passed on, which may lift the default total.
-  package mutating func note(_ head: HTTPResponseHead, for request: HTTPRequest) {
+  package mutating func record(_ head: HTTPResponseHead, for request: HTTPRequest) {
     if request.mayOutlastTotal(head) { timeouts.total = nil }
   }
 
   /// The deadline that comes first; `nil` if there is none.
   package var next: (phase: Phase, instant: Instant)? {
-    let end = timeouts.total.map { (phase: Phase.end, instant: start + $0) }
+    let end = timeouts.total.map { (phase: Phase.completion, instant: start + $0) }
     let other =
-      if let lastSign {
-        timeouts.idle.map { (phase: Phase.answer, instant: lastSign + $0) }
+      if let lastActivity {
+        timeouts.idle.map { (phase: Phase.activity, instant: lastActivity + $0) }
       } else {
         timeouts.connect.map { (phase: Phase.connection, instant: waitStart + $0) }
       }
@@ -49,16 +49,27 @@ package struct ExchangeDeadlines {
 
   /// The error for a deadline that has passed.
   package func error(for phase: Phase, _ request: HTTPRequest, reached: RequestError.Reach? = nil) -> RequestError {
-    let (what, limit) =
+    let (event, limit) =
       switch phase {
-      case .connection: ("no connection", timeouts.connect)
-      case .answer: ("no sign of life", timeouts.idle)
-      case .end: ("no whole answer", timeouts.total)
+      case .connection: ("a connection to", timeouts.connect)
+      case .activity: ("any activity of", timeouts.idle)
+      case .completion: ("the complete response of", timeouts.total)
       }
-    let place = request.url.shownSafely
-    return RequestError(
-      .timedOut, "After \(limit ?? .zero) there was \(what) from '\(place)': try again, or allow more time.",
-      operationName: request.operationName, reached: reached)
+    return .timedOut(
+      after: limit ?? .zero, waitingFor: event, request.target, operationName: request.operationName, reached: reached)
+  }
+}
+
+extension RequestError {
+  /// The error of a request's deadline: `event` is what did not come in time, with the preposition before the server.
+  package static func timedOut(
+    after limit: Duration, waitingFor event: String = "the complete response of", _ target: HTTPTarget,
+    operationName: String?, reached: Reach?
+  ) -> RequestError {
+    RequestError(
+      .timedOut,
+      "Timed out after \(limit) waiting for \(event) '\(target.url.shownSafely)': try again, or allow more time.",
+      operationName: operationName, reached: reached)
   }
 }
 

@@ -20,7 +20,7 @@ package final class ProgressReport: Sendable {
 
   /// Records how many bytes of the request's body have been sent.
   package func didSend(_ count: Int) {
-    note { progress in
+    record { progress in
       guard count > progress.sent else { return false }
       progress.sent = count
       return true
@@ -32,12 +32,12 @@ package final class ProgressReport: Sendable {
     switch part {
     case .head(let head):
       let length = head.headers["Content-Length"].flatMap { Int($0) }
-      note { progress in
+      record { progress in
         progress.totalToReceive = length
         return true
       }
     case .body(let piece):
-      note { progress in
+      record { progress in
         progress.received += piece.count
         return true
       }
@@ -45,7 +45,7 @@ package final class ProgressReport: Sendable {
   }
 
   /// Applies a change, which returns whether there is anything to report.
-  private func note(_ change: (inout HTTPProgress) -> Bool) {
+  private func record(_ change: (inout HTTPProgress) -> Bool) {
     let isFirst = state.withLock { state in
       guard change(&state.progress) else { return false }
       defer { state.isDue = true }

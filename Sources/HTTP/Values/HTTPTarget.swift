@@ -188,7 +188,7 @@ extension URL {
     components.queryItems = components.queryItems?.map { item in
       item.value == nil ? URLQueryItem(name: "…", value: nil) : URLQueryItem(name: item.name, value: "…")
     }
-    return (components.string?.removingPercentEncoding ?? components.string ?? "<unreadable URL>").harmless(upTo: 512)
+    return (components.string?.removingPercentEncoding ?? components.string ?? "<unreadable URL>").sanitized(upTo: 512)
   }
 }
 
@@ -228,7 +228,7 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
   /// The origin as in a URL: `https://bff.example.com:443`.
   public var description: String {
     let name = host.contains(":") ? "[\(host.replacing("%", with: "%25"))]" : host
-    return "\(scheme)://\(name):\(port)".harmless(upTo: 512)
+    return "\(scheme)://\(name):\(port)".sanitized(upTo: 512)
   }
 }
 

@@ -92,7 +92,7 @@ public struct AuthMiddleware: HTTPMiddleware {
       .held(where: challenge.isPossible) { response, _ in challenge.isMet(response) }
       .catch { error in
         guard let refused = error as? RefusedResponse else { throw error }
-        request.context.observation?.tell(.challenged)
+        request.context.observation?.report(.challenged)
         // After a redirect, the challenge is to another request, and this one may have been carried out.
         let mayHaveEffects = isRedirected.withLock { $0 } || challenge.mayFollowEffects(refused.response)
         guard request.isReplayable || !mayHaveEffects else { return refused.stream }

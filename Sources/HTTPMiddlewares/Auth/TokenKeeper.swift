@@ -193,7 +193,7 @@ final class TokenKeeper: Sendable {
       failure.cause = TokenRefreshFailure(failure)
       return failure
     }
-    failure.message = "The token could not be refreshed: \(failure.message)".harmless(upTo: 1024)
+    failure.message = "The token could not be refreshed: \(failure.message)".sanitized(upTo: 1024)
     failure.operationName = nil
     // The response to a refresh contains tokens, which cannot be redacted because they are not known yet.
     failure.excerpt = nil

@@ -43,7 +43,7 @@ public struct CircuitBreakerMiddleware: HTTPMiddleware {
       }
       let call = CircuitCall(circuit, pass, start: start, request, scheduler)
       return next(request).do(
-        onNext: { call.note($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
+        onNext: { call.record($0) }, onError: { call.end(after: $0) }, onCompleted: { call.end(.succeeded) },
         onDispose: { call.wasDisposed() })
     }
   }
@@ -159,7 +159,7 @@ final class CircuitCall: Sendable {
     self.scheduler = scheduler
   }
 
-  func note(_ part: HTTPResponsePart) {
+  func record(_ part: HTTPResponsePart) {
     guard case .head(let head) = part else { return }
     if head.status >= 500 {
       state.withLock { $0.hasFailed = true }

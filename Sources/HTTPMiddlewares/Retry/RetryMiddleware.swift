@@ -102,7 +102,7 @@ public struct RetryMiddleware: HTTPMiddleware {
     let delay = max(pause, asked)
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
     guard budget.withdraw(for: request.origin, at: scheduler.now) else { return nil }
-    request.context.observation?.tell(.retrying(after: delay, reason: failure))
+    request.context.observation?.report(.retrying(after: delay, reason: failure))
     return delay
   }
 }

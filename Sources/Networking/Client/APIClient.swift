@@ -222,7 +222,7 @@ extension APIClient {
     read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) -> Observable<Output> {
     // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
-    sent.note(request)
+    sent.record(request)
     let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
     return read(transport.send(request, through: middlewares), sent).catch { .error(sent.described($0)) }
   }

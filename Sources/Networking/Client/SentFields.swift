@@ -15,14 +15,14 @@ struct SentFields: HTTPMiddleware {
   }
 
   /// Records a request's fields.
-  func note(_ request: HTTPRequest) {
+  func record(_ request: HTTPRequest) {
     heads.withLock { $0.append(request.headers) }
   }
 
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    note(request)
+    record(request)
     return next(request)
   }
 

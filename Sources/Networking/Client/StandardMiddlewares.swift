@@ -28,7 +28,7 @@ extension [any HTTPMiddleware] {
   ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
   ///   - budget: The budget that retries and hedges share.
   ///   - hedging: The delay after which a request is sent a second time; never by default.
-  ///   - concurrency: How many requests to one origin may be under way. If you raise it, raise the transport's own
+  ///   - concurrency: How many requests to one origin may be in flight. If you raise it, raise the transport's own
   ///     limit, too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is
   ///     set.
   ///   - redirects: How many redirects to follow in a row; none by default.

@@ -61,7 +61,7 @@ extension GraphQLError: CustomStringConvertible {
   /// Message, path and code on one line.
   public var description: String {
     let place = path.isEmpty ? "" : " (at \(pathText))"
-    return message.harmless(upTo: 1024) + place + (code.map { " [\($0.harmless(upTo: 64))]" } ?? "")
+    return message.sanitized(upTo: 1024) + place + (code.map { " [\($0.sanitized(upTo: 64))]" } ?? "")
   }
 
   /// The path as text: `items[3].count`.
@@ -69,7 +69,7 @@ extension GraphQLError: CustomStringConvertible {
     path.reduce(into: "") { text, element in
       switch element {
       case .index(let index): text += "[\(index)]"
-      case .key(let key): text += (text.isEmpty ? "" : ".") + key.harmless(upTo: 64)
+      case .key(let key): text += (text.isEmpty ? "" : ".") + key.sanitized(upTo: 64)
       }
     }
   }

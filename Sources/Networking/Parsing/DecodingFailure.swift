@@ -14,8 +14,8 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
   /// Makes a failure from a path and a reason.
   public init(path: String, reason: String) {
     // Both may contain text from the response: keys in the path, or a value that does not fit.
-    self.path = path.harmless(upTo: 512)
-    self.reason = reason.harmless(upTo: 512)
+    self.path = path.sanitized(upTo: 512)
+    self.reason = reason.sanitized(upTo: 512)
   }
 
   /// Takes the path and the reason from a decoder's or an encoder's error.

@@ -16,7 +16,7 @@ public struct EnvelopeFailure: Error, Hashable, CustomStringConvertible {
   }
 
   /// The code and the message on one line, with control characters made visible.
-  public var description: String { "code \(code)\(message.isEmpty ? "" : ": ")\(message)".harmless(upTo: 1536) }
+  public var description: String { "code \(code)\(message.isEmpty ? "" : ": ")\(message)".sanitized(upTo: 1536) }
 }
 
 extension EnvelopeFailure: RedactableCause {

@@ -177,7 +177,7 @@ extension Connection {
       self.exchange = exchange
       startTime = .now
       outbound = exchange.outbound
-      exchange.noteSign(at: startTime)
+      exchange.recordActivity(at: startTime)
       return write(channel)
     }
 
@@ -186,7 +186,7 @@ extension Connection {
       guard let channel, writeError == nil else { return nil }
       let before = outbound.writtenCount
       let start = write(channel)
-      if outbound.writtenCount > before { exchange?.noteSignUnlessBusy() }
+      if outbound.writtenCount > before { exchange?.recordActivityUnlessBusy() }
       return start
     }
 
@@ -318,7 +318,7 @@ extension Connection {
   private func consume(_ bytes: UnsafeRawBufferPointer, for exchange: SocketExchange) {
     // The parser is made and used in place: copying it costs more than its work.
     if parser == nil {
-      exchange.noteAnswer()
+      exchange.recordResponse()
       parser = HTTP1Parser(
         answering: exchange.parserRequest, keepsInterim: exchange.request.onInterimResponse != nil)
     }
@@ -337,14 +337,14 @@ extension Connection {
         // 9110, section 10.1.1; RFC 9112, section 9.5).
         if parser.isSuccess, shared.withLock({ $0.hasMoreToSend }) {
           mayReuseOnceSent = mayReuse
-          exchange.noteSign()
+          exchange.recordActivity()
         } else {
           complete(exchange, mayReuse: mayReuse)
         }
       } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
         deliver(to: exchange)
       } else {
-        exchange.noteSign()
+        exchange.recordActivity()
       }
     } catch {
       fail(error)
@@ -355,7 +355,7 @@ extension Connection {
   private func deliver(to exchange: SocketExchange) {
     isPaused = true
     pauses += 1
-    exchange.noteDelivery()
+    exchange.recordDelivery()
     loop?.deliver(to: exchange.mailbox) { [self, loop, pauses, parts = takeParts()] in
       if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
     }

@@ -158,8 +158,8 @@ struct ConnectionPool<
     if case .opening = member.phase {
       group.opening.remove(member)
       hasGrown = group.room.isShort || room.isShort
-      group.room.noteOpened()
-      room.noteOpened()
+      group.room.recordOpening()
+      room.recordOpening()
     } else {
       member.isFresh = false
       if isOwed(by: group) {
@@ -382,11 +382,11 @@ extension ConnectionPool {
     let isConnected = group.connectionCount > group.opening.count
     switch shortage {
     case .ofDescriptors where isConnected || firstToExpire() != nil:
-      room.noteShortage(at: members.count)
+      room.recordShortage(at: members.count)
       return true
     case .ofPorts where isConnected:
       if !shortGroups.contains(where: { $0 === group }) { shortGroups.append(group) }
-      group.room.noteShortage(at: group.connectionCount)
+      group.room.recordShortage(at: group.connectionCount)
       review(group)
       return true
     default:

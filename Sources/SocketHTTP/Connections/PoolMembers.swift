@@ -159,8 +159,8 @@ struct Room: Sendable {
 
   var isShort: Bool { size < limit }
 
-  mutating func noteShortage(at count: Int) { size = min(size, max(count, 1)) }
-  mutating func noteOpened() { grow(by: 2) }
+  mutating func recordShortage(at count: Int) { size = min(size, max(count, 1)) }
+  mutating func recordOpening() { grow(by: 2) }
   mutating func grow(by count: Int) { size = min(size + count, limit) }
   mutating func reset() { size = limit }
 }

@@ -235,7 +235,7 @@ final class SocketEngine: Sendable {
       return (true, underWay, state.loop)
     }
     guard let loop else { return }
-    loop.noteAnswer(after: now - begin, of: underWay)
+    loop.recordResponse(after: now - begin, of: underWay)
     // The connection comes first, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
     // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
@@ -281,7 +281,7 @@ final class SocketEngine: Sendable {
         if !loss.hasSent { error.reached = .never }
         return state.loop
       }
-      orphan.exchange.noteLoss()
+      orphan.exchange.recordLoss()
       if let connection = lease(orphan.exchange, at: .now, from: &state.pool, &effects) {
         sent = (orphan.exchange, connection)
       }
@@ -331,7 +331,7 @@ extension SocketEngine {
       }
       for (exchange, phase) in expired {
         // What silenced this connection may well have silenced those that have been idle for longer.
-        let isSilent = phase == .answer || exchange.isUnanswered
+        let isSilent = phase == .activity || exchange.isUnanswered
         _ = state.pool.cancel(exchange, isSilent: isSilent, &effects)
       }
       state.nextScan = next.map { max($0, now + Self.shortestScan) }
@@ -381,7 +381,7 @@ extension SocketEngine {
     }
   }
 
-  /// Fails all exchanges that are still under way.
+  /// Fails all exchanges that are still in flight.
   private func cutOff() {
     var effects = Pool.Effects()
     var exchanges: [SocketExchange] = []

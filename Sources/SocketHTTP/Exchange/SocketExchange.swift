@@ -3,7 +3,7 @@ import HTTP
 import Streams
 import Synchronization
 
-/// One request under way: its bytes, its deadlines, and the observer of its response.
+/// One request in flight: its bytes, its deadlines, and the observer of its response.
 ///
 /// The parts of the response are delivered away from the loop, since user code may block, and one batch at a time: the
 /// connection hands over the next batch only once the last one has been delivered.
@@ -25,7 +25,7 @@ final class SocketExchange: @unchecked Sendable {
   let mailbox = TaskMailbox.current
   /// When the server last gave a sign of life, in nanoseconds from the start. Negative while there is no connection;
   /// `busy` while the observer handles what the server has sent, when the server is not to blame for the silence.
-  private let lastSign = Atomic<Int64>(-1)
+  private let lastActivity = Atomic<Int64>(-1)
   private static let busy = Int64.max
   /// When the wait for the current connection began, in nanoseconds from the start.
   private let waitingSince = Atomic<Int64>(0)
@@ -79,12 +79,12 @@ final class SocketExchange: @unchecked Sendable {
   /// The deadline that comes next in the current state.
   var nextDeadline: (phase: ExchangeDeadlines.Phase, instant: Instant)? {
     var timeouts = request.timeouts
-    let sign = lastSign.load(ordering: .relaxed)
+    let sign = lastActivity.load(ordering: .relaxed)
     if sign == Self.busy { timeouts.idle = nil }
     if hasOutlastedTotal.load(ordering: .relaxed) { timeouts.total = nil }
     var deadlines = ExchangeDeadlines(timeouts, start: start)
-    deadlines.noteLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
-    if sign >= 0 { deadlines.noteSign(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
+    deadlines.recordLoss(at: start + .nanoseconds(waitingSince.load(ordering: .relaxed)))
+    if sign >= 0 { deadlines.recordActivity(at: sign == Self.busy ? start : start + .nanoseconds(sign)) }
     return deadlines.next
   }
 
@@ -107,24 +107,24 @@ final class SocketExchange: @unchecked Sendable {
   func openSendGate() -> Bool { sendGate.open() && request.context.sendGate?.gate.open() ?? true }
 
   /// Records that there is a connection, or that the server has accepted or sent something.
-  func noteSign(at instant: Instant = .now) {
-    lastSign.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
+  func recordActivity(at instant: Instant = .now) {
+    lastActivity.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
   }
 
   /// Records that the connection is lost, and that the exchange waits for another one.
-  func noteLoss(at instant: Instant = .now) {
+  func recordLoss(at instant: Instant = .now) {
     waitingSince.store(instant.nanoseconds - start.nanoseconds, ordering: .relaxed)
-    lastSign.store(-1, ordering: .relaxed)
+    lastActivity.store(-1, ordering: .relaxed)
     isOnSilentConnection.store(false, ordering: .relaxed)
   }
 
-  /// Like `noteSign`, but does nothing while the observer handles what the server has sent.
-  func noteSignUnlessBusy() {
-    if lastSign.load(ordering: .relaxed) != Self.busy { noteSign() }
+  /// Like `recordActivity`, but does nothing while the observer handles what the server has sent.
+  func recordActivityUnlessBusy() {
+    if lastActivity.load(ordering: .relaxed) != Self.busy { recordActivity() }
   }
 
   /// Records that the first bytes of a response have arrived.
-  func noteAnswer() { isOnSilentConnection.store(false, ordering: .relaxed) }
+  func recordResponse() { isOnSilentConnection.store(false, ordering: .relaxed) }
 
   /// Whether the connection may have been dead when it got the request: it was used before, and nothing has come back.
   var isUnanswered: Bool { isOnSilentConnection.load(ordering: .relaxed) }
@@ -153,21 +153,21 @@ final class SocketExchange: @unchecked Sendable {
     progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
   }
 
-  /// Records that the observer has gone, which also ends a delivery that is under way. Returns false if the exchange
+  /// Records that the observer has gone, which also ends a delivery that is in flight. Returns false if the exchange
   /// had already ended.
   func stop() -> Bool {
     !isStopped.exchange(true, ordering: .relaxed)
   }
 
   /// Records that parts are on their way to the observer: the server is not to blame for the time that this takes.
-  func noteDelivery() {
-    lastSign.store(Self.busy, ordering: .relaxed)
+  func recordDelivery() {
+    lastActivity.store(Self.busy, ordering: .relaxed)
   }
 
   /// Passes parts to the observer; returns false if that ended the exchange.
   func deliver(_ parts: [HTTPResponsePart]) -> Bool {
     guard emit(parts) else { return false }
-    noteSign()
+    recordActivity()
     return true
   }
 

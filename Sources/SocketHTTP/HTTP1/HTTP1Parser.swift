@@ -160,7 +160,7 @@ struct HTTP1Parser {
     if request == .connect, 200...299 ~= line.status {
       // RFC 9110, section 9.3.6: what follows belongs to the tunnel, whatever the head says about a body.
       parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
-      notePersistence(headers, minorVersion: line.minorVersion)
+      recordPersistence(headers, minorVersion: line.minorVersion)
       state = .end
       return
     }
@@ -173,7 +173,7 @@ struct HTTP1Parser {
     isSuccess = line.status < 300
     parts.reserveCapacity(2)
     parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
-    notePersistence(headers, minorVersion: line.minorVersion)
+    recordPersistence(headers, minorVersion: line.minorVersion)
     switch framing {
     case .none: state = .end
     case .length(let length): state = .length(length)
@@ -192,7 +192,7 @@ struct HTTP1Parser {
   }
 
   /// RFC 9112, section 9.3.
-  private mutating func notePersistence(_ headers: HTTPHeaders, minorVersion: Int) {
+  private mutating func recordPersistence(_ headers: HTTPHeaders, minorVersion: Int) {
     isPersistent = minorVersion > 0
     if let connection = headers["Connection"] {
       let options = connection.listElements

@@ -85,12 +85,12 @@ final class EventLoop: @unchecked Sendable {
       (steps, lastLook) = (0, nil)
       for event in events {
         handler(of: event.token)?.ready(event)
-        noteStep()
+        countStep()
       }
       runTimers()
       for task in inbox.withLock({ exchange(&$0.tasks, with: []) }) {
         task()
-        noteStep()
+        countStep()
       }
     }
     for entry in entries { entry.handler?.loopStopped() }
@@ -118,9 +118,9 @@ final class EventLoop: @unchecked Sendable {
     deliveries.add(mailbox, action)
   }
 
-  /// Records how long a response took, and how many exchanges are under way; see ``Gathering``.
-  func noteAnswer(after time: Duration, of underWay: Int) {
-    gathering.noteAnswer(after: time, of: underWay)
+  /// Records how long a response took, and how many exchanges are in flight; see ``Gathering``.
+  func recordResponse(after time: Duration, of underWay: Int) {
+    gathering.recordResponse(after: time, of: underWay)
   }
 
   /// Watches a socket on behalf of a handler.
@@ -203,7 +203,7 @@ final class EventLoop: @unchecked Sendable {
   }
 
   /// Lets timers and deliveries have their turn while a long one goes on.
-  private func noteStep() {
+  private func countStep() {
     steps += 1
     guard steps.isMultiple(of: Self.longestRun.steps) else { return }
     let now = Instant.now
@@ -260,7 +260,7 @@ struct LoopToken {
   var rawValue: UInt64 { UInt64(generation) << 32 | UInt64(index) }
 }
 
-/// Batches responses when many exchanges are under way, so that one wake-up of the loop, and of each thread that it
+/// Batches responses when many exchanges are in flight, so that one wake-up of the loop, and of each thread that it
 /// wakes, serves several of them. This pays if a server responds one by one: for a short response, waking a thread each
 /// time takes as long as everything else.
 ///
@@ -270,13 +270,13 @@ struct Gathering {
   static let longest = Duration.milliseconds(1)
   /// A shorter pause costs more than it saves.
   private static let shortest = Duration.microseconds(50)
-  /// With fewer exchanges under way nothing is gained.
+  /// With fewer exchanges in flight nothing is gained.
   private static let fewest = 8
 
   private var quickest: Duration?
 
-  /// Records how long a response took, and how many exchanges were under way.
-  mutating func noteAnswer(after time: Duration, of underWay: Int) {
+  /// Records how long a response took, and how many exchanges were in flight.
+  mutating func recordResponse(after time: Duration, of underWay: Int) {
     quickest = underWay < Self.fewest ? .zero : min(quickest ?? time, time)
   }
 

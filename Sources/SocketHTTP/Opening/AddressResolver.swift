@@ -76,7 +76,7 @@ final class AddressResolver: Sendable {
     var next: (id: Int, name: Name)? = first
     while let (id, name) = next {
       whenSlow { [weak self] in
-        self?.state.withLock { $0.noteSlow(id) }
+        self?.state.withLock { $0.recordSlow(id) }
         self?.startNext()
       }
       let outcome = lookUp(name.host, name.port)
@@ -158,7 +158,7 @@ extension AddressResolver {
       return nil
     }
 
-    mutating func noteSlow(_ id: Int) {
+    mutating func recordSlow(_ id: Int) {
       guard let lookUp = lookUps[id] else { return }
       lookUps[id]?.isSlow = true
       lanes[lookUp.kind]?.slow += 1
@@ -174,7 +174,7 @@ extension AddressResolver {
         let left = slow[lookUp.name, default: 1] - 1
         slow[lookUp.name] = left > 0 ? left : nil
       }
-      if let start = lookUp.start { record.note(lookUp.name.host, took: now - start, at: now) }
+      if let start = lookUp.start { record.record(lookUp.name.host, took: now - start, at: now) }
       return Array(lookUp.waiting.values)
     }
 
@@ -220,7 +220,7 @@ struct NameRecord {
   private var recent = Table()
   private var older = Table()
 
-  mutating func note(_ host: String, took time: Duration, at now: Instant) {
+  mutating func record(_ host: String, took time: Duration, at now: Instant) {
     if recent.count >= Self.size { (recent, older) = ([:], recent) }
     recent.updateValue(time > Self.longest ? now + Self.memory : nil, forKey: host)
   }

@@ -118,7 +118,7 @@ final class ConnectionAttempt: @unchecked Sendable {
       race.fail(candidate.address, error)
       tryNext()
     } else {
-      silent.withLock { $0.note(candidate.address, before: earlier, at: .now) }
+      silent.withLock { $0.record(candidate.address, before: earlier, at: .now) }
       finish(.success(OpenSocket(socket: candidate.socket, token: token)))
     }
   }
@@ -194,7 +194,7 @@ struct SilentAddresses {
   }
 
   /// Records that an address has answered, and that others had not by then though they were tried before.
-  mutating func note(_ winner: SocketAddress, before silent: [SocketAddress], at now: Instant) {
+  mutating func record(_ winner: SocketAddress, before silent: [SocketAddress], at now: Instant) {
     ends[winner] = nil
     for address in silent {
       if ends.count >= Self.limit, ends[address] == nil { makeRoom(at: now) }

@@ -39,7 +39,7 @@ final class OpenSSLContext: @unchecked Sendable {
     library.contextSetVerify(handle, OpenSSL.Setting.verifyPeer, nil)
     // OpenSSL keeps the address of `self` for as long as the SSL_CTX lives; each session retains `self`.
     library.contextSetVerifyCallback(handle, TLSSession.verify, Unmanaged.passUnretained(self).toOpaque())
-    library.contextSetCertificateCallback(handle, TLSSession.noteCertificateRequest, nil)
+    library.contextSetCertificateCallback(handle, TLSSession.recordCertificateRequest, nil)
     library.contextSetNewSessionCallback(handle, TLSSession.keepTicket)
     if let identity = configuration.identity { try use(identity) }
     try add(configuration.trust)

@@ -253,7 +253,7 @@ extension TLSSession {
   }
 
   /// Records that the server has asked for a certificate, which OpenSSL then looks for.
-  static let noteCertificateRequest: OpenSSL.CertificateCallback = { handle, _ in
+  static let recordCertificateRequest: OpenSSL.CertificateCallback = { handle, _ in
     if let library = try? OpenSSL.shared.get() { TLSSession.of(handle, library)?.isIdentityRequested = true }
     return 1
   }

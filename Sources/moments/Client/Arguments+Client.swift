@@ -22,7 +22,7 @@ extension Arguments {
     var outermost: [any HTTPMiddleware] = [GivenHeadersMiddleware(fields: headers)]
     var logging: [any HTTPMiddleware] = []
     if isVerbose {
-      let log: @Sendable (String) -> Void = { Output.standardError.say($0.harmless()) }
+      let log: @Sendable (String) -> Void = { Output.standardError.say($0.sanitized()) }
       logging = [LoggingMiddleware(detail: .headers, log: log)]
       client.observer = AttemptLog(log: log)
     }

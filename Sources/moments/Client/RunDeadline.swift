@@ -29,7 +29,8 @@ struct RunDeadline: HTTPMiddleware {
   /// A deadline error with the run's own limit instead of the time that was left.
   private func named(_ error: any Error, _ url: URL) -> any Error {
     guard var error = error as? RequestError, error.kind == .timedOut, scheduler.now >= end else { return error }
-    error.message = "After \(limit) there was no whole answer from '\(url.shownSafely)': allow more by --timeout."
+    error.message =
+      "Timed out after \(limit) waiting for the complete response of '\(url.shownSafely)': allow more by --timeout."
     return error
   }
 }

@@ -8,7 +8,7 @@ struct ErrorLine: CustomStringConvertible {
   /// Makes a line of about 2,000 characters at most, however long the server's message is.
   init(_ error: any Error) {
     let (kind, message) = Self.parts(of: error)
-    description = "moments: \(kind): \(message)".harmless(upTo: 2_000)
+    description = "moments: \(kind): \(message)".sanitized(upTo: 2_000)
   }
 
   private static func parts(of error: any Error) -> (kind: String, message: String) {

@@ -41,7 +41,7 @@ struct TimelineRenderer {
 
   /// Server text made safe, cut to the most that could be shown.
   private static func safe(_ text: String) -> String {
-    String(text.unicodeScalars.prefix(scalarLimit)).harmless()
+    String(text.unicodeScalars.prefix(scalarLimit)).sanitized()
   }
 
   private func text(_ lines: [String]) -> String {

@@ -19,9 +19,9 @@ import Testing
 
   @Test func `after a sign the next one is waited for`() throws {
     var deadlines = deadlines(.seconds(1), .seconds(2), .seconds(9))
-    deadlines.noteSign(at: start + .milliseconds(500))
+    deadlines.recordActivity(at: start + .milliseconds(500))
     let next = try #require(deadlines.next)
-    #expect(next.phase == .answer)
+    #expect(next.phase == .activity)
     #expect(next.instant == start + .milliseconds(2500))
   }
 
@@ -29,23 +29,23 @@ import Testing
     var deadlines = deadlines(nil, .seconds(2), nil)
     #expect(deadlines.next == nil)
     for second in 1...5 {
-      deadlines.noteSign(at: start + .seconds(second))
+      deadlines.recordActivity(at: start + .seconds(second))
       #expect(deadlines.next?.instant == start + .seconds(second + 2))
     }
   }
 
   @Test func `the end comes first where it is earlier, whatever the signs`() {
     var deadlines = deadlines(.seconds(5), .seconds(5), .seconds(3))
-    #expect(deadlines.next?.phase == .end)
-    deadlines.noteSign(at: start + .seconds(2))
-    #expect(deadlines.next?.phase == .end)
+    #expect(deadlines.next?.phase == .completion)
+    deadlines.recordActivity(at: start + .seconds(2))
+    #expect(deadlines.next?.phase == .completion)
     #expect(deadlines.next?.instant == start + .seconds(3))
   }
 
   @Test func `without timeouts there are no deadlines`() {
     var deadlines = deadlines(nil, nil, nil)
     #expect(deadlines.next == nil)
-    deadlines.noteSign(at: start)
+    deadlines.recordActivity(at: start)
     #expect(deadlines.next == nil)
   }
 
@@ -57,14 +57,14 @@ import Testing
 
   @Test func `the greatest durations overflow nothing`() {
     var deadlines = deadlines(.seconds(Int64.max), .seconds(Int64.max), .seconds(Int64.max))
-    deadlines.noteSign(at: start + .seconds(60))
+    deadlines.recordActivity(at: start + .seconds(60))
     #expect(deadlines.next.map { $0.instant > start } == true)
   }
 
   @Test func `the error says which deadline passed, for what, and what to do`() throws {
     let request = try request("http://h/graphql?token=\(canary)", operationName: "getUser")
     let deadlines = deadlines(.seconds(1), .milliseconds(250), .seconds(3))
-    let errors = [ExchangeDeadlines.Phase.connection, .answer, .end].map { deadlines.error(for: $0, request) }
+    let errors = [ExchangeDeadlines.Phase.connection, .activity, .completion].map { deadlines.error(for: $0, request) }
     #expect(errors.allSatisfy { $0.kind == .timedOut && $0.operationName == "getUser" })
     #expect(Set(errors.map(\.message)).count == 3)
     #expect(errors[1].message.contains("0.25 seconds"))
@@ -78,10 +78,10 @@ import Testing
     for isSet in [false, true] {
       if isSet { request.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: .seconds(60)) }
       var deadlines = ExchangeDeadlines(request.timeouts, start: start)
-      deadlines.noteSign(at: start + .seconds(59))
-      #expect(deadlines.next?.phase == .end)
-      deadlines.note(head, for: request)
-      #expect(deadlines.next?.phase == (isSet ? .end : .answer))
+      deadlines.recordActivity(at: start + .seconds(59))
+      #expect(deadlines.next?.phase == .completion)
+      deadlines.record(head, for: request)
+      #expect(deadlines.next?.phase == (isSet ? .completion : .activity))
     }
   }
 }

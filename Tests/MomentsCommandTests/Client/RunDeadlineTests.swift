@@ -40,6 +40,6 @@ struct RunDeadlineTests {
       scheduler.advance(by: .seconds(2))
     }
     #expect(messages.withLock { $0[0] } == "After 2.0 seconds.")
-    #expect(messages.withLock { $0[1] }.hasPrefix("After 2.0 seconds there was no whole answer"))
+    #expect(messages.withLock { $0[1] }.hasPrefix("Timed out after 2.0 seconds waiting for"))
   }
 }

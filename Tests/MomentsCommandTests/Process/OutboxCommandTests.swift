@@ -198,7 +198,7 @@ struct OutboxCommandTests {
     for _ in 0..<8 {
       let flush = try await Moments.run(["outbox", "flush"] + options)
       #expect(flush.exitCode == 69 && flush.outputText == "0 sent, 0 refused, 1 waiting\n")
-      #expect(flush.errorText.contains("After 0.3 seconds"))
+      #expect(flush.errorText.contains("Timed out after 0.3 seconds"))
     }
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
   }

@@ -86,9 +86,9 @@ import Testing
   @Test func `T6: after a connection is lost the time to connect counts from there`() throws {
     let timeouts = HTTPTimeouts(connect: .seconds(10), idle: .seconds(1), total: nil)
     let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/"), timeouts: timeouts))
-    exchange.noteSign(at: exchange.start + .seconds(20))
+    exchange.recordActivity(at: exchange.start + .seconds(20))
     #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(21))
-    exchange.noteLoss(at: exchange.start + .seconds(20.5))
+    exchange.recordLoss(at: exchange.start + .seconds(20.5))
     #expect(exchange.nextDeadline?.phase == .connection)
     #expect(exchange.nextDeadline?.instant == exchange.start + .seconds(30.5))
   }

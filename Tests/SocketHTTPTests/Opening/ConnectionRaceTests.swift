@@ -23,14 +23,14 @@ import Testing
   @Test func `addresses that were silent while another one answered come last, for five minutes`() throws {
     let addresses = try ["2001:db8::1", "192.0.2.1", "192.0.2.2"].map(address)
     var silent = SilentAddresses()
-    silent.note(addresses[1], before: [addresses[0]], at: .now + .seconds(-299))
+    silent.record(addresses[1], before: [addresses[0]], at: .now + .seconds(-299))
     var race = ConnectionRace(addresses, silent: silent)
     #expect([race.next(), race.next(), race.next()] == [addresses[1], addresses[2], addresses[0]])
-    silent.note(addresses[1], before: [addresses[0]], at: .now + .seconds(-301))
+    silent.record(addresses[1], before: [addresses[0]], at: .now + .seconds(-301))
     race = ConnectionRace(addresses, silent: silent)
     #expect(race.next() == addresses[0])
-    silent.note(addresses[1], before: [addresses[0]], at: .now)
-    silent.note(addresses[0], before: [], at: .now)
+    silent.record(addresses[1], before: [addresses[0]], at: .now)
+    silent.record(addresses[0], before: [], at: .now)
     race = ConnectionRace(addresses, silent: silent)
     #expect(race.next() == addresses[0])
   }
@@ -40,7 +40,7 @@ import Testing
     let addresses = try (0..<300).map { try address("10.0.\($0 / 100).\($0 % 100)") }
     var silent = SilentAddresses()
     for (number, address) in addresses.enumerated() {
-      silent.note(winner, before: [address], at: start + .milliseconds(number))
+      silent.record(winner, before: [address], at: start + .milliseconds(number))
     }
     let moved = silent.moveLast(of: addresses + [winner], at: start + .seconds(1))
     #expect(moved == Array(addresses[..<44]) + [winner] + Array(addresses[44...]))

@@ -1,8 +1,9 @@
 import Foundation
 import HTTP
-@testable import SocketHTTP
 import TestSupport
 import Testing
+
+@testable import SocketHTTP
 
 /// How a session's records fit into what comes from and goes to a socket, which knows none.
 struct TLSRecordTests {

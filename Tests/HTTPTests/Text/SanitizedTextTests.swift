@@ -1,13 +1,13 @@
 import HTTP
 import Testing
 
-struct HarmlessTextTests {
+struct SanitizedTextTests {
   @Test(arguments: [
     "", "plain text", "Zoë Ångström", "早安 🌅", "👩‍👩‍👧‍👦", "🏳️‍🌈", "👍🏽", "1️⃣", "🇸🇪", "🏴󠁧󠁢󠁥󠁮󠁧󠁿", "می‌خواهم", "क्‍ष", "葛\u{E0100}",
     "ถ้ำ", "שָׁלוֹם", "a/b\\c <&>", "\u{A0}", "\u{3000}", "e\u{301}\u{302}",
   ])
   func `text that people write stays as it is`(text: String) {
-    #expect(Array(text.harmless().unicodeScalars) == Array(text.unicodeScalars))
+    #expect(Array(text.sanitized().unicodeScalars) == Array(text.unicodeScalars))
   }
 
   @Test(arguments: [
@@ -24,44 +24,44 @@ struct HarmlessTextTests {
     ("\u{180E}", #"\u{180E}"#), ("😀\u{FE0F}\u{FE01}", "😀\u{FE0F}" + #"\u{FE01}"#), ("a\u{34F}b", #"a\u{34F}b"#),
   ])
   func `what drives, hides or reorders is written out`(text: String, expected: String) {
-    #expect(Array(text.harmless().unicodeScalars) == Array(expected.unicodeScalars))
+    #expect(Array(text.sanitized().unicodeScalars) == Array(expected.unicodeScalars))
   }
 
   @Test func `every control of C0, DEL and C1 is written out`() {
     for value in Array(UInt32(0)...0x1F) + Array(0x7F...0x9F) {
       guard let scalar = Unicode.Scalar(value) else { continue }
-      let text = "a\(Character(scalar))b".harmless()
+      let text = "a\(Character(scalar))b".sanitized()
       #expect(text.hasPrefix("a\\") && text.hasSuffix("b"))
       #expect(text.unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value < 0x7F })
     }
   }
 
   @Test func `a letter keeps eight marks, and the others are written out`() {
-    let text = ("a" + String(repeating: "\u{301}", count: 1_000)).harmless()
+    let text = ("a" + String(repeating: "\u{301}", count: 1_000)).sanitized()
     #expect(text.unicodeScalars.filter { $0 == "\u{301}" }.count == 8)
     #expect(text.hasSuffix(#"\u{301}"#))
   }
 
   @Test func `a text is cut after so many bytes, between characters, with an ellipsis`() {
-    #expect("abcdef".harmless(upTo: 6) == "abcdef")
-    #expect("abcdef".harmless(upTo: 5) == "abcde…")
-    #expect("早安".harmless(upTo: 5) == "早…")
-    #expect("a\u{1B}b".harmless(upTo: 6) == "a…")
-    #expect("a".harmless(upTo: 0) == "…")
-    #expect("".harmless(upTo: 0) == "")
+    #expect("abcdef".sanitized(upTo: 6) == "abcdef")
+    #expect("abcdef".sanitized(upTo: 5) == "abcde…")
+    #expect("早安".sanitized(upTo: 5) == "早…")
+    #expect("a\u{1B}b".sanitized(upTo: 6) == "a…")
+    #expect("a".sanitized(upTo: 0) == "…")
+    #expect("".sanitized(upTo: 0) == "")
   }
 
   @Test func `of a text that is cut no more is looked at than is shown`() {
     let time = { (count: Int) in
       let text = "a" + String(repeating: "\u{301}", count: count)
-      #expect(text.harmless(upTo: 100) == "…")
-      return (0..<5).map { _ in ContinuousClock().measure { _ = text.harmless(upTo: 100) } }.min() ?? .zero
+      #expect(text.sanitized(upTo: 100) == "…")
+      return (0..<5).map { _ in ContinuousClock().measure { _ = text.sanitized(upTo: 100) } }.min() ?? .zero
     }
     #expect(time(1_000_000) < time(1000) * 100)
   }
 
   @Test func `what was made harmless stays as it is`() {
-    let text = "\u{1B}]0;owned\u{7}\u{9B}31m\r\nforged \u{202E}txt.exe 早安".harmless()
-    #expect(text.harmless() == text)
+    let text = "\u{1B}]0;owned\u{7}\u{9B}31m\r\nforged \u{202E}txt.exe 早安".sanitized()
+    #expect(text.sanitized() == text)
   }
 }
