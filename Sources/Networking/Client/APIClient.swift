@@ -146,9 +146,9 @@ extension APIClient {
   public func send<Session: APISession>(
     _ session: Session, method: HTTPMethod, onProgress: (@Sendable (HTTPProgress) -> Void)? = nil
   ) -> Observable<Session.ResponseType> {
-    guard !interceptors.isEmpty else { return answer(to: session, method, onProgress) }
-    let answer: @Sendable (Session) -> Observable<Session.ResponseType> = { self.answer(to: $0, method, onProgress) }
-    let chain = interceptors.reversed().reduce(answer) { next, interceptor in
+    guard !interceptors.isEmpty else { return response(to: session, method, onProgress) }
+    let innermost: @Sendable (Session) -> Observable<Session.ResponseType> = { response(to: $0, method, onProgress) }
+    let chain = interceptors.reversed().reduce(innermost) { next, interceptor in
       { session in interceptor.intercept(session, next: next) }
     }
     return .deferred { chain(session) }
@@ -179,7 +179,7 @@ extension APIClient {
     }
   }
 
-  private func answer<Session: APISession>(
+  private func response<Session: APISession>(
     to session: Session, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)?
   ) -> Observable<Session.ResponseType> {
     .deferred {
@@ -209,22 +209,16 @@ extension APIClient {
       request.readsWholeResponse = true
       request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress
-      guard let observer else { return exchange(request, noting: sent, read: read) }
-      let observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler())
-      return observation.watch(exchange(request, noting: sent, read: read), isSingle: true)
+      var observation: RequestObservation?
+      if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
+      // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
+      sent.record(request)
+      let layers: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
+      let output = read(transport.send(request, through: layers), sent).catch { .error(sent.described($0)) }
+      return observation?.watch(output, isSingle: true) ?? output
     } catch {
       throw sent.described(error)
     }
-  }
-
-  private func exchange<Output>(
-    _ request: HTTPRequest, noting sent: SentFields,
-    read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
-  ) -> Observable<Output> {
-    // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
-    sent.record(request)
-    let middlewares: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
-    return read(transport.send(request, through: middlewares), sent).catch { .error(sent.described($0)) }
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

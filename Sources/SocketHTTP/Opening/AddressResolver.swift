@@ -10,26 +10,28 @@ import Streams
 final class AddressResolver: Sendable {
   typealias Outcome = Result<[SocketAddress], any Error>
   typealias Completion = @Sendable (Outcome) -> Void
+  /// Calls its argument once a look-up that begins now would be slow, unless the result is disposed.
+  typealias WhenSlow = @Sendable (@escaping @Sendable () -> Void) -> any Disposable
 
   private let state = Locked(State())
   private let lookUp: @Sendable (String, Int) -> Outcome
-  private let whenSlow: @Sendable (@escaping @Sendable () -> Void) -> Void
+  private let whenSlow: WhenSlow
   private let now: @Sendable () -> Instant
 
   /// After how long a look-up leaves its place: the system's usually takes less.
-  private static let patience = DispatchTimeInterval.milliseconds(100)
+  private static let patience = Duration.milliseconds(100)
+  /// On a queue of its own, since the threads of others may be blocked.
+  private static let timers = ConcurrentScheduler(queue: .unshared())
 
   /// - Parameters:
   ///   - lookUp: The system's look-up.
-  ///   - whenSlow: Calls its argument once a look-up that begins now would be slow.
+  ///   - whenSlow: The timer of a slow look-up.
   ///   - now: The clock by which it is judged whether a name hangs.
   init(
     lookUp: @escaping @Sendable (String, Int) -> Outcome = { host, port in
       SocketAddress.lookUp(host, port: port).mapError { $0 as any Error }
     },
-    whenSlow: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void = { action in
-      DispatchQueue.unshared().asyncAfter(deadline: .now() + patience) { action() }
-    },
+    whenSlow: @escaping WhenSlow = { timers.schedule(after: patience, $0) },
     now: @escaping @Sendable () -> Instant = { .now }
   ) {
     self.lookUp = lookUp
@@ -75,11 +77,12 @@ final class AddressResolver: Sendable {
   private func work(from first: (id: Int, name: Name)) {
     var next: (id: Int, name: Name)? = first
     while let (id, name) = next {
-      whenSlow { [weak self] in
+      let timer = whenSlow { [weak self] in
         self?.state.withLock { $0.recordSlow(id) }
         self?.startNext()
       }
       let outcome = lookUp(name.host, name.port)
+      timer.dispose()
       let completions = state.withLock { $0.finish(id, at: now()) }
       for completion in completions { completion(outcome) }
       next = state.withLock { $0.takeNext(at: now()) }

@@ -32,6 +32,12 @@ import Testing
     #expect(names.value.last == "left")
   }
 
+  /// A timer for which every look-up is slow.
+  private static let atOnce: AddressResolver.WhenSlow = { action in
+    action()
+    return Disposables.create()
+  }
+
   @Test func `look-ups that hang hold up neither other names nor newcomers`() async throws {
     let (names, answers) = (Monitor<[String]>([]), Monitor<[String]>([]))
     let (timers, gate) = (Monitor<[@Sendable () -> Void]>([]), DispatchSemaphore(value: 0))
@@ -43,7 +49,10 @@ import Testing
         }
         if isFirst { gate.wait() }
         return .success([])
-      }, whenSlow: { timer in timers.update { $0.append(timer) } })
+      }, whenSlow: { timer in
+        timers.update { $0.append(timer) }
+        return Disposables.create()
+      })
     @Sendable func answer(_ text: String) -> AddressResolver.Completion {
       { _ in answers.update { $0.append(text) } }
     }
@@ -66,7 +75,7 @@ import Testing
         names.update { $0.append(host) }
         if host == "dead" { gate.wait() }
         return .success([])
-      }, whenSlow: { $0() })
+      }, whenSlow: Self.atOnce)
     for number in 1...100 {
       _ = resolver.lookUp("dead", port: 80) { _ in answers.update { $0.append("dead") } }
       try await names.wait { $0.count >= min(number, 4) }
@@ -85,7 +94,7 @@ import Testing
         names.update { $0.append(host) }
         gate.wait()
         return .success([])
-      }, whenSlow: { $0() })
+      }, whenSlow: Self.atOnce)
     for number in 0..<300 { _ = resolver.lookUp("\(number)", port: 80) { _ in answers.update { $0 += 1 } } }
     try await names.wait { $0.count == 256 }
     gate.signal()
@@ -104,7 +113,7 @@ import Testing
         begun.update { $0.append(host) }
         if host.hasPrefix("dead") { gate.wait() }
         return .success([])
-      }, whenSlow: { $0() }, now: now)
+      }, whenSlow: Self.atOnce, now: now)
   }
 
   @Test func `a new name is looked up while a hundred others hang`() async throws {
