@@ -32,6 +32,16 @@ import Testing
     #expect(names.value.last == "left")
   }
 
+  @Test func `a look-up that ends disposes its timer`() async throws {
+    let (disposed, answers) = (Monitor(0), Monitor(0))
+    let resolver = AddressResolver(
+      lookUp: { _, _ in .success([]) },
+      whenSlow: { _ in Disposables.create { disposed.update { $0 += 1 } } })
+    for number in 0..<10 { _ = resolver.lookUp("\(number)", port: 80) { _ in answers.update { $0 += 1 } } }
+    try await answers.wait { $0 == 10 }
+    #expect(disposed.value == 10)
+  }
+
   /// A timer for which every look-up is slow.
   private static let atOnce: AddressResolver.WhenSlow = { action in
     action()
