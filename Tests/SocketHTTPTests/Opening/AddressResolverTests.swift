@@ -59,7 +59,8 @@ import Testing
         }
         if isFirst { gate.wait() }
         return .success([])
-      }, whenSlow: { timer in
+      },
+      whenSlow: { timer in
         timers.update { $0.append(timer) }
         return Disposables.create()
       })
