@@ -286,6 +286,8 @@ struct ConnectionPool<
   mutating func forgetIfEmpty(_ group: Group) {
     guard group.isEmpty, groups[group.route] === group else { return }
     groups[group.route] = nil
+    // Waiters that have left refer to the group.
+    group.queue = Fifo()
     if lastGroup === group { lastGroup = nil }
   }
 }

@@ -289,6 +289,15 @@ import Testing
     }
   }
 
+  @Test func `a route whose only exchange is cancelled before it has a connection is released`() {
+    let (pool, exchange) = (PoolDriver(), Exchange())
+    _ = pool.lease(exchange, "a")
+    weak let group = pool.group("a")
+    #expect(group != nil && pool.cancel(exchange) && pool.isEmpty)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(group == nil)
+  }
+
   @Test func `who has left the queue is let go of at once`() {
     let pool = PoolDriver(perRoute: 1)
     _ = pool.lease(Exchange(), "a")

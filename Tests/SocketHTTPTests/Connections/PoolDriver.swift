@@ -27,6 +27,7 @@ final class PoolDriver {
     return counts
   }
   var isEmpty: Bool { pool.isEmpty }
+  func group(_ route: String) -> Pool.Group? { pool.groups[route] }
   var exchangesUnderWay: Int { pool.exchangesUnderWay }
 
   /// How many connections there may be at the moment.
