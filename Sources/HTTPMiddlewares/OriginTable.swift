@@ -1,4 +1,5 @@
 import HTTP
+import Streams
 
 /// A table of what a middleware stores per origin.
 typealias OriginTable<Value: Sendable> = RecentTable<HTTPOrigin, Value>

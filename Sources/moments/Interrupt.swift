@@ -1,6 +1,7 @@
 import Dispatch
 import Foundation
 import HTTP
+import Streams
 
 /// Handles Ctrl-C: cancels the task under way, or ends the process if there is none.
 final class Interrupt: Sendable {

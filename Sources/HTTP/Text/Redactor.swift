@@ -1,4 +1,5 @@
 public import Foundation
+import Streams
 
 /// Removes from a text the secrets of requests: the values of headers that are not known to be public.
 ///

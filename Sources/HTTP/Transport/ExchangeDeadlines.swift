@@ -1,3 +1,5 @@
+package import Streams
+
 /// Tells which deadline of an exchange comes next, and which has passed: pure, so that it can be tested without a
 /// clock.
 package struct ExchangeDeadlines {
@@ -74,7 +76,7 @@ extension RequestError {
 }
 
 /// The smaller of two times or durations, either of which may be missing.
-package func earlier<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
+@inlinable package func earlier<Value: Comparable>(_ left: Value?, _ right: Value?) -> Value? {
   guard let left, let right else { return left ?? right }
   return min(left, right)
 }

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Streams
 import Synchronization
 
 /// Brings exchanges and connections together: the pool decides under one lock, and the engine carries out its decisions

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Streams
 
 /// Opens a connection: the socket, then, if the route needs them, a tunnel through a proxy and TLS. Used only on the
 /// loop's thread.

@@ -1,5 +1,6 @@
 import Foundation
 package import HTTP
+import Streams
 
 #if os(Linux)
   import CLinux  // has the fields of timespec

@@ -1,4 +1,5 @@
 import HTTP
+import Streams
 
 /// Stores the tickets that servers give for resuming sessions, which halves the cost of a handshake.
 ///

@@ -1,5 +1,6 @@
 import Foundation
 import HTTPTestSupport
+import Streams
 import Testing
 
 @testable import HTTP

@@ -1,4 +1,5 @@
 import Foundation
+import Streams
 import TestSupport
 import Testing
 

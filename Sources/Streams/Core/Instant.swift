@@ -1,7 +1,9 @@
-import Foundation
-
-#if os(Linux)
-  import CLinux  // has the fields of timespec
+#if canImport(Glibc)
+  import Glibc
+#elseif canImport(Musl)
+  import Musl
+#else
+  import Darwin
 #endif
 
 /// A time on the clock of `ContinuousClock`, which goes on while the machine sleeps, in one word.
@@ -12,7 +14,7 @@ package struct Instant: Comparable, Hashable, Sendable {
   /// Nanoseconds since some moment before the program began; never negative, so that no difference overflows.
   package let nanoseconds: Int64
 
-  package init(nanoseconds: Int64) {
+  @inlinable package init(nanoseconds: Int64) {
     self.nanoseconds = nanoseconds
   }
 
@@ -28,14 +30,14 @@ package struct Instant: Comparable, Hashable, Sendable {
     return Instant(nanoseconds: Int64(time.tv_sec) * 1_000_000_000 + Int64(time.tv_nsec))
   }
 
-  package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
+  @inlinable package static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-  package static func - (left: Instant, right: Instant) -> Duration {
+  @inlinable package static func - (left: Instant, right: Instant) -> Duration {
     .nanoseconds(left.nanoseconds - right.nanoseconds)
   }
 
   /// The time that is later by `duration`, or earlier if it is negative, clamped to the range of the type.
-  package static func + (instant: Instant, duration: Duration) -> Instant {
+  @inlinable package static func + (instant: Instant, duration: Duration) -> Instant {
     let nanoseconds = Int64(clamping: duration.attoseconds / 1_000_000_000)
     let (sum, isOver) = instant.nanoseconds.addingReportingOverflow(nanoseconds)
     return Instant(nanoseconds: isOver ? .max : max(sum, 0))
