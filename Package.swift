@@ -32,7 +32,7 @@ let package = Package(
     .target(name: "Streams"),
     .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "CLinux"),
-    .target(name: "HTTP", dependencies: ["CLinux", "Streams"]),
+    .target(name: "HTTP", dependencies: ["Streams"]),
     .target(name: "HTTPMiddlewares", dependencies: ["HTTP", "Streams"]),
     .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTP", "Streams"]),
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.

@@ -1,3 +1,3 @@
 /// A stand-in for a type that requests carry and no parser uses, so that a fuzz target need not compile the whole
 /// module.
-struct RequestObservation: Sendable {}
+package struct RequestObservation: Sendable {}
