@@ -53,6 +53,11 @@ extension JSONReader {
     return try scanStringSlowly()
   }
 
+  /// Skips the quotation mark that ``nextKind()`` has found, so that ``scanString()`` may follow.
+  mutating func skipQuotationMark() {
+    if position < end, position.pointee == UInt8(ascii: "\"") { position += 1 }
+  }
+
   /// Like ``scanString()``, for the rest of a string with other characters than plain ASCII, or near the end.
   @usableFromInline @inline(never)
   mutating func scanStringSlowly() throws(JSONError) -> StringShape {

@@ -26,8 +26,9 @@
 /// If members have equal keys, such a loop keeps the last one.
 @frozen
 public struct JSONReader: ~Copyable {
-  // The invariant that keeps every access in bounds: start <= position <= end. Only the reader's own methods move
-  // `position`, and each of them checks against `end` before it reads.
+  // The invariant that keeps every access in bounds: start <= position <= end. Only the methods in
+  // JSONReader.swift and JSONReader+Scalars.swift assign `position`, and each of them checks against `end` before it
+  // reads; other files call `goBack(to:)`, which checks. (A private setter could not be used by inlinable methods.)
   @usableFromInline let start: UnsafePointer<UInt8>
   @usableFromInline let end: UnsafePointer<UInt8>
   @usableFromInline var position: UnsafePointer<UInt8>
@@ -76,7 +77,7 @@ public struct JSONReader: ~Copyable {
   /// The number of bytes read so far.
   @inlinable public var offset: Int { position - start }
 
-  /// Goes back to an offset that has been passed, at which a value begins.
+  /// Goes back to an offset that has been passed, at which a value begins; `position` cannot leave the text.
   package mutating func goBack(to offset: Int) {
     precondition((0...self.offset).contains(offset), "A reader goes back to a place that it has passed.")
     position = start + offset

@@ -145,9 +145,9 @@ extension JSONValue: JSONDecodable, JSONEncodable {
 extension JSONReader {
   /// Reads a number: as an `Int64` if it is whole and fits, otherwise as a `Double`.
   fileprivate mutating func readNumber() throws(JSONError) -> JSONValue {
-    let first = position
+    let first = offset
     if let value = try scanNumber().whole(Int64.self) { return .integer(value) }
-    position = first
+    goBack(to: first)
     return JSONValue(try readDouble())
   }
 }

@@ -114,9 +114,9 @@ extension Decimal: JSONDecodable, JSONEncodable {
   /// Reads a number. Digits beyond about 38 are dropped; a number out of range is an error.
   public init(from json: inout JSONReader) throws(JSONError) {
     _ = json.peek()
-    let first = json.position
+    let first = json.offset
     guard let value = Decimal(string: try json.readNumberText()), value.isFinite else {
-      json.position = first
+      json.goBack(to: first)
       throw json.outOfRange("a number that fits Decimal")
     }
     self = value
@@ -138,9 +138,9 @@ extension JSONReader {
     as expected: String, _ make: (String) -> Value?
   ) throws(JSONError) -> Value {
     _ = peek()
-    let first = position
+    let first = offset
     guard let value = make(try readString()) else {
-      position = first
+      goBack(to: first)
       throw invalid(expected)
     }
     return value
