@@ -19,8 +19,9 @@ final class TapeDecoder: Decoder {
   private(set) var place: Int
   private var step: Step
 
-  /// The enclosing decoder, which is kept as long as this one. A lent decoder refers to it through `lender` alone,
-  /// which lives until the decoder is given back.
+  /// The enclosing decoder, retained. A lent decoder has `lender` instead, which is safe unretained: only
+  /// `lendingDecoder` sets it, on `self`, which its caller keeps alive until it returns, and `takeBack` clears it before
+  /// that, also when decoding throws. A decoder that somebody retained meanwhile then gets the lender as its `parent`.
   private var parent: TapeDecoder?
   private unowned(unsafe) var lender: TapeDecoder?
 
@@ -73,6 +74,8 @@ final class TapeDecoder: Decoder {
     guard let step else { return try body(self) }
     guard let inner = lend(at: place, step: step) else { return try body(decoder(at: place, step: step)) }
     defer { takeBack() }
+    // The property `inner` retains the decoder throughout: while it is lent, `lend` returns nil, so that no nested call
+    // comes to `takeBack`, the only place that clears the property.
     return try inner._withUnsafeGuaranteedRef { try body($0) }
   }
 
