@@ -14,12 +14,6 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   return 0
 }
 
-/// Stands in for what a session reads its response by, which needs the client.
-public struct ResponseParser<Output: Sendable> {
-  /// Takes what a session's parser takes.
-  public init(accept: String, read: @escaping @Sendable (HTTPResponse, any BodyDecoder) throws -> Output) {}
-}
-
 /// Reads straight from the bytes.
 private let direct = JSONCoder()
 /// Reads by way of `Decodable`, as an option that changes nothing here makes it.

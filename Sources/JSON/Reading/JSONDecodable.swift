@@ -25,9 +25,9 @@ extension RawRepresentable where Self: JSONDecodable, RawValue: JSONDecodable {
   /// Reads the raw value; throws if the type has no such value.
   public init(from json: inout JSONReader) throws(JSONError) {
     _ = json.peek()
-    let first = json.position
+    let first = json.offset
     guard let value = Self(rawValue: try RawValue(from: &json)) else {
-      json.position = first
+      json.goBack(to: first)
       throw json.invalid("a value of \(Self.self)")
     }
     self = value

@@ -26,8 +26,9 @@
 /// If members have equal keys, such a loop keeps the last one.
 @frozen
 public struct JSONReader: ~Copyable {
-  // The invariant that keeps every access in bounds: start <= position <= end. Only the reader's own methods move
-  // `position`, and each of them checks against `end` before it reads.
+  // The invariant that keeps every access in bounds: start <= position <= end. Only the methods in
+  // JSONReader.swift and JSONReader+Scalars.swift assign `position`, and each of them checks against `end` before it
+  // reads; other files call `goBack(to:)`, which checks. (A private setter could not be used by inlinable methods.)
   @usableFromInline let start: UnsafePointer<UInt8>
   @usableFromInline let end: UnsafePointer<UInt8>
   @usableFromInline var position: UnsafePointer<UInt8>
@@ -76,7 +77,7 @@ public struct JSONReader: ~Copyable {
   /// The number of bytes read so far.
   @inlinable public var offset: Int { position - start }
 
-  /// Goes back to an offset that has been passed, at which a value begins.
+  /// Goes back to an offset that has been passed, at which a value begins; `position` cannot leave the text.
   package mutating func goBack(to offset: Int) {
     precondition((0...self.offset).contains(offset), "A reader goes back to a place that it has passed.")
     position = start + offset
@@ -169,5 +170,302 @@ extension JSONReader {
     case UInt8(ascii: "n"): return .null
     default: throw malformed("a value")
     }
+  }
+}
+
+extension JSONReader {
+  /// Enters an object. Call ``nextKey()`` until it returns `false`.
+  @inlinable
+  public mutating func beginObject() throws(JSONError) {
+    guard peek() == UInt8(ascii: "{") else { throw mismatch("an object") }
+    try enter()
+  }
+
+  /// Reads the next key of the object and returns `true`, or leaves the object and returns `false`.
+  ///
+  /// After `true`, exactly one value must be read or skipped. Until then, ``key(is:)`` and ``key`` give the key.
+  @inlinable
+  public mutating func nextKey() throws(JSONError) -> Bool {
+    var byte = peek()
+    if byte == UInt8(ascii: "}") {
+      leave()
+      return false
+    }
+    if !isFirst {
+      guard byte == UInt8(ascii: ",") else { throw malformed("',' or '}'") }
+      position += 1
+      byte = peek()
+    }
+    isFirst = false
+    guard byte == UInt8(ascii: "\"") else { throw malformed("a key in quotes") }
+    position += 1
+    keyStart = position
+    keyShape = try scanString()
+    keyCount = position - keyStart - 1
+    guard peek() == UInt8(ascii: ":") else { throw malformed("':'") }
+    position += 1
+    return true
+  }
+
+  /// Whether the key that ``nextKey()`` read equals `name` once its escapes are undone.
+  @inlinable @inline(__always)
+  public func key(is name: StaticString) -> Bool {
+    if keyCount == name.utf8CodeUnitCount, bytesAreEqual(keyStart, name.utf8Start, keyCount) {
+      // The bytes of a key with escapes are not its string.
+      return !keyShape.hasEscapes
+    }
+    return keyShape.hasEscapes && escapedKey(is: name)
+  }
+
+  @usableFromInline @inline(never)
+  func escapedKey(is name: StaticString) -> Bool {
+    name.withUTF8Buffer { key.utf8.elementsEqual($0) }
+  }
+
+  /// The key that ``nextKey()`` read, with escapes undone.
+  @inlinable
+  public var key: String {
+    makeString(from: keyStart, count: keyCount, keyShape)
+  }
+
+  /// Returns a member's value; if it is nil, throws an error that names the path.
+  @inlinable @inline(__always)
+  public mutating func require<Value>(_ value: Value?, _ key: StaticString) throws(JSONError) -> Value {
+    guard let value else { throw missing("\(key)") }
+    return value
+  }
+
+  /// Reads an object for one of its members, and skips the others: `data` with the only field of an operation, for
+  /// example. Of equal keys the last counts. If there is none, the error names the path and the object's end.
+  @inlinable
+  public mutating func readMember<Value: JSONDecodable>(_ name: StaticString) throws(JSONError) -> Value {
+    var value: Value?
+    try beginObject()
+    while try nextKey() {
+      if key(is: name) {
+        value = try read(Value.self)
+      } else {
+        try skipValue()
+      }
+    }
+    return try require(value, name)
+  }
+
+  /// Enters an array. Call ``nextElement()`` until it returns `false`.
+  @inlinable
+  public mutating func beginArray() throws(JSONError) {
+    guard peek() == UInt8(ascii: "[") else { throw mismatch("an array") }
+    try enter()
+  }
+
+  /// Goes to the array's next element, which must then be read or skipped, and returns `true`; or leaves the array and
+  /// returns `false`.
+  @inlinable
+  public mutating func nextElement() throws(JSONError) -> Bool {
+    let byte = peek()
+    if byte == UInt8(ascii: "]") {
+      leave()
+      return false
+    }
+    if isFirst {
+      isFirst = false
+      return true
+    }
+    guard byte == UInt8(ascii: ",") else { throw malformed("',' or ']'") }
+    position += 1
+    guard peek() != UInt8(ascii: "]") else { throw malformed("a value") }
+    return true
+  }
+
+  @inlinable
+  mutating func enter() throws(JSONError) {
+    guard depth < Self.depthLimit else { throw tooDeep() }
+    depth += 1
+    position += 1
+    isFirst = true
+  }
+
+  @inlinable
+  mutating func leave() {
+    depth -= 1
+    position += 1
+    // The array or object that was left was itself an element or a member.
+    isFirst = false
+  }
+}
+
+extension JSONReader {
+  /// Skips a value of any kind, checking it as if it were read.
+  public mutating func skipValue() throws(JSONError) {
+    _ = try passValue()
+  }
+
+  /// Skips a value, and returns how deep arrays and objects nest in it. Inlined, so that `skipValue` does not pay for
+  /// the depth.
+  @inline(__always)
+  private mutating func passValue() throws(JSONError) -> Int {
+    let outermost = depth
+    var deepest = depth
+    // One bit for each open array or object, the innermost lowest; set for an object.
+    var isObject = UInt128(0)
+    repeat {
+      if depth > outermost {
+        if isObject & 1 == 1 {
+          guard try nextKey() else {
+            isObject >>= 1
+            continue
+          }
+        } else {
+          guard try nextElement() else {
+            isObject >>= 1
+            continue
+          }
+        }
+      }
+      switch peek() {
+      case UInt8(ascii: "{"):
+        try enter()
+        isObject = isObject << 1 | 1
+        deepest = max(deepest, depth)
+      case UInt8(ascii: "["):
+        try enter()
+        isObject <<= 1
+        deepest = max(deepest, depth)
+      default: try skipScalar()
+      }
+    } while depth > outermost
+    return deepest - outermost
+  }
+
+  /// Skips a value that is neither array nor object.
+  mutating func skipScalar() throws(JSONError) {
+    switch try nextKind() {
+    case .string:
+      position += 1
+      _ = try scanString()
+    case .number: _ = try scanNumber()
+    case .boolean: _ = try readBool()
+    case .null: _ = try readNull()
+    case .array, .object: throw malformed("a plain value")
+    }
+  }
+
+  /// Reads a value of any kind as its checked bytes, without the whitespace around it.
+  public mutating func readRaw() throws(JSONError) -> RawJSON {
+    _ = peek()
+    let first = position
+    let depth = try passValue()
+    return RawJSON(checked: Array(UnsafeBufferPointer(start: first, count: position - first)), depth: depth)
+  }
+}
+
+extension JSONReader {
+  /// Reads a value whose failure must not fail the rest: a value that does not fit is skipped, and the result says why.
+  /// Throws only if the text is not JSON.
+  @inlinable
+  public mutating func readResult<Value: JSONDecodable>(
+    _ type: Value.Type = Value.self
+  ) throws(JSONError) -> Result<Value, JSONError> {
+    _ = peek()
+    let first = position
+    let outer = depth
+    do throws(JSONError) {
+      return .success(try Value(from: &self))
+    } catch {
+      try skip(from: first, depth: outer)
+      return .failure(error)
+    }
+  }
+
+  /// Reads a value or `null`. A value that does not fit is skipped, and its error returned. Like ``readResult(_:)``,
+  /// but for generic code: there, the runtime would look up the type of the `Result` on each call.
+  package mutating func read<Value: JSONDecodable>(
+    orSkipInto value: inout Value?
+  ) throws(JSONError) -> JSONError? {
+    value = nil
+    guard try !readNull() else { return nil }
+    let first = position
+    let outer = depth
+    do throws(JSONError) {
+      value = try Value(from: &self)
+      return nil
+    } catch {
+      try skip(from: first, depth: outer)
+      return error
+    }
+  }
+
+  /// Goes back to a value, and skips it.
+  @usableFromInline
+  mutating func skip(from first: UnsafePointer<UInt8>, depth outer: Int) throws(JSONError) {
+    position = first
+    depth = outer
+    isFirst = false
+    try skipValue()
+  }
+}
+
+extension JSONReader {
+  /// An error for a value of the right kind that a type rejects: `throw json.invalid("a date")`.
+  ///
+  /// Its place is the reader's position: after a value has been read, that is behind the value, and its path is the
+  /// value's.
+  public mutating func invalid(_ expected: String) -> JSONError {
+    JSONError(.invalid, path: path(to: offset, isBehindValue: true), offset: offset, expected: expected)
+  }
+
+  /// An error for a value of another kind than the type reads: `throw json.mismatch("a string or a number")`.
+  ///
+  /// Its place is the next value, which must not have been read yet.
+  @inline(never)
+  public mutating func mismatch(_ expected: String) -> JSONError {
+    guard let found = kindOfWholeWord() else { return malformed(expected) }
+    return error(.mismatch(found), expected)
+  }
+
+  /// The kind of the next value by its first byte; `nil` if that begins no value, or if only a part of a word is there.
+  private func kindOfWholeWord() -> Kind? {
+    var copy = JSONReader(start: position, count: end - position)
+    guard let kind = try? copy.nextKind() else { return nil }
+    switch kind {
+    case .boolean: return copy.take("true") || copy.take("false") ? kind : nil
+    case .null: return copy.take("null") ? kind : nil
+    default: return kind
+    }
+  }
+
+  @usableFromInline @inline(never)
+  mutating func malformed(_ expected: String) -> JSONError {
+    error(.malformed, expected)
+  }
+
+  @usableFromInline @inline(never)
+  mutating func tooDeep() -> JSONError {
+    error(.tooDeep, "less depth")
+  }
+
+  @usableFromInline @inline(never)
+  mutating func outOfRange(_ expected: String) -> JSONError {
+    error(.outOfRange, expected)
+  }
+
+  /// An error for an object that lacks a required key: `throw json.missing("id")`.
+  ///
+  /// Its place is the object's end; the reader must be directly behind it.
+  @inline(never)
+  public mutating func missing(_ key: String) -> JSONError {
+    let offset = max(offset - 1, 0)
+    return JSONError(
+      .missing(key: key), path: path(to: offset) + [.key(key)], offset: offset, expected: "a value")
+  }
+
+  private mutating func error(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
+    JSONError(kind, path: path(to: offset), offset: offset, expected: expected)
+  }
+
+  private mutating func path(to offset: Int, isBehindValue: Bool = false) -> [JSONError.PathElement] {
+    let search = search ?? JSONPath(of: UnsafeBufferPointer(start: start, count: end - start))
+    self.search = search
+    return search.path(to: offset, isBehindValue: isBehindValue)
   }
 }

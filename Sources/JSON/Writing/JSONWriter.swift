@@ -99,3 +99,356 @@ extension UnsafeMutablePointer<UInt8> {
     return memory.assumingMemoryBound(to: UInt8.self)
   }
 }
+
+extension JSONWriter {
+  /// Begins an object; its members follow, then ``endObject()``.
+  @inlinable
+  public mutating func beginObject() {
+    begin(UInt8(ascii: "{"))
+  }
+
+  /// Ends the innermost object.
+  @inlinable
+  public mutating func endObject() {
+    end(UInt8(ascii: "}"))
+  }
+
+  /// Begins an array; its elements follow, then ``endArray()``.
+  @inlinable
+  public mutating func beginArray() {
+    begin(UInt8(ascii: "["))
+  }
+
+  /// Ends the innermost array.
+  @inlinable
+  public mutating func endArray() {
+    end(UInt8(ascii: "]"))
+  }
+
+  @inlinable
+  mutating func begin(_ bracket: UInt8) {
+    if depth >= JSONReader.depthLimit { failTooDeep() }
+    depth += 1
+    separate()
+    append(bracket)
+    needsComma = false
+  }
+
+  @usableFromInline
+  mutating func failTooDeep() {
+    fail(expected: "less than \(JSONReader.depthLimit) levels")
+  }
+
+  @inlinable
+  mutating func end(_ bracket: UInt8) {
+    depth -= 1
+    append(bracket)
+    needsComma = true
+  }
+
+  /// Writes a key; its value must follow.
+  @inlinable
+  public mutating func writeKey(_ key: StaticString) {
+    separate()
+    appendText(key.utf8Start, count: key.utf8CodeUnitCount)
+    append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  /// Writes a key; its value must follow.
+  public mutating func writeKey(_ key: String) {
+    writeString(key)
+    append(UInt8(ascii: ":"))
+    needsComma = false
+  }
+
+  /// Writes a member of an object.
+  @inlinable @inline(__always)
+  public mutating func write(_ key: StaticString, _ value: some JSONEncodable) {
+    writeKey(key)
+    value.encode(to: &self)
+  }
+
+  /// Writes a member of an object, or nothing if the value is nil.
+  @inlinable @inline(__always)
+  public mutating func write(_ key: StaticString, ifPresent value: (some JSONEncodable)?) {
+    if let value { write(key, value) }
+  }
+}
+
+extension JSONWriter {
+  /// Writes a value of any ``JSONEncodable`` type.
+  @inlinable @inline(__always)
+  public mutating func write(_ value: some JSONEncodable) {
+    value.encode(to: &self)
+  }
+
+  /// Writes `null`.
+  @inlinable
+  public mutating func writeNull() {
+    separate()
+    append("null")
+  }
+
+  /// Writes `true` or `false`.
+  @inlinable
+  public mutating func writeBool(_ value: Bool) {
+    separate()
+    append(value ? "true" : "false")
+  }
+
+  /// Writes a whole number.
+  @inlinable
+  public mutating func writeInteger<Value: FixedWidthInteger>(_ value: Value) {
+    if let value = Int64(exactly: value) {
+      write(magnitude: value.magnitude, isNegative: value < 0)
+    } else if let value = UInt64(exactly: value) {
+      write(magnitude: value, isNegative: false)
+    } else {
+      writeNumber(String(value))
+    }
+  }
+
+  @usableFromInline
+  mutating func write(magnitude: UInt64, isNegative: Bool) {
+    separate()
+    reserve(1 + Self.greatestDigits)
+    if isNegative {
+      buffer[count] = UInt8(ascii: "-")
+      count += 1
+    }
+    appendDigits(magnitude)
+  }
+
+  private static var greatestDigits: Int { 20 }
+
+  /// Appends a whole number; the room must be reserved.
+  @inline(__always)
+  private mutating func appendDigits(_ magnitude: UInt64) {
+    count += magnitude.decimalDigits
+    var place = buffer + count
+    var rest = magnitude
+    while rest >= 100 {
+      let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
+      place -= 2
+      place[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair / 10)
+      place[1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair % 10)
+      rest = quotient
+    }
+    if rest >= 10 {
+      place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest % 10)
+      place -= 1
+      rest /= 10
+    }
+    place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
+  }
+
+  /// Writes a number with the fewest digits from which it is read back unchanged.
+  public mutating func writeDouble(_ value: Double) {
+    if !writeDecimal(value) { writeFloatingPoint(value) }
+  }
+
+  /// Writes a number with at most six decimals and 15 digits, as most numbers that people enter have. Returns false,
+  /// without writing, for others.
+  ///
+  /// A number with so few digits is the only one that they stand for, and no shorter digits stand for it. So if reading
+  /// the digits gives the number back, they are the shortest.
+  private mutating func writeDecimal(_ value: Double) -> Bool {
+    let magnitude = value.magnitude
+    guard magnitude >= 1e-3, magnitude < 1e9 else { return false }
+    let millionths = UInt64(magnitude * 1e6 + 0.5)
+    guard Double(millionths) / 1e6 == magnitude else { return false }
+    var (whole, fraction) = millionths.quotientAndRemainder(dividingBy: 1_000_000)
+    separate()
+    reserve(1 + Self.greatestDigits + 8)
+    if value < 0 {
+      buffer[count] = UInt8(ascii: "-")
+      count += 1
+    }
+    appendDigits(whole)
+    guard fraction > 0 else { return true }
+    buffer[count] = UInt8(ascii: ".")
+    count += 1
+    // One decimal at a time, until only zeros are left.
+    while fraction > 0 {
+      (whole, fraction) = (fraction * 10).quotientAndRemainder(dividingBy: 1_000_000)
+      buffer[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: whole)
+      count += 1
+    }
+    return true
+  }
+
+  /// Writes a number with the fewest digits from which it is read back unchanged.
+  public mutating func writeFloat(_ value: Float) {
+    writeFloatingPoint(value)
+  }
+
+  private mutating func writeFloatingPoint(_ value: some BinaryFloatingPoint & TextOutputStreamable) {
+    guard value.isFinite else { return writeInfinite() }
+    separate()
+    reserve(NumberText.capacity)
+    var text = NumberText(end: buffer + count)
+    value.write(to: &text)
+    count = text.lengthWithoutZeroFraction(from: buffer + count) + count
+  }
+
+  private mutating func writeInfinite() {
+    fail(expected: "a number that is finite")
+    writeNull()
+  }
+
+  /// Writes the JSON text of a number, without a fraction of `.0`.
+  @usableFromInline
+  mutating func writeNumber(_ text: String) {
+    separate()
+    var text = text
+    text.withUTF8 { bytes in
+      guard let start = bytes.baseAddress else { return }
+      let isWhole =
+        bytes.count > 2 && bytes[bytes.count - 1] == UInt8(ascii: "0") && bytes[bytes.count - 2] == UInt8(ascii: ".")
+      append(start, count: bytes.count - (isWhole ? 2 : 0))
+    }
+  }
+
+  /// Writes JSON that has already been written or checked, unchanged.
+  public mutating func writeRaw(_ raw: RawJSON) {
+    if depth + raw.depth > JSONReader.depthLimit { failTooDeep() }
+    separate()
+    raw.bytes.withUnsafeBufferPointer { bytes in
+      guard let start = bytes.baseAddress else { return }
+      append(start, count: bytes.count)
+    }
+  }
+}
+
+extension UInt64 {
+  /// The number of decimal digits.
+  @inline(__always)
+  fileprivate var decimalDigits: Int {
+    guard self >= 100_000_000 else { return shortDigits }
+    let (high, _) = quotientAndRemainder(dividingBy: 100_000_000)
+    guard high >= 100_000_000 else { return 8 + high.shortDigits }
+    return 16 + (high / 100_000_000).shortDigits
+  }
+
+  /// The number of decimal digits of a number with at most eight.
+  @inline(__always)
+  private var shortDigits: Int {
+    if self < 10_000 { return self < 100 ? (self < 10 ? 1 : 2) : (self < 1000 ? 3 : 4) }
+    return self < 1_000_000 ? (self < 100_000 ? 5 : 6) : (self < 10_000_000 ? 7 : 8)
+  }
+}
+
+extension JSONWriter {
+  /// Writes a string. Quotes, backslashes and control characters are escaped, and nothing else.
+  @inlinable
+  public mutating func writeString(_ text: String) {
+    separate()
+    if let () = text.utf8.withContiguousStorageIfAvailable({ appendText($0) }) { return }
+    var copy = text
+    copy.withUTF8 { appendText($0) }
+  }
+
+  @inlinable @inline(__always)
+  mutating func appendText(_ bytes: UnsafeBufferPointer<UInt8>) {
+    guard let start = bytes.baseAddress else { return append("\"\"") }
+    appendText(start, count: bytes.count)
+  }
+
+  @usableFromInline
+  mutating func appendText(_ bytes: UnsafePointer<UInt8>, count length: Int) {
+    // The longest escape has six bytes, and eight are copied at once.
+    reserve(length + 2 + 8)
+    buffer[count] = UInt8(ascii: "\"")
+    count += 1
+    var from = bytes
+    let end = bytes + length
+    while from < end {
+      if end - from >= 8 {
+        let word = UInt64(bytesAt: from)
+        UnsafeMutableRawPointer(buffer + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        let marks = word.firstEscapedInString
+        let plain = marks == 0 ? 8 : marks.trailingZeroBitCount >> 3
+        from += plain
+        count += plain
+        if marks == 0 { continue }
+      }
+      if end - from < 8 {
+        let word = UInt64(bytesAt: from, count: end - from)
+        UnsafeMutableRawPointer(buffer + count).storeBytes(of: word.littleEndian, as: UInt64.self)
+        let marks = word.firstEscapedInString
+        let plain = marks == 0 ? end - from : marks.trailingZeroBitCount >> 3
+        from += plain
+        count += plain
+        if marks == 0 { break }
+      }
+      let byte = from.pointee
+      from += 1
+      reserve(6 + (end - from) + 1 + 8)
+      appendEscape(byte)
+    }
+    buffer[count] = UInt8(ascii: "\"")
+    count += 1
+  }
+
+  private mutating func appendEscape(_ byte: UInt8) {
+    buffer[count] = UInt8(ascii: "\\")
+    count += 1
+    let letter: UInt8? =
+      switch byte {
+      case UInt8(ascii: "\""), UInt8(ascii: "\\"): byte
+      case 0x08: UInt8(ascii: "b")
+      case 0x0C: UInt8(ascii: "f")
+      case 0x0A: UInt8(ascii: "n")
+      case 0x0D: UInt8(ascii: "r")
+      case 0x09: UInt8(ascii: "t")
+      default: nil
+      }
+    if let letter {
+      buffer[count] = letter
+      count += 1
+      return
+    }
+    append("u00")
+    append(Self.digit(byte >> 4))
+    append(Self.digit(byte & 15))
+  }
+
+  private static func digit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") + value - 10
+  }
+}
+
+/// Writes the digits of a number directly to their place: a `String` in between would cost an allocation for each
+/// number.
+struct NumberText: TextOutputStream {
+  /// More than the text of any `Double` or `Float` needs.
+  static let capacity = 40
+  private var end: UnsafeMutablePointer<UInt8>
+  private let limit: UnsafeMutablePointer<UInt8>
+
+  /// Writes from a place on at which there is room.
+  init(end: UnsafeMutablePointer<UInt8>) {
+    self.end = end
+    limit = end + Self.capacity
+  }
+
+  /// The standard library calls this for strings that it knows to be ASCII.
+  mutating func _writeASCII(_ buffer: UnsafeBufferPointer<UInt8>) {
+    guard let start = buffer.baseAddress, buffer.count <= limit - end else { return }
+    end.update(from: start, count: buffer.count)
+    end += buffer.count
+  }
+
+  mutating func write(_ string: String) {
+    var string = string
+    string.withUTF8 { _writeASCII($0) }
+  }
+
+  /// The length of the text without a fraction of `.0`.
+  func lengthWithoutZeroFraction(from start: UnsafeMutablePointer<UInt8>) -> Int {
+    let length = end - start
+    guard length > 2, end[-1] == UInt8(ascii: "0"), end[-2] == UInt8(ascii: ".") else { return length }
+    return length - 2
+  }
+}

@@ -44,12 +44,12 @@ public struct APIClient: Sendable {
   /// Decodes bodies; a `JSONCoder` by default.
   public var decoder: any BodyDecoder
 
-  /// Makes a client.
+  /// Makes a client. Without `transport`, another initialiser takes the one of the platform.
   ///
   /// Throws `invalidRequest` for a URL that is not absolute, is neither `http` nor `https`, or contains credentials,
   /// and, unless `allowsCleartext`, for an `http` URL to another host: anybody on the way could read the traffic.
   public init(
-    baseURL: URL, transport: any HTTPTransport = .platform(), defaultHeaders: HTTPHeaders = .userAgent(),
+    baseURL: URL, transport: any HTTPTransport, defaultHeaders: HTTPHeaders = .userAgent(),
     middlewares: [any HTTPMiddleware] = [], interceptors: [any SessionInterceptor] = [],
     observer: (any RequestObserver)? = nil, timeouts: HTTPTimeouts = HTTPTimeouts(),
     responseBodyLimit: Int = 16 << 20, encoder: any BodyEncoder = JSONCoder(), decoder: any BodyDecoder = JSONCoder(),

@@ -74,3 +74,232 @@ extension GraphQLError: CustomStringConvertible {
     }
   }
 }
+
+extension GraphQLError: Encodable {
+  /// Writes the error in the form of the specification, to relay it or to keep it; empty members are left out.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(message, forKey: .message)
+    if !locations.isEmpty { try container.encode(locations, forKey: .locations) }
+    if !path.isEmpty { try container.encode(path, forKey: .path) }
+    if !extensions.isEmpty { try container.encode(extensions, forKey: .extensions) }
+  }
+}
+
+extension GraphQLError.PathElement: Encodable {
+  /// Writes a member name or a list index.
+  public func encode(to encoder: any Encoder) throws {
+    var container = encoder.singleValueContainer()
+    switch self {
+    case .key(let key): try container.encode(key)
+    case .index(let index): try container.encode(index)
+    }
+  }
+}
+
+extension GraphQLError: Decodable {
+  enum CodingKeys: String, CodingKey {
+    case message, locations, path, extensions
+  }
+
+  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
+  public init(from decoder: any Decoder) throws {
+    guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
+      self = .unknown
+      return
+    }
+    self.init(
+      received: try? container.decode(String.self, forKey: .message),
+      locations: try? container.decode([Location].self, forKey: .locations),
+      path: try? container.decode(FirstSteps.self, forKey: .path).steps,
+      extensions: try? container.decode([String: JSONValue].self, forKey: .extensions))
+  }
+
+  private init(
+    received message: String?, locations: [Location]?, path: [PathElement]?, extensions: [String: JSONValue]?
+  ) {
+    self.init(
+      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
+      locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
+      extensions: (extensions ?? [:]).bounded(to: 2048))
+  }
+
+  /// Larger extensions, in bytes of their text, are not parsed: as values they take about 40 times as much memory.
+  private static let largestExtensions = 16 << 10
+
+  private static let unknown = GraphQLError(message: "The server sent an error in an unknown form.")
+}
+
+extension GraphQLError: JSONDecodable {
+  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    guard try json.nextKind() == .object else {
+      try json.skipValue()
+      self = .unknown
+      return
+    }
+    var message: String?
+    var locations: [Location]?
+    var path: [PathElement]?
+    var extensions: [String: JSONValue]?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "message") {
+        message = try json.readOrSkip()
+      } else if json.key(is: "locations") {
+        locations = try json.readOrSkip()
+      } else if json.key(is: "path") {
+        path = (try json.readOrSkip() as FirstSteps?)?.steps
+      } else if json.key(is: "extensions") {
+        extensions = try json.readExtensions(upTo: Self.largestExtensions)
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(received: message, locations: locations, path: path, extensions: extensions)
+  }
+}
+
+extension JSONReader {
+  /// Skips the next value if its text takes more bytes than `limit`, and says whether it did. Otherwise the value is
+  /// still to be read.
+  mutating func skipValue(over limit: Int) throws(JSONError) -> Bool {
+    _ = try nextKind()
+    let start = offset
+    try skipValue()
+    if offset - start > limit { return true }
+    goBack(to: start)
+    return false
+  }
+
+  /// Reads an object whose text takes at most `limit` bytes; of a larger one only the member `code`, if that does.
+  fileprivate mutating func readExtensions(upTo limit: Int) throws(JSONError) -> [String: JSONValue]? {
+    guard try nextKind() == .object else {
+      try skipValue()
+      return nil
+    }
+    let start = offset
+    guard try skipValue(over: limit) else { return try readOrSkip() }
+    goBack(to: start)
+    var code: JSONValue?
+    try beginObject()
+    while try nextKey() {
+      if !key(is: "code") {
+        try skipValue()
+      } else if try !skipValue(over: limit) {
+        code = try readOrSkip()
+      }
+    }
+    return code.map { ["code": $0] }
+  }
+
+  /// Reads a value, or skips it if it does not fit.
+  fileprivate mutating func readOrSkip<Value: JSONDecodable>() throws(JSONError) -> Value? {
+    let result = try readResult(Value.self)
+    return try? result.get()
+  }
+}
+
+extension GraphQLError.Location: JSONDecodable {
+  /// Reads a location; both numbers are required.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    var line: Int?
+    var column: Int?
+    try json.beginObject()
+    while try json.nextKey() {
+      if json.key(is: "line") {
+        line = try json.read()
+      } else if json.key(is: "column") {
+        column = try json.read()
+      } else {
+        try json.skipValue()
+      }
+    }
+    self.init(line: try json.require(line, "line"), column: try json.require(column, "column"))
+  }
+}
+
+extension GraphQLError.PathElement: Decodable {
+  /// Reads a member name or a list index.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    if let index = try? container.decode(Int.self) {
+      self = .index(index)
+    } else {
+      self = .key(try container.decode(String.self).prefix(bytes: 128))
+    }
+  }
+}
+
+extension GraphQLError.PathElement: JSONDecodable {
+  /// Reads a member name or a list index.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    if try json.nextKind() == .number {
+      self = .index(try json.readInteger())
+    } else {
+      self = .key(try json.readString().prefix(bytes: 128))
+    }
+  }
+}
+
+/// The first 32 steps of a path of any length.
+private struct FirstSteps: Decodable, JSONDecodable {
+  private static let limit = 32
+  var steps: [GraphQLError.PathElement] = []
+
+  init(from decoder: any Decoder) throws {
+    var container = try decoder.unkeyedContainer()
+    while !container.isAtEnd, steps.count < Self.limit {
+      steps.append(try container.decode(GraphQLError.PathElement.self))
+    }
+  }
+
+  init(from json: inout JSONReader) throws(JSONError) {
+    try json.beginArray()
+    while try json.nextElement() {
+      if steps.count < Self.limit {
+        steps.append(try json.read())
+      } else {
+        try json.skipValue()
+      }
+    }
+  }
+}
+
+extension [GraphQLError.PathElement] {
+  /// The first steps that fit into a number of bytes.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    return Array(
+      prefix { step in
+        if case .key(let key) = step { left -= key.utf8.count } else { left -= 8 }
+        return left >= 0
+      })
+  }
+}
+
+extension [String: JSONValue] {
+  /// The members that fit into a number of bytes: `code` first, then the others by name.
+  fileprivate func bounded(to limit: Int) -> Self {
+    var left = limit
+    let inOrder = sorted { $1.key != "code" && ($0.key == "code" || $0.key < $1.key) }
+    return inOrder.reduce(into: [:]) { kept, member in
+      let size = member.key.utf8.count + member.value.approximateSize
+      guard size <= left else { return }
+      left -= size
+      kept[member.key] = member.value
+    }
+  }
+}
+
+extension JSONValue {
+  /// Roughly how many bytes the value takes as JSON.
+  fileprivate var approximateSize: Int {
+    switch self {
+    case .null, .bool, .integer, .number: 8
+    case .string(let text): text.utf8.count + 2
+    case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize }
+    case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateSize }
+    }
+  }
+}

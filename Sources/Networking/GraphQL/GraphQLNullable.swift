@@ -43,3 +43,66 @@ extension KeyedEncodingContainer {
     }
   }
 }
+
+extension GraphQLNullable {
+  /// The value if there is one; otherwise `other`, which says whether the variable is absent or null: `title ??
+  /// .absent`.
+  public static func ?? (value: Value?, other: Self) -> Self { value.map(Self.some) ?? other }
+}
+
+// No `ExpressibleByNilLiteral`: `nil` would not say whether the variable is absent or null.
+
+extension GraphQLNullable: ExpressibleByUnicodeScalarLiteral where Value: ExpressibleByUnicodeScalarLiteral {
+  /// Makes a variable with a value.
+  public init(unicodeScalarLiteral value: Value.UnicodeScalarLiteralType) {
+    self = .some(Value(unicodeScalarLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByExtendedGraphemeClusterLiteral
+where Value: ExpressibleByExtendedGraphemeClusterLiteral {
+  /// Makes a variable with a value.
+  public init(extendedGraphemeClusterLiteral value: Value.ExtendedGraphemeClusterLiteralType) {
+    self = .some(Value(extendedGraphemeClusterLiteral: value))
+  }
+}
+
+extension GraphQLNullable: ExpressibleByStringLiteral where Value: ExpressibleByStringLiteral {
+  /// Makes a variable with a value.
+  public init(stringLiteral value: Value.StringLiteralType) { self = .some(Value(stringLiteral: value)) }
+}
+
+extension GraphQLNullable: ExpressibleByIntegerLiteral where Value: ExpressibleByIntegerLiteral {
+  /// Makes a variable with a value.
+  public init(integerLiteral value: Value.IntegerLiteralType) { self = .some(Value(integerLiteral: value)) }
+}
+
+extension GraphQLNullable: ExpressibleByFloatLiteral where Value: ExpressibleByFloatLiteral {
+  /// Makes a variable with a value.
+  public init(floatLiteral value: Value.FloatLiteralType) { self = .some(Value(floatLiteral: value)) }
+}
+
+extension GraphQLNullable: ExpressibleByBooleanLiteral where Value: ExpressibleByBooleanLiteral {
+  /// Makes a variable with a value.
+  public init(booleanLiteral value: Value.BooleanLiteralType) { self = .some(Value(booleanLiteral: value)) }
+}
+
+extension GraphQLNullable: Decodable where Value: Decodable {
+  /// Decodes `null` or a value. Whether a member is absent, its object tells: a synthesised `init(from:)` keeps absent
+  /// members apart from those that are null.
+  public init(from decoder: any Decoder) throws {
+    let container = try decoder.singleValueContainer()
+    self = container.decodeNil() ? .null : .some(try container.decode(Value.self))
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Decodes a variable as absent if the object does not have it; a synthesised `init(from:)` calls this for each
+  /// ``GraphQLNullable``.
+  public func decode<Value: Decodable>(
+    _ type: GraphQLNullable<Value>.Type, forKey key: Key
+  ) throws -> GraphQLNullable<Value> {
+    guard contains(key) else { return .absent }
+    return try decodeNil(forKey: key) ? .null : .some(decode(Value.self, forKey: key))
+  }
+}

@@ -1,3 +1,4 @@
+import HTTP
 public import JSON
 
 /// The body of a GraphQL request (GraphQL over HTTP, section 5.1).
@@ -59,4 +60,12 @@ extension GraphQLRequest: JSONEncodable where Variables: JSONEncodable {
     json.write("extensions", ifPresent: extensions)
     json.endObject()
   }
+}
+
+/// The header fields of all requests, validated once.
+enum GraphQLHeaders {
+  private static let acceptedTypes: StaticString = "application/graphql-response+json, application/json;q=0.9"
+  static let accept = "\(acceptedTypes)"
+  static let ofGet: HTTPHeaders = ["Accept": acceptedTypes]
+  static let ofPost: HTTPHeaders = ["Accept": acceptedTypes, "Content-Type": "application/json"]
 }

@@ -1,3 +1,7 @@
+import Foundation
+import HTTP
+import JSON
+
 /// The names and punctuators of a document, in order, without comments and strings (GraphQL specification, section
 /// 2.1). Works on bytes, since a combining character after a quote would make it another `Character`.
 package struct GraphQLTokens {

@@ -1,4 +1,5 @@
-import HTTP
+public import Foundation
+public import HTTP
 public import JSON
 
 /// A response that wraps its content together with a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
@@ -96,4 +97,60 @@ extension ResponseParser where Output: Decodable {
       return try content.get()
     }
   }
+}
+
+/// The names of an envelope's members, and which codes mean success.
+///
+///     enum CodeMsgData: EnvelopeKeys {
+///       static let code = "code"
+///       static let message = "msg"
+///       static let content = "data"
+///     }
+public protocol EnvelopeKeys: Sendable {
+  /// The name of the code.
+  static var code: String { get }
+  /// The name of the message.
+  static var message: String { get }
+  /// The name of the content.
+  static var content: String { get }
+  /// Whether a code means success; it is a string, the digits of a number, or `true` or `false`. By default `"0"` does.
+  static func isSuccess(_ code: String) -> Bool
+}
+
+extension EnvelopeKeys {
+  /// Only `"0"` is success.
+  public static func isSuccess(_ code: String) -> Bool { code == "0" }
+}
+
+/// The code and the message of an envelope that reports a failure.
+public struct EnvelopeFailure: Error, Hashable, CustomStringConvertible {
+  /// The code, at most 256 bytes of it; a number as its digits.
+  public let code: String
+  /// The server's message, at most 1 KiB of it; empty if there is none.
+  public let message: String
+
+  /// Takes a code and a message.
+  public init(code: String, message: String) {
+    self.code = code.prefix(bytes: 256)
+    self.message = message.prefix(bytes: 1024)
+  }
+
+  /// The code and the message on one line, with control characters made visible.
+  public var description: String { "code \(code)\(message.isEmpty ? "" : ": ")\(message)".sanitized(upTo: 1536) }
+}
+
+extension EnvelopeFailure: RedactableCause {
+  func redacted(by redactor: Redactor) -> EnvelopeFailure {
+    EnvelopeFailure(code: redactor.redact(code), message: redactor.redact(message))
+  }
+}
+
+extension EnvelopeFailure: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
+}
+
+extension RequestError.Kind {
+  /// The server refused the request, by an envelope's code; `cause` is an ``EnvelopeFailure``.
+  public static let rejected = RequestError.Kind("rejected")
 }

@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTP
+public import JSON
 
 /// Turns a response into a value. A session chooses its parser by name:
 ///
@@ -89,4 +90,49 @@ extension ResponseParser where Output == NoContent {
       return NoContent()
     }
   }
+}
+
+extension HTTPResponse {
+  /// Throws `httpStatus` or `redirectRefused`, unless the status is a success.
+  public func requireSuccess() throws(RequestError) {
+    try head.requireSuccess()
+  }
+
+  /// Throws `undecodable` if the response has another `Content-Type` than JSON, or no body. A missing or empty
+  /// `Content-Type` counts as JSON.
+  public func requireJSON() throws(RequestError) {
+    try requireJSON(mediaType: head.mediaType)
+  }
+
+  /// The same for a media type that was read before.
+  func requireJSON(mediaType: String?) throws(RequestError) {
+    if let type = mediaType, type != "application/json", type != "text/json", !type.hasSuffix("+json") {
+      throw RequestError(
+        .undecodable, "Expected JSON, but the server sent \(type): is the URL right?", status: head.status)
+    }
+    guard !body.isEmpty else {
+      throw RequestError(.undecodable, "Expected JSON, but the response body is empty.", status: head.status)
+    }
+  }
+}
+
+/// The response type of a session whose response has no content of interest.
+public struct NoContent: Hashable, Sendable, Decodable {
+  /// Makes the only value.
+  public init() {}
+
+  /// Ignores whatever is there, for use as the content of an envelope.
+  public init(from decoder: any Decoder) {}
+}
+
+extension NoContent: JSONDecodable {
+  /// Ignores whatever is there, for use as the content of an envelope.
+  public init(from json: inout JSONReader) throws(JSONError) {
+    try json.skipValue()
+  }
+}
+
+extension APISession where ResponseType == NoContent {
+  /// Requires success only.
+  public var responseParser: ResponseParser<NoContent> { .noContent }
 }

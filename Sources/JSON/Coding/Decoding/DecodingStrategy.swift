@@ -46,3 +46,47 @@ enum DecodingStrategy: @unchecked Sendable {
     type == RawJSON.self || type == JSONValue.self || type == Int128.self || type == UInt128.self
   }
 }
+
+/// An array whose elements can be decoded.
+protocol ArrayOfDecodables {
+  /// Reads the elements of an array.
+  static func decode(from decoder: TapeDecoder) throws -> Self
+}
+
+extension Array: ArrayOfDecodables where Element: Decodable {
+  static func decode(from decoder: TapeDecoder) throws -> [Element] {
+    guard decoder.token.kind == .array else {
+      throw decoder.mismatch([Element].self, "an array", at: decoder.place, step: nil)
+    }
+    let count = Int(decoder.token.count)
+    var elements: [Element] = []
+    // The count comes from the text, so it is not trusted for more than this.
+    elements.reserveCapacity(Swift.min(count, 1024))
+    var place = decoder.place + 1
+    for index in 0..<count {
+      elements.append(try decoder.decodeValue(Element.self, at: place, step: .element(index)))
+      place = Int(decoder.document.tape[place].next)
+    }
+    return elements
+  }
+}
+
+/// A dictionary with string keys.
+protocol StringKeyedDictionary {
+  /// Reads the members of an object.
+  static func decode(from decoder: TapeDecoder) throws -> Self
+}
+
+extension Dictionary: StringKeyedDictionary where Key == String, Value: Decodable {
+  static func decode(from decoder: TapeDecoder) throws -> [String: Value] {
+    guard decoder.token.kind == .object else {
+      throw decoder.mismatch([String: Value].self, "an object", at: decoder.place, step: nil)
+    }
+    var result: Self = [:]
+    for member in decoder.members {
+      let key = decoder.document.string(decoder.document.tape[member])
+      result[key] = try decoder.decodeValue(Value.self, at: member + 1, step: .member(member))
+    }
+    return result
+  }
+}

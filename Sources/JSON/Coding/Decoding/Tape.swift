@@ -150,7 +150,7 @@ struct Tape: ~Copyable {
         Token(
           kind: kind == .object ? .object : .array, offset: offset, next: UInt32(truncatingIfNeeded: container + 1)))
     case .string:
-      json.position += 1
+      json.skipQuotationMark()
       let shape = try json.scanString()
       append(
         Token(

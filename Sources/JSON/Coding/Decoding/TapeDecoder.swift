@@ -19,8 +19,9 @@ final class TapeDecoder: Decoder {
   private(set) var place: Int
   private var step: Step
 
-  /// The enclosing decoder, which is kept as long as this one. A lent decoder refers to it through `lender` alone,
-  /// which lives until the decoder is given back.
+  /// The enclosing decoder, retained. A lent decoder has `lender` instead, which is safe unretained: only
+  /// `lendingDecoder` sets it, on `self`, which its caller keeps alive until it returns, and `takeBack` clears it before
+  /// that, also when decoding throws. A decoder that somebody retained meanwhile then gets the lender as its `parent`.
   private var parent: TapeDecoder?
   private unowned(unsafe) var lender: TapeDecoder?
 
@@ -73,6 +74,8 @@ final class TapeDecoder: Decoder {
     guard let step else { return try body(self) }
     guard let inner = lend(at: place, step: step) else { return try body(decoder(at: place, step: step)) }
     defer { takeBack() }
+    // The property `inner` retains the decoder throughout: while it is lent, `lend` returns nil, so that no nested call
+    // comes to `takeBack`, the only place that clears the property.
     return try inner._withUnsafeGuaranteedRef { try body($0) }
   }
 
@@ -178,4 +181,231 @@ extension TapeDecoder: SingleValueDecodingContainer {
   func decode(_ type: Int128.Type) throws -> Int128 { try decodeValue(type, at: place, step: nil) }
 
   func decode(_ type: UInt128.Type) throws -> UInt128 { try decodeValue(type, at: place, step: nil) }
+}
+
+/// The values of members, by name.
+extension TapeDecoder {
+  func isNull(of name: String) throws -> Bool {
+    document.tape[try requiredValue(of: name)].kind == .null
+  }
+
+  @inline(__always)
+  func decodeMember<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value {
+    let place = try requiredValue(of: name)
+    return try decodeValue(type, at: place, step: .member(place - 1))
+  }
+
+  @inline(__always)
+  func decodeMemberIfPresent<Value: Decodable>(_ type: Value.Type, _ name: String) throws -> Value? {
+    guard let place = value(of: name), document.tape[place].kind != .null else { return nil }
+    return try decodeValue(type, at: place, step: .member(place - 1))
+  }
+
+  func string(_ name: String) throws -> String { try decodeMember(String.self, name) }
+  func bool(_ name: String) throws -> Bool { try decodeMember(Bool.self, name) }
+  func int(_ name: String) throws -> Int { try decodeMember(Int.self, name) }
+  func double(_ name: String) throws -> Double { try decodeMember(Double.self, name) }
+  func stringIfPresent(_ name: String) throws -> String? { try decodeMemberIfPresent(String.self, name) }
+  func boolIfPresent(_ name: String) throws -> Bool? { try decodeMemberIfPresent(Bool.self, name) }
+  func intIfPresent(_ name: String) throws -> Int? { try decodeMemberIfPresent(Int.self, name) }
+  func doubleIfPresent(_ name: String) throws -> Double? { try decodeMemberIfPresent(Double.self, name) }
+
+  /// The decoder of a member, for a caller that may keep it.
+  func decoder(of name: String) throws -> TapeDecoder {
+    let place = try requiredValue(of: name)
+    return decoder(at: place, step: .member(place - 1))
+  }
+
+  /// The super decoder for a name. If there is no such member, it decodes null, as Foundation's does.
+  func superDecoder(_ name: String) -> TapeDecoder {
+    if let place = value(of: name) { return decoder(at: place, step: .member(place - 1)) }
+    document.absentNames.append(name)
+    return decoder(at: document.tape.absent, step: .absent(document.absentNames.count - 1))
+  }
+}
+
+extension TapeDecoder {
+  /// Reads the value at a place of the tape. `step` leads there from this decoder's own value; it is nil for that value
+  /// itself.
+  ///
+  /// The compiler resolves the comparisons of types if it knows the type, as for the members of a synthesised
+  /// `init(from:)`.
+  @inline(__always)
+  func decodeValue<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
+    if type == String.self { return unsafeBitCast(try string(at: place, step: step), to: type) }
+    if type == Bool.self { return unsafeBitCast(try bool(at: place, step: step), to: type) }
+    if type == Int.self { return unsafeBitCast(try integer(Int.self, at: place, step: step), to: type) }
+    if type == Double.self { return unsafeBitCast(try double(at: place, step: step), to: type) }
+    if type == Float.self { return unsafeBitCast(try float(at: place, step: step), to: type) }
+    if type == Int64.self { return unsafeBitCast(try integer(Int64.self, at: place, step: step), to: type) }
+    if type == Int32.self { return unsafeBitCast(try integer(Int32.self, at: place, step: step), to: type) }
+    if type == Int16.self { return unsafeBitCast(try integer(Int16.self, at: place, step: step), to: type) }
+    if type == Int8.self { return unsafeBitCast(try integer(Int8.self, at: place, step: step), to: type) }
+    if type == UInt.self { return unsafeBitCast(try integer(UInt.self, at: place, step: step), to: type) }
+    if type == UInt64.self { return unsafeBitCast(try integer(UInt64.self, at: place, step: step), to: type) }
+    if type == UInt32.self { return unsafeBitCast(try integer(UInt32.self, at: place, step: step), to: type) }
+    if type == UInt16.self { return unsafeBitCast(try integer(UInt16.self, at: place, step: step), to: type) }
+    if type == UInt8.self { return unsafeBitCast(try integer(UInt8.self, at: place, step: step), to: type) }
+    return try decodeOther(type, at: place, step: step)
+  }
+
+  private func decodeOther<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
+    switch document.strategy(of: type) {
+    case .generic: return try lendingDecoder(at: place, step: step) { try type.init(from: $0) }
+    case .strings:
+      return unsafeBitCast(try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }, to: type)
+    case .array(let array): return try lendingDecoder(at: place, step: step) { try $0.decode(array, as: type) }
+    case .dictionary(let map): return try lendingDecoder(at: place, step: step) { try $0.decode(map, as: type) }
+    case .direct(let direct): return try self.direct(direct, as: type, at: place, step: step)
+    case .date: return unsafeBitCast(try date(at: place, step: step), to: type)
+    case .data: return unsafeBitCast(try data(at: place, step: step), to: type)
+    case .url: return unsafeBitCast(try url(at: place, step: step), to: type)
+    case .decimal: return unsafeBitCast(try decimal(at: place, step: step), to: type)
+    }
+  }
+
+  // The cast is safe, though the compiler cannot know: a strategy is kept under its own type, so the two types are the
+  // same.
+
+  private func decode<Elements: ArrayOfDecodables, Value>(_ array: Elements.Type, as type: Value.Type) throws -> Value {
+    unsafeBitCast(try array.decode(from: self), to: type)
+  }
+
+  private func decode<Map: StringKeyedDictionary, Value>(_ map: Map.Type, as type: Value.Type) throws -> Value {
+    unsafeBitCast(try map.decode(from: self), to: type)
+  }
+
+  private func direct<Direct: JSONDecodable, Value>(
+    _ direct: Direct.Type, as type: Value.Type, at place: Int, step: Step?
+  ) throws -> Value {
+    let token = document.tape[place]
+    do throws(JSONError) {
+      let value = try document.reading(token) { (json: inout JSONReader) throws(JSONError) in
+        try Direct(from: &json)
+      }
+      return unsafeBitCast(value, to: type)
+    } catch {
+      throw DecodingError(error.inside(path(to: step), from: token.start), type: type)
+    }
+  }
+
+  func string(at place: Int, step: Step?) throws -> String {
+    let token = document.tape[place]
+    guard token.kind == .string || token.kind == .escapedString else {
+      throw mismatch(String.self, "a string", at: place, step: step)
+    }
+    return document.string(token)
+  }
+
+  private func bool(at place: Int, step: Step?) throws -> Bool {
+    let token = document.tape[place]
+    guard token.kind == .boolean else { throw mismatch(Bool.self, "true or false", at: place, step: step) }
+    return token.count == 4
+  }
+
+  private func integer<Value: FixedWidthInteger>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
+    let token = document.tape[place]
+    guard token.kind == .number else { throw mismatch(type, "a whole number", at: place, step: step) }
+    guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.integer(type) }) else {
+      throw corrupted(.outOfRange, "a whole number that fits \(type)", at: place, step: step)
+    }
+    return value
+  }
+
+  private func double(at place: Int, step: Step?) throws -> Double {
+    let token = document.tape[place]
+    guard token.kind == .number else { throw mismatch(Double.self, "a number", at: place, step: step) }
+    guard let value = try? document.reading(token, { (json) throws(JSONError) in try json.double() }) else {
+      throw corrupted(.outOfRange, "a number that fits Double", at: place, step: step)
+    }
+    return value
+  }
+
+  private func float(at place: Int, step: Step?) throws -> Float {
+    let token = document.tape[place]
+    guard token.kind == .number else { throw mismatch(Float.self, "a number", at: place, step: step) }
+    guard let value = Float(document.string(token)), value.isFinite else {
+      throw corrupted(.outOfRange, "a number that fits Float", at: place, step: step)
+    }
+    return value
+  }
+}
+
+extension TapeDecoder {
+  func date(at place: Int, step: Step?) throws -> Date {
+    switch document.options.dates {
+    case .iso8601:
+      guard let date = Date(iso8601: try decodeValue(String.self, at: place, step: step)) else {
+        throw corrupted(.invalid, "a date such as 2026-01-31T12:00:00.5+01:00", at: place, step: step)
+      }
+      return date
+    case .secondsSince1970:
+      return Date(timeIntervalSince1970: try decodeValue(Double.self, at: place, step: step))
+    case .millisecondsSince1970:
+      return Date(timeIntervalSince1970: try decodeValue(Double.self, at: place, step: step) / 1000)
+    case .deferredToDate:
+      return Date(timeIntervalSinceReferenceDate: try decodeValue(Double.self, at: place, step: step))
+    case .custom(let read, _):
+      guard let date = read(try decodeValue(String.self, at: place, step: step)) else {
+        throw corrupted(.invalid, "a date in the format that was set", at: place, step: step)
+      }
+      return date
+    }
+  }
+
+  func data(at place: Int, step: Step?) throws -> Data {
+    guard document.options.data == .base64 else {
+      return try lendingDecoder(at: place, step: step) { try Data(from: $0) }
+    }
+    guard let data = Data(base64Encoded: try decodeValue(String.self, at: place, step: step)) else {
+      throw corrupted(.invalid, "data in Base64", at: place, step: step)
+    }
+    return data
+  }
+
+  func url(at place: Int, step: Step?) throws -> URL {
+    guard let url = URL(string: try decodeValue(String.self, at: place, step: step)) else {
+      throw corrupted(.invalid, "a URL", at: place, step: step)
+    }
+    return url
+  }
+
+  func decimal(at place: Int, step: Step?) throws -> Decimal {
+    let token = document.tape[place]
+    guard token.kind == .number else { throw mismatch(Decimal.self, "a number", at: place, step: step) }
+    guard let value = Decimal(string: document.string(token)), value.isFinite else {
+      throw corrupted(.outOfRange, "a number that fits Decimal", at: place, step: step)
+    }
+    return value
+  }
+}
+
+extension TapeDecoder {
+  /// The path to a value, as errors report it, with only the start of each key: many errors are caught, so they must be
+  /// cheap.
+  func path(to step: Step?) -> [any CodingKey] {
+    path(to: step) { JSONPath.key(document.bytes(of: $0)) }
+  }
+
+  func context(_ description: String, step: Step?) -> DecodingError.Context {
+    DecodingError.Context(codingPath: path(to: step), debugDescription: description)
+  }
+
+  /// The error for a value of another kind.
+  func mismatch(_ type: Any.Type, _ expected: String, at place: Int, step: Step?) -> DecodingError {
+    let token = document.tape[place]
+    let error = JSONError(.mismatch(token.kind.asRead), path: [], offset: 0, expected: expected)
+    return DecodingError(error.inside(path(to: step), from: token.start), type: type)
+  }
+
+  /// The error for a missing member.
+  func missing(_ key: JSONKey) -> DecodingError {
+    .keyNotFound(key, context("The member '\(key.stringValue)' is missing.", step: nil))
+  }
+
+  /// The error for a value of the right kind that its type rejects.
+  func corrupted(_ kind: JSONError.Kind, _ expected: String, at place: Int, step: Step?) -> DecodingError {
+    let error = JSONError(kind, path: [], offset: 0, expected: expected)
+    return DecodingError(error.inside(path(to: step), from: document.tape[place].start), type: Any.self)
+  }
 }

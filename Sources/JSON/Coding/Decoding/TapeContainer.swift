@@ -1,4 +1,0 @@
-/// A container that a decoder makes.
-protocol TapeContainer<Key>: KeyedDecodingContainerProtocol {
-  init(_ decoder: TapeDecoder)
-}

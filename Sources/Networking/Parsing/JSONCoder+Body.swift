@@ -1,3 +1,0 @@
-public import JSON
-
-extension JSONCoder: BodyDecoder, BodyEncoder {}
