@@ -7,7 +7,7 @@ public import Streams
 /// The time is the shorter of the request's own `timeouts.total` and this limit, and is handed on as the request's
 /// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; inside a
 /// ``RetryMiddleware``, each attempt. A limit, and a total that was set, hold to the end of any response, the default
-/// total as ``HTTPTimeouts/total`` says. The error comes on the scheduler.
+/// total as `HTTPTimeouts.total` says. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
   private let limit: Duration?
   private let scheduler: any Scheduler

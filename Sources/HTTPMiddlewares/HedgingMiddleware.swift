@@ -4,7 +4,7 @@ public import Streams
 /// Sends a slow query a second time, and takes the response that comes first. This reduces tail latency if there are
 /// many servers.
 ///
-/// Only requests that are ``HTTPRequest/isReplayable`` and have no idempotency key are hedged: reads, that is. The
+/// Only requests that are `HTTPRequest.isReplayable` and have no idempotency key are hedged: reads, that is. The
 /// second attempt needs a place in the retry budget. The first head wins, unless it has a status that would be retried;
 /// the other attempt is then cancelled. If one attempt fails, the other one is waited for; if both fail, the later
 /// failure is given. A response with such a status and a body over 64 KiB is not held back, and wins like any other.

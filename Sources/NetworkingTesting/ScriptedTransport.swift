@@ -47,7 +47,7 @@ public final class ScriptedTransport: HTTPTransport {
     return script.unexpected + script.expectations.map { "Not requested: \($0.matcher)" } + refused
   }
 
-  /// A cold stream of the scripted response; see ``HTTPTransport/send(_:)``. It calls back on the subscriber's thread;
+  /// A cold stream of the scripted response; see `HTTPTransport.send(_:)`. It calls back on the subscriber's thread;
   /// after a delay, on the scheduler's.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.deferred { [self] in

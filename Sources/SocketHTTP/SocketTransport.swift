@@ -57,7 +57,7 @@ public final class SocketTransport: HTTPTransport {
     engine.shutDown(within: nil) {}
   }
 
-  /// A cold stream of the response's parts; see ``HTTPTransport/send(_:)``.
+  /// A cold stream of the response's parts; see `HTTPTransport.send(_:)`.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {
@@ -156,7 +156,7 @@ extension SocketTransport {
     public var idleTime = Duration.seconds(50)
 
     /// How long a connection may have been idle to carry a request that is not
-    /// ``HTTPRequest/isReplayable``; 1 second by default. If there is none, a new connection is opened for the request.
+    /// `HTTPRequest.isReplayable`; 1 second by default. If there is none, a new connection is opened for the request.
     ///
     /// A server may close an idle connection at any time, and a request that is then in flight is lost (RFC 9112,
     /// section 9.5). One that is replayable is sent again. Common servers close after 2 seconds (Gunicorn) or 5

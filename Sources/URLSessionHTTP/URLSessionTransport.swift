@@ -51,7 +51,7 @@ public final class URLSessionTransport: HTTPTransport {
     session.finishTasksAndInvalidate()
   }
 
-  /// A cold stream of the response's parts; see ``HTTPTransport/send(_:)``.
+  /// A cold stream of the response's parts; see `HTTPTransport.send(_:)`.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.create { [self] observer in
       do throws(RequestError) {

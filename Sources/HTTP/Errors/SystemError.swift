@@ -43,7 +43,7 @@ extension RequestError {
   /// Whether it was this machine or process that lacked something for the request: descriptors, memory, threads or
   /// ports. It says nothing about the server, so a middleware that tracks the health of servers should not count it.
   ///
-  /// Known for the errors of a ``SocketTransport``; `false` means that nothing is known.
+  /// Known for the errors of a `SocketTransport`; `false` means that nothing is known.
   public var isShortage: Bool {
     let cause = (cause as? TokenRefreshFailure)?.error.cause ?? cause
     return (cause as? SystemError)?.isShortage ?? false

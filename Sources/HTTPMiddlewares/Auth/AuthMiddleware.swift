@@ -10,7 +10,7 @@ public import Streams
 ///
 /// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
 /// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
-/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is ``HTTPRequest/isReplayable``
+/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is `HTTPRequest.isReplayable`
 /// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
 /// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
 /// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,

@@ -9,7 +9,7 @@ public import Streams
 /// outcome counts. Failures are: no connection, a lost connection, a failed TLS handshake, an invalid response, a
 /// deadline, and the statuses from 500 on. Other responses are successes: a response that is read as it arrives, such
 /// as an event stream, with its head, any other when it is complete. Other errors do not count, nor does a shortage of
-/// this process (``RequestError/isShortage``), nor a cancelled request, unless its time was over.
+/// this process (`RequestError.isShortage`), nor a cancelled request, unless its time was over.
 ///
 /// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
 /// 1,024 origins; those that were not used for longest are forgotten, and begin anew with a closed circuit.

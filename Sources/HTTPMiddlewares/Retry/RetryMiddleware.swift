@@ -6,8 +6,8 @@ public import Streams
 ///
 ///     RetryMiddleware(.exponential(attempts: 4, initial: .milliseconds(50)))
 ///
-/// Only a request that is ``HTTPRequest/isReplayable`` is sent again (a GraphQL mutation only if it was declared
-/// idempotent), and only after a failure that is ``RequestError/isTransient``. The policy sees a failure of status as
+/// Only a request that is `HTTPRequest.isReplayable` is sent again (a GraphQL mutation only if it was declared
+/// idempotent), and only after a failure that is `RequestError.isTransient`. The policy sees a failure of status as
 /// an error of the kind `httpStatus`, and may narrow this further. A retry needs a place in the budget, and must begin
 /// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed: if it asks for
 /// more than 60 seconds, or for more than is left, there is no further attempt. If no attempt succeeds, the last
@@ -15,7 +15,7 @@ public import Streams
 ///
 /// A response that may be replaced by a better one is held back until it is complete: one with a status that is
 /// retried, and, since an attempt may fail in the middle of its body, one that is of use only as a whole. That is so if
-/// the request says so by ``HTTPRequest/readsWholeResponse``, as those of an `APIClient` do; unless a request says
+/// the request says so by `HTTPRequest.readsWholeResponse`, as those of an `APIClient` do; unless a request says
 /// anything, of JSON documents. All others, such as lines of JSON, are passed on as they come, and are then not
 /// retried, as is a response of more than `holdingBack` bytes, an event stream or a multipart response, whatever its
 /// status.

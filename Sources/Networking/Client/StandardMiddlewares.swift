@@ -52,8 +52,8 @@ extension [any HTTPMiddleware] {
     return stack + [CircuitBreakerMiddleware(circuit, scheduler: scheduler)]
   }
 
-  /// These middlewares with another one for tokens: in the place of an ``AuthMiddleware`` that is among them, else
-  /// before the ``CircuitBreakerMiddleware``, else last. The others, and so limits, budgets and circuits, are shared.
+  /// These middlewares with another one for tokens: in the place of an `AuthMiddleware` that is among them, else
+  /// before the `CircuitBreakerMiddleware`, else last. The others, and so limits, budgets and circuits, are shared.
   ///
   /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: it is the
   /// middleware that refreshes a token once for all who wait.
