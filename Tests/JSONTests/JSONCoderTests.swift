@@ -33,6 +33,7 @@ import Testing
       (JSONCoder(), #"{"at":"2020-11-16T10:09:20.500000Z","data":"AP8="}"#),
       (JSONCoder(dates: .secondsSince1970), #"{"at":1605521360.5,"data":"AP8="}"#),
       (JSONCoder(dates: .millisecondsSince1970, data: .deferredToData), #"{"at":1605521360500,"data":[0,255]}"#),
+      (JSONCoder(dates: .lenientISO8601), #"{"at":"2020-11-16T10:09:20.500000Z","data":"AP8="}"#),
       (JSONCoder(dates: .deferredToDate), #"{"at":627214160.5,"data":"AP8="}"#),
       (
         JSONCoder(
@@ -46,6 +47,40 @@ import Testing
       #expect(String(decoding: try coder.encode(event), as: UTF8.self) == text)
       #expect(try coder.decode(Event.self, from: Data(text.utf8)) == event)
     }
+  }
+
+  @Test(
+    arguments: [
+      ("2026-01-31T12:00:00Z", 1_769_860_800.0), ("2026-01-31T12:00:00", 1_769_860_800),
+      ("2026-01-31T12:00:00.25", 1_769_860_800.25), ("2026-01-31 13:00:00+01:00", 1_769_860_800),
+      ("2026-01-31", 1_769_817_600), ("2026-02-29", nil), ("2026-01-31T12:00", nil), ("2026-01-31T12:00:00 UTC", nil),
+    ] as [(String, Double?)])
+  func `a date without an offset, and a calendar date, are read as UTC if the coder is lenient`(
+    text: String, seconds: Double?
+  ) throws {
+    let json = Data("[\"\(text)\"]".utf8)
+    let coder = JSONCoder(dates: .lenientISO8601)
+    #expect((try? coder.decode([Date].self, from: json))?.first?.timeIntervalSince1970 == seconds)
+  }
+
+  @Test func `calendar dates are written without a time of day`() throws {
+    let coder = JSONCoder(dates: .calendarDate)
+    let days = try coder.decode([Date].self, from: Data(#"["2024-02-29","0001-01-01"]"#.utf8))
+    #expect(days.first == Date(iso8601: "2024-02-29T00:00:00Z"))
+    #expect(String(decoding: try coder.encode(days), as: UTF8.self) == #"["2024-02-29","0001-01-01"]"#)
+    #expect(throws: DecodingError.self) { try coder.decode([Date].self, from: Data(#"["2024-02-29T00:00:00Z"]"#.utf8)) }
+  }
+
+  @Test func `decimals are read and written as strings if the coder says so, to the last digit`() throws {
+    let coder = JSONCoder(decimals: .string)
+    let text = #"["12345678901234567890.123456789","-0.1"]"#
+    let prices = try coder.decode([Decimal].self, from: Data(text.utf8))
+    #expect(String(decoding: try coder.encode(prices), as: UTF8.self) == text)
+    #expect(try coder.decode([Decimal].self, from: Data("[1.5]".utf8)) == [1.5])
+    for json in [#"["1.5 EUR"]"#, #"[""]"#, #"["NaN"]"#, "[true]"] {
+      #expect(throws: DecodingError.self) { try coder.decode([Decimal].self, from: Data(json.utf8)) }
+    }
+    #expect(throws: DecodingError.self) { try JSONCoder().decode([Decimal].self, from: Data(text.utf8)) }
   }
 
   @Test func `a date that a format of one's own does not take is an error with its place`() {

@@ -3,7 +3,7 @@ public import Foundation
 /// Reads and writes any `Codable` type as JSON, with ``JSONReader`` and ``JSONWriter``.
 ///
 /// A type that is also ``JSONDecodable`` or ``JSONEncodable`` is read and written by these conformances, wherever it
-/// occurs in a value, unless a strategy for keys, dates or data differs from the default.
+/// occurs in a value, unless a strategy for keys, dates, data or decimals differs from the default.
 public struct JSONCoder: Sendable {
   /// How keys in JSON correspond to keys in Swift.
   public enum KeyStrategy: Sendable {
@@ -17,6 +17,11 @@ public struct JSONCoder: Sendable {
   public enum DateStrategy: Sendable {
     /// As a string, in the form of `Date(iso8601:)`.
     case iso8601
+    /// As `iso8601`. Also reads a date-time without an offset, as UTC, which servers in Python often send, and a calendar
+    /// date, as its first moment in UTC.
+    case lenientISO8601
+    /// As a calendar date in UTC, such as `2026-01-31`; the time of day is not written.
+    case calendarDate
     /// As a number of seconds since 1970.
     case secondsSince1970
     /// As a number of milliseconds since 1970.
@@ -27,6 +32,14 @@ public struct JSONCoder: Sendable {
     ///
     ///     .custom(read: { Date(iso8601: $0) ?? Date(iso8601: "\($0)T00:00:00Z") }, write: { $0.iso8601 ?? "" })
     case custom(read: @Sendable (String) -> Date?, write: @Sendable (Date) -> String)
+  }
+
+  /// How a `Decimal` is written.
+  public enum DecimalStrategy: Sendable {
+    /// As a number.
+    case number
+    /// As a string of digits, which nobody on the way rounds to a double; a number is read, too.
+    case string
   }
 
   /// How data is written.
@@ -41,23 +54,28 @@ public struct JSONCoder: Sendable {
     var keys: KeyStrategy
     var dates: DateStrategy
     var data: DataStrategy
+    var decimals: DecimalStrategy
     var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Whether the default conformances of `JSONDecodable` and `JSONEncodable` types agree with the options.
     var allowsDirect: Bool {
-      if case .iso8601 = dates { keys == .asWritten && data == .base64 } else { false }
+      if case .iso8601 = dates {
+        keys == .asWritten && data == .base64 && decimals == .number
+      } else {
+        false
+      }
     }
   }
 
   let options: Options
   let strategies: StrategyCache
 
-  /// Takes the strategies for keys, dates and data, and the `userInfo` for `Codable` implementations.
+  /// Takes the strategies for keys, dates, data and decimals, and the `userInfo` for `Codable` implementations.
   public init(
     keys: KeyStrategy = .asWritten, dates: DateStrategy = .iso8601, data: DataStrategy = .base64,
-    userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    decimals: DecimalStrategy = .number, userInfo: [CodingUserInfoKey: any Sendable] = [:]
   ) {
-    options = Options(keys: keys, dates: dates, data: data, userInfo: userInfo)
+    options = Options(keys: keys, dates: dates, data: data, decimals: decimals, userInfo: userInfo)
     strategies = options.allowsDirect ? .direct : .byOptions
   }
 

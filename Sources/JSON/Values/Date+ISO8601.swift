@@ -5,6 +5,25 @@ extension Date {
   /// `2026-01-31T12:00:00.123456+05:30`. Of a fraction, the first 6 digits count. `nil` for anything else, and for a
   /// date that its offset moves out of the years 0 to 9999 in UTC.
   public init?(iso8601 text: String) {
+    self.init(text, offsetIsOptional: false)
+  }
+
+  /// Reads what `Date(iso8601:)` reads, a date-time without an offset, as UTC, or a calendar date, as its first moment
+  /// in UTC.
+  init?(lenientISO8601 text: String) {
+    if let date = Date(calendarDate: text) { self = date } else { self.init(text, offsetIsOptional: true) }
+  }
+
+  /// Reads a calendar date, such as `2026-01-31`, as its first moment in UTC.
+  init?(calendarDate text: String) {
+    guard text.utf8.count == 10 else { return nil }
+    self.init(iso8601: text + "T00:00:00Z")
+  }
+
+  /// The calendar date in UTC; `nil` for a date outside the years 0 to 9999.
+  var calendarDate: String? { iso8601.map { String($0.prefix(10)) } }
+
+  private init?(_ text: String, offsetIsOptional: Bool) {
     var reader = DateReader(text)
     guard let year = reader.digits(4), reader.take("-"),
       let month = reader.digits(2), (1...12).contains(month), reader.take("-"),
@@ -13,7 +32,7 @@ extension Date {
       let minute = reader.digits(2), minute < 60, reader.take(":"),
       let second = reader.digits(2), second <= 60,
       let microsecond = reader.microsecond(),
-      let offset = reader.offset(), reader.isAtEnd
+      let offset = offsetIsOptional && reader.isAtEnd ? 0 : reader.offset(), reader.isAtEnd
     else { return nil }
     let days = CivilDay(year: year, month: month, day: day)
     guard day <= days.daysInMonth else { return nil }

@@ -9,10 +9,19 @@ public import JSON
 ///     }
 ///     let genre: GraphQLEnum<Genre>
 ///
+///     if book.genre == .novel { … }
 ///     switch book.genre {
 ///     case .known(.novel): …
 ///     case .known(.poetry): …
 ///     case .unknown(let name): …
+///     }
+///
+/// Where the names of unknown values do not matter, switch over the enum itself:
+///
+///     switch book.genre.value {
+///     case .novel: …
+///     case .poetry: …
+///     case nil: …
 ///     }
 public enum GraphQLEnum<Value: RawRepresentable<String> & Sendable>: Hashable, Sendable {
   /// A known value.
@@ -23,6 +32,20 @@ public enum GraphQLEnum<Value: RawRepresentable<String> & Sendable>: Hashable, S
 
   /// The value, if it is known.
   public var value: Value? { if case .known(let value) = self { value } else { nil } }
+}
+
+extension GraphQLEnum where Value: Equatable {
+  /// Whether it is this known value.
+  public static func == (left: GraphQLEnum, right: Value) -> Bool { left.value == right }
+
+  /// Whether it is this known value.
+  public static func == (left: Value, right: GraphQLEnum) -> Bool { right.value == left }
+
+  /// Whether it is not this known value.
+  public static func != (left: GraphQLEnum, right: Value) -> Bool { left.value != right }
+
+  /// Whether it is not this known value.
+  public static func != (left: Value, right: GraphQLEnum) -> Bool { right.value != left }
 }
 
 extension GraphQLEnum: RawRepresentable {

@@ -54,6 +54,20 @@ import Testing
     }
   }
 
+  @Test func `a value compares and matches as plainly as the enum`() {
+    let (genre, other) = (GraphQLEnum<Genre>.known(.poetry), GraphQLEnum<Genre>.unknown("OPERA"))
+    #expect(genre == .poetry && genre != .novel && Genre.poetry == genre && Genre.novel != genre)
+    #expect(other != .poetry && !(other == .novel))
+    func name(_ genre: GraphQLEnum<Genre>) -> String {
+      switch genre.value {
+      case .novel: "novel"
+      case .poetry: "poetry"
+      case nil: genre.rawValue
+      }
+    }
+    #expect([genre, other].map(name) == ["poetry", "OPERA"])
+  }
+
   @Test func `values of equal spelling are equal, however they were made`() {
     #expect(GraphQLEnum<Genre>.unknown("NOVEL") == .known(.novel))
     #expect(Set<GraphQLEnum<Genre>>([.unknown("NOVEL"), .known(.novel), .init(rawValue: "NOVEL")]).count == 1)

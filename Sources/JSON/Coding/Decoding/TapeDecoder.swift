@@ -339,6 +339,16 @@ extension TapeDecoder {
         throw corrupted(.invalid, "a date such as 2026-01-31T12:00:00.5+01:00", at: place, step: step)
       }
       return date
+    case .lenientISO8601:
+      guard let date = Date(lenientISO8601: try decodeValue(String.self, at: place, step: step)) else {
+        throw corrupted(.invalid, "a date such as 2026-01-31T12:00:00 or 2026-01-31", at: place, step: step)
+      }
+      return date
+    case .calendarDate:
+      guard let date = Date(calendarDate: try decodeValue(String.self, at: place, step: step)) else {
+        throw corrupted(.invalid, "a date such as 2026-01-31", at: place, step: step)
+      }
+      return date
     case .secondsSince1970:
       return Date(timeIntervalSince1970: try decodeValue(Double.self, at: place, step: step))
     case .millisecondsSince1970:
@@ -372,6 +382,13 @@ extension TapeDecoder {
 
   func decimal(at place: Int, step: Step?) throws -> Decimal {
     let token = document.tape[place]
+    if token.kind == .string, document.options.decimals == .string {
+      let text = try decodeValue(String.self, at: place, step: step)
+      guard text.utf8.allSatisfy(\.isPartOfNumber), let value = Decimal(string: text), value.isFinite else {
+        throw corrupted(.invalid, "a string of digits that fits Decimal", at: place, step: step)
+      }
+      return value
+    }
     guard token.kind == .number else { throw mismatch(Decimal.self, "a number", at: place, step: step) }
     guard let value = Decimal(string: document.string(token)), value.isFinite else {
       throw corrupted(.outOfRange, "a number that fits Decimal", at: place, step: step)
@@ -407,5 +424,17 @@ extension TapeDecoder {
   func corrupted(_ kind: JSONError.Kind, _ expected: String, at place: Int, step: Step?) -> DecodingError {
     let error = JSONError(kind, path: [], offset: 0, expected: expected)
     return DecodingError(error.inside(path(to: step), from: document.tape[place].start), type: Any.self)
+  }
+}
+
+extension UInt8 {
+  /// Whether it occurs in numbers. `Decimal(string:)` reads the start of a text, whatever follows.
+  fileprivate var isPartOfNumber: Bool {
+    switch self {
+    case UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "."),
+      UInt8(ascii: "e"), UInt8(ascii: "E"):
+      true
+    default: false
+    }
   }
 }

@@ -245,7 +245,13 @@ extension StreamEncoder {
         try encodeByItself(value, key: key, isWhole: isWhole)
       }
     case .url: (value as? URL)?.encode(to: &writer.pointee)
-    case .decimal: (value as? Decimal)?.encode(to: &writer.pointee)
+    case .decimal:
+      guard let decimal = value as? Decimal else { break }
+      if output.options.decimals == .string, decimal.isFinite {
+        writer.pointee.writeString(decimal.description)
+      } else {
+        decimal.encode(to: &writer.pointee)
+      }
     }
     if let failure = writer.pointee.failure { throw error(failure, for: value) }
   }
@@ -266,7 +272,13 @@ extension StreamEncoder {
 
   private func encode(_ date: Date, key: (any CodingKey)?) throws {
     switch output.options.dates {
-    case .iso8601: date.encode(to: &output.writer.pointee)
+    case .iso8601, .lenientISO8601: date.encode(to: &output.writer.pointee)
+    case .calendarDate:
+      if let text = date.calendarDate {
+        output.writer.pointee.writeString(text)
+      } else {
+        date.encode(to: &output.writer.pointee)
+      }
     case .secondsSince1970: try encode(date.timeIntervalSince1970, key: key)
     case .millisecondsSince1970: try encode(date.timeIntervalSince1970 * 1000, key: key)
     case .deferredToDate: try encode(date.timeIntervalSinceReferenceDate, key: key)
