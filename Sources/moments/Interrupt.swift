@@ -1,11 +1,10 @@
 import Dispatch
 import Foundation
-import HTTP
-import Streams
+import Synchronization
 
 /// Handles Ctrl-C: cancels the task under way, or ends the process if there is none.
 final class Interrupt: Sendable {
-  private let cancel = Locked<(@Sendable () -> Void)?>(nil)
+  private let cancel = Mutex<(@Sendable () -> Void)?>(nil)
 
   /// The pipe that the signal handler writes to, as a handler may do little else.
   private static let pipe = makePipe()
@@ -21,10 +20,10 @@ final class Interrupt: Sendable {
     }
     let queue = DispatchQueue(label: "moments.Interrupt")
     let source = DispatchSource.makeReadSource(fileDescriptor: reader, queue: queue)
-    source.setEventHandler { [cancel] in
+    source.setEventHandler { [self] in
       var bytes = [UInt8](repeating: 0, count: 64)
       _ = read(reader, &bytes, bytes.count)
-      if let cancel = cancel.withLock({ exchange(&$0, with: nil) }) {
+      if let cancel = cancel.withLock({ $0.take() }) {
         cancel()
       } else {
         // The main thread may be blocked in a write that nobody reads, and a write here would block, too.

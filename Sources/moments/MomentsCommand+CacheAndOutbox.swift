@@ -2,6 +2,7 @@ import HTTP
 import Models
 import Repository
 import Streams
+import Synchronization
 
 extension MomentsCommand {
   /// The size of the account's cache.
@@ -68,7 +69,7 @@ extension MomentsCommand {
   func flushOutbox() async throws {
     let service = try service()
     guard let outbox = service.outbox else { return try show(FlushReport()) }
-    let refusal = Locked<(any Error)?>(nil)
+    let refusal = Mutex<(any Error)?>(nil)
     let watching = outbox.changes.subscribe(onNext: { change in
       if case .refused(_, let error) = change { refusal.withLock { $0 = $0 ?? error } }
     })

@@ -104,6 +104,9 @@ extension HTTPRequest {
     return request
   }
 
+  /// Whether nobody on the way can read it: it goes over TLS, or stays on this machine.
+  public var isConfidential: Bool { target.isSecure || target.isLoopback }
+
   /// The value of `Idempotency-Key`, by which a server recognises a request that it has already carried out
   /// (draft-ietf-httpapi-idempotency-key-header).
   public var idempotencyKey: String? { headers["Idempotency-Key"] }

@@ -1,5 +1,5 @@
 public import Foundation
-package import HTTP
+public import HTTP
 public import Streams
 
 /// Knows the current token, and how to get a new one. Where it stores them is up to the implementation.
@@ -43,7 +43,7 @@ public struct AccessToken: Hashable, Sendable {
 
   /// The token, as a refresh returned it; throws `undecodable` if it contains a control character, which no header may:
   /// the server is at fault, and if it were kept, every request would fail.
-  package func checkedAfterRefresh() throws(RequestError) -> AccessToken {
+  public func checkedAfterRefresh() throws(RequestError) -> AccessToken {
     guard !value.holdsControl else {
       throw RequestError(.undecodable, "The new token contains a control character, such as a line break.")
     }

@@ -24,22 +24,14 @@ extension UpdateMomentLikeSessionType {
 }
 
 /// Sets whether a user likes a moment, on a GraphQL server, with the operation `updateMomentLike`.
-public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType {
-  /// The response of the server.
-  public typealias Response = GraphQLResponse<Session.ResponseData>
-
+public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType, MomentsSession {
   private let sessionHandler: @Sendable (Session) -> Observable<Response>
   private let withLikes: @Sendable () -> Bool
-
-  /// Sends requests through a client. The toggle is read for each request, and says whether to request likes.
-  public init(client: APIClient, withLikes: @escaping @Sendable () -> Bool = { true }) {
-    self.init(sessionHandler: { $0.post(on: client) }, withLikes: withLikes)
-  }
 
   /// Calls a closure instead of a client, for tests: it gets the request as a value, and returns the response.
   public init(
     sessionHandler: @escaping @Sendable (Session) -> Observable<Response>,
-    withLikes: @escaping @Sendable () -> Bool = { true }
+    withLikes: @escaping @Sendable () -> Bool
   ) {
     self.sessionHandler = sessionHandler
     self.withLikes = withLikes

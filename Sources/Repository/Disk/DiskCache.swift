@@ -24,12 +24,20 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   ///     more. A file counts in whole blocks of 4 KiB, so a limit below that has room for nothing.
   ///     The oldest are removed first.
   ///   - coder: Turns keys and values into bytes.
-  /// - Throws: ``FileError`` if the folder cannot be created or read, or another process holds its lock for ten
-  ///   seconds.
+  ///   - lockTimeout: How long to wait for another process that holds the folder's lock; 10 seconds by default.
+  /// - Throws: ``FileError`` if the folder cannot be created or read, or another process holds its lock for longer.
   public convenience init(
-    folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>
+    folder: URL, partition: String = "", limit: Int = 64 << 20, coder: RecordCoder<Key, Value>,
+    lockTimeout: Duration = .seconds(10)
   ) throws {
-    try self.init(folder: folder, partition: partition, limit: limit, coder: coder, fileSystem: SystemFileSystem())
+    try self.init(
+      folder: folder, partition: partition, limit: limit, coder: coder,
+      fileSystem: SystemFileSystem(lockTimeout: lockTimeout))
+  }
+
+  /// Whether a partition has a folder, which opening it would create.
+  public static func exists(in folder: URL, partition: String = "") -> Bool {
+    FileManager.default.fileExists(atPath: Partition.folder(of: partition, in: folder).path)
   }
 
   package init(

@@ -33,16 +33,7 @@ extension Outbox where Mutation == MomentLike, Response == MomentsDetails {
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60), session: some UpdateMomentLikeSessionType
   ) throws {
     try self.init(
-      folder: folder, partition: partition, lockTimeout: lockTimeout, fileSystem: SystemFileSystem(), session: session)
-  }
-
-  package convenience init(
-    folder: URL, partition: String, lockTimeout: Duration, fileSystem: some FileSystem,
-    session: some UpdateMomentLikeSessionType
-  ) throws {
-    try self.init(
-      folder: folder, partition: partition, lockTimeout: lockTimeout, clock: .system, fileSystem: fileSystem,
-      isIdempotent: { _ in true },
+      folder: folder, partition: partition, lockTimeout: lockTimeout, isIdempotent: { _ in true },
       send: { like, key in
         session.updateLike(like.isLiked, momentID: like.momentID, fromUserID: like.userID, idempotencyKey: key)
       })

@@ -5,6 +5,7 @@ public import Streams
 /// Users' timelines, fetched by any types that conform to the session protocols, and cached in a ``Store``.
 public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
+  private let getMomentsConnectionSession: (any GetMomentsConnectionSessionType)?
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
   private let outbox: Outbox<MomentLike, MomentsDetails>?
   private let withLikes: @Sendable () -> Bool
@@ -14,6 +15,7 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - configuration: How timelines are cached.
   ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
   ///   - getMomentsByUserIDSession: Fetches timelines.
+  ///   - getMomentsConnectionSession: Fetches timelines page by page; without one, a pager has one page.
   ///   - updateMomentLikeSession: Sets likes.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
   ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
@@ -22,6 +24,7 @@ public struct MomentsRepo: MomentsRepoType {
     configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
     getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
+    getMomentsConnectionSession: (any GetMomentsConnectionSessionType)? = nil,
     updateMomentLikeSession: some UpdateMomentLikeSessionType,
     outbox: Outbox<MomentLike, MomentsDetails>? = nil,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -32,6 +35,7 @@ public struct MomentsRepo: MomentsRepoType {
       },
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
+    self.getMomentsConnectionSession = getMomentsConnectionSession
     self.updateMomentLikeSession = updateMomentLikeSession
     self.outbox = outbox
     self.withLikes = withLikes
@@ -39,6 +43,24 @@ public struct MomentsRepo: MomentsRepoType {
     store.show(
       outbox, change: { like, _, details in details.applying(like) },
       keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
+  }
+
+  /// Makes a repository for one account on the sessions of one client.
+  /// - Parameters:
+  ///   - sessions: Fetch timelines and set likes, all with one toggle.
+  ///   - configuration: How timelines are cached.
+  ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
+  ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
+  public init(
+    sessions: MomentsSessions, configuration: StoreConfiguration<MomentsDetails> = StoreConfiguration(),
+    sourceOfTruth: (any SourceOfTruth<MomentsKey, MomentsDetails>)? = nil,
+    outbox: Outbox<MomentLike, MomentsDetails>? = nil
+  ) {
+    self.init(
+      configuration: configuration, sourceOfTruth: sourceOfTruth,
+      getMomentsByUserIDSession: sessions.getMomentsByUserID,
+      getMomentsConnectionSession: sessions.getMomentsConnection,
+      updateMomentLikeSession: sessions.updateMomentLike, outbox: outbox, withLikes: sessions.withLikes)
   }
 
   /// Hits, misses and size of the cache in memory.
@@ -62,6 +84,17 @@ public struct MomentsRepo: MomentsRepoType {
   /// Fetches a user's timeline, caches it, notifies its watchers, and returns it.
   public func getMoments(userID: String) -> Observable<MomentsDetails> {
     .deferred { store.fresh(key(userID)) }
+  }
+
+  /// A pager of a user's moments by cursor.
+  public func pager(userID: String, size: Int? = nil) -> Pager<MomentsDetails.Moment, String> {
+    let whole = { @Sendable in getMoments(userID: userID).map { Page($0.moments, next: String?.none) } }
+    return Pager { [getMomentsConnectionSession] cursor in
+      guard let session = getMomentsConnectionSession else { return whole() }
+      return session.getMoments(userID: userID, first: size, after: cursor).map {
+        Page($0.edges.map(\.node), hasNextPage: $0.pageInfo.hasNextPage, endCursor: $0.pageInfo.endCursor)
+      }
+    }
   }
 
   /// Sets or removes a like. The change is shown at once in every timeline with the moment, and then as the server has

@@ -18,8 +18,20 @@ public protocol MomentsRepoType: Sendable {
   /// request does; equal requests under way are joined into one.
   func getMoments(userID: String) -> Observable<MomentsDetails>
 
+  /// A pager of a user's moments, the newest first, with at most `size` on a page, or as many as the server chooses.
+  /// Nothing is requested yet. Its rows are those of the pages: watchers of ``momentsDetails(userID:)`` see them only
+  /// with the next timeline, and a like changes a row if ``Pager/edit(_:)`` does.
+  func pager(userID: String, size: Int?) -> Pager<MomentsDetails.Moment, String>
+
   /// Sets whether a user likes a moment: a cold stream of one timeline, the one with the moment, which is cached and
   /// passed on as in ``getMoments(userID:)``. Watchers of timelines with the moment see the change at once, and see it
   /// undone if the request fails.
   func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
+}
+
+extension MomentsRepoType {
+  /// A pager with one page, the whole timeline: for sources without pages.
+  public func pager(userID: String, size: Int?) -> Pager<MomentsDetails.Moment, String> {
+    Pager { _ in getMoments(userID: userID).map { Page($0.moments, next: nil) } }
+  }
 }

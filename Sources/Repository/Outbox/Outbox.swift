@@ -94,7 +94,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// - Parameters:
   ///   - folder: The folder of the partitions; it should contain nothing else.
   ///   - partition: Identifies the account.
-  ///   - lockTimeout: How long to wait for another process that is sending; a minute by default.
+  ///   - lockTimeout: How long to wait for another process that is sending, a minute by default; and for one that is
+  ///     using the folder, for at most 10 seconds.
   ///   - clock: The clock by which entries are ordered, and pauses end.
   ///   - scheduler: The scheduler of the attempts that the outbox makes by itself.
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
@@ -110,7 +111,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ) throws {
     try self.init(
       folder: folder, partition: partition, lockTimeout: lockTimeout, clock: clock, scheduler: scheduler,
-      fileSystem: SystemFileSystem(), isIdempotent: isIdempotent, send: send)
+      fileSystem: SystemFileSystem(lockTimeout: min(lockTimeout, .seconds(10))), isIdempotent: isIdempotent, send: send)
   }
 
   package init(

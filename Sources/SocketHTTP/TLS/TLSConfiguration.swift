@@ -41,6 +41,10 @@ public struct TLSConfiguration: Hashable, Sendable {
     self.minimumVersion = minimumVersion
   }
 
+  /// Reads the files that it names, and checks that they can be used: to find mistakes before the first connection. It
+  /// may block. Throws `insecure` with the file and what is wrong with it.
+  public func check() throws(RequestError) { try TLSContext(self).prepare() }
+
   /// The paths of the files that it names.
   var files: [String] {
     (trust.authorities + [identity?.certificates, identity?.privateKey].compactMap { $0 }).compactMap(\.file)
@@ -154,7 +158,7 @@ public struct PEM: Hashable, Sendable {
   }
 
   /// The text of a file, read now, because a pipe can be read only once. Throws `insecure` if it cannot be read.
-  package static func reading(_ path: String) throws(RequestError) -> PEM {
+  public static func reading(_ path: String) throws(RequestError) -> PEM {
     PEM(source: .bytes(try file(path).read(), path: path))
   }
 

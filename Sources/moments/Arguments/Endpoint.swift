@@ -7,7 +7,7 @@ struct Endpoint: Equatable, Sendable {
   static let variable = "MOMENTS_ENDPOINT"
 
   let url: URL
-  private let isSecureOrLoopback: Bool
+  private let isConfidential: Bool
   private let source: String
 
   /// Takes an absolute `https` or `http` URL.
@@ -28,9 +28,8 @@ struct Endpoint: Equatable, Sendable {
     guard parts.user == nil, parts.password == nil else {
       throw UsageError("\(source) holds a user or a password; take it out and set \(BearerToken.variable) instead")
     }
-    do {
-      let target = try HTTPTarget(url)
-      isSecureOrLoopback = target.isSecure || target.isLoopback
+    do throws(RequestError) {
+      isConfidential = try HTTPRequest(method: .post, url: url).isConfidential
     } catch {
       throw UsageError("\(source): \(error.message)")
     }
@@ -40,7 +39,7 @@ struct Endpoint: Equatable, Sendable {
 
   /// Throws if requests would go to another machine in clear text.
   func checkCleartext() throws(UsageError) {
-    guard isSecureOrLoopback else {
+    guard isConfidential else {
       let host = url.host() ?? ""
       throw UsageError("\(source) would send everything in clear text to '\(host)'; use https, or --allow-cleartext")
     }

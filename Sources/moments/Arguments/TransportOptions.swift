@@ -37,7 +37,7 @@ struct TransportOptions: Equatable, Sendable {
     do throws(RequestError) {
       // Loading the system's certificates as well would take time, and is not needed to check these files.
       let trust = authority.map { CertificateTrust.only($0) } ?? .only()
-      try TLSContext(TLSConfiguration(trust: trust, identity: tls.identity)).prepare()
+      try TLSConfiguration(trust: trust, identity: tls.identity).check()
     } catch {
       throw UsageError(error.message)
     }

@@ -3,6 +3,7 @@ import HTTP
 import HTTPMiddlewares
 import Networking
 import Streams
+import Synchronization
 
 /// Provides the token from the environment, then those that the server issues for a refresh token, with its mutation
 /// `refreshToken`.
@@ -10,23 +11,23 @@ import Streams
 /// They are kept in memory only.
 final class RefreshedTokens: TokenProvider {
   private let client: APIClient
-  private let tokens: Locked<(access: AccessToken?, refresh: String)>
+  private let tokens: Mutex<(access: AccessToken?, refresh: String)>
 
   /// Takes the first tokens, and a client that sends none.
   init(_ token: BearerToken?, refreshToken: BearerToken, client: APIClient) {
     self.client = client
-    tokens = Locked((token.map { AccessToken($0.value) }, refreshToken.value))
+    tokens = Mutex((token.map { AccessToken($0.value) }, refreshToken.value))
   }
 
   var currentToken: AccessToken? { tokens.withLock { $0.access } }
 
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
-    .deferred { [client, tokens] in
+    .deferred { [self] in
       let refreshToken = tokens.withLock { $0.refresh }
       return Refresh(variables: .init(token: refreshToken)).post(on: client).map { response in
         let new = try Refresh.token(in: response)
         let token = try AccessToken(new.accessToken, expiresAt: new.expiresAt).checkedAfterRefresh()
-        tokens.withLock { $0 = (token, new.refreshToken) }
+        self.tokens.withLock { $0 = (token, new.refreshToken) }
         return token
       }
     }

@@ -42,7 +42,7 @@ struct Service {
         throw UsageError("there is no cache in '\(folder.path)'; name the folder that the other runs use")
       }
       // The account has no data, and no folder should be created for it.
-      guard FileManager.default.fileExists(atPath: Partition.folder(of: account, in: timelines).path) else {
+      guard DiskCache<MomentsKey, MomentsDetails>.exists(in: timelines, partition: account) else {
         (cache, outbox) = (nil, nil)
         repo = plainRepo()
         return
@@ -50,13 +50,13 @@ struct Service {
     }
     let cache: DiskCache<MomentsKey, MomentsDetails>
     let outbox: Outbox<MomentLike, MomentsDetails>
-    // Wait for the lock of the folder no longer than for the server.
-    let fileSystem = SystemFileSystem(lockTimeout: min(arguments.timeout ?? .seconds(10), .seconds(10)))
     do {
-      cache = try DiskCache(folder: timelines, partition: account, coder: .json, fileSystem: fileSystem)
+      // Wait for the lock of the folder no longer than for the server.
+      cache = try DiskCache(
+        folder: timelines, partition: account, coder: .json,
+        lockTimeout: min(arguments.timeout ?? .seconds(10), .seconds(10)))
       outbox = try Outbox(
-        folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), fileSystem: fileSystem,
-        session: update)
+        folder: likes, partition: account, lockTimeout: arguments.timeout ?? .seconds(60), session: update)
     } catch let error as FileError {
       throw CacheFolderError(path: folder.path, cause: error)
     }

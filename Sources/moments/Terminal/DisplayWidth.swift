@@ -45,8 +45,7 @@ extension Unicode.Scalar {
 
   /// Whether the scalar is Wide or Fullwidth in EastAsianWidth.txt of Unicode 16; emoji are handled elsewhere.
   private var isWideText: Bool {
-    let place = Self.wideText.partitioningIndex { $0.upperBound >= value }
-    return place < Self.wideText.count && Self.wideText[place].contains(value)
+    Self.wideText.first { $0.upperBound >= value }?.contains(value) ?? false
   }
 
   /// Sorted; gaps of unassigned scalars between two wide ranges are included.

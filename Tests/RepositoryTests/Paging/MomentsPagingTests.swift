@@ -1,8 +1,10 @@
 import BFFOperations
 import Foundation
 import HTTP
+import JSON
 import Models
 import Networking
+import NetworkingTesting
 import Repository
 import Streams
 import TestSupport
@@ -63,6 +65,45 @@ extension Pager {
     let counts = Recorder(pager.states.map(\.items.count).distinctUntilChanged())
     #expect(try await pager.loadAll(60) == moments(client))
     #expect(counts.take() == [0, 25, 50, 60])
+  }
+
+  @Test func `the repository's pager gives a user's whole timeline, page by page`() async throws {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let pager = MomentsRepo(sessions: MomentsSessions(client: client)).pager(userID: "0", size: 25)
+    let counts = Recorder(pager.states.map(\.items.count).distinctUntilChanged())
+    #expect(try await pager.loadAll(60) == moments(client))
+    #expect(counts.take() == [0, 25, 50, 60])
+  }
+
+  @Test func `a repository whose source has no pages gives the whole timeline as one`() async throws {
+    let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
+      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+    let state = await repo.pager(userID: "0").refreshed()
+    #expect(try await state.items == moments(client))
+    guard case .noMore = state.phase else { return #expect(Bool(false), "\(state.phase)") }
+  }
+
+  @Test func `each of a repository's sessions can be replaced, and all have one toggle`() async throws {
+    let transport = ScriptedTransport()
+    transport.always(.any, .json("{}"))
+    let url = try #require(URL(string: "https://example.com"))
+    var sessions = try MomentsSessions(client: APIClient(baseURL: url, transport: transport), withLikes: { false })
+    let asked = Mutable<[GetMomentsConnectionSession.Session.Variables]>([])
+    sessions.getMomentsConnection = GetMomentsConnectionSession { session in
+      asked.update { $0.append(session.variables) }
+      return .error(RequestError(.cannotConnect, "Away."))
+    }
+    let state = await MomentsRepo(sessions: sessions).pager(userID: "7", size: 2).refreshed()
+    #expect((state.error as? RequestError)?.kind == .cannotConnect)
+    #expect(asked.value.map(\.userID) == ["7"] && asked.value.map(\.first) == [2])
+    _ = try? await sessions.getMomentsByUserID.getMoments(userID: "7").value
+    _ = try? await sessions.getMomentsPage.getMomentsPage(userID: "7", page: 1).value
+    let toggles = try transport.requests.map { request in
+      try JSONValue(json: (request.body ?? Data()).bytes)["variables"]?["withLikes"]?.boolValue
+    }
+    #expect(toggles == [false, false])
   }
 
   @Test func `a page that the server refuses is a failure, which keeps what is there`() async throws {
