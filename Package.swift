@@ -55,7 +55,7 @@ let package = Package(
       name: "moments",
       dependencies: [
         "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "URLSessionHTTP",
-      ]),
+      ], exclude: ["README.md"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTP", "Streams"], path: "Tests/HTTPTestSupport"),

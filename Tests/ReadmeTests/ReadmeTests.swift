@@ -25,6 +25,9 @@ struct ReadmeTests {
   @Test(arguments: [
     ("README.md", "Samples"), ("Sources/HTTP/HTTP.docc/HTTP.md", "Articles/HTTPArticle"),
     ("Sources/JSON/JSON.docc/JSON.md", "Articles/JSONArticle"),
+    ("Sources/Networking/Networking.docc/InAServer.md", "Samples"),
+    ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
+    ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
@@ -101,6 +104,17 @@ struct ReadmeTests {
   @Test func `the first screen gives a timeline of the real server`() async throws {
     let timeline = try await Samples.firstScreen(endpoint: BFFServer.shared().graphqlURL)
     #expect(timeline.moments.count == 60)
+  }
+
+  @Test func `the README's first sample reads a value from the real server and caches it`() async throws {
+    let server = try await BFFServer.shared()
+    let snapshot = try await Samples.ownOperation(endpoint: server.graphqlURL, bag: DisposeBag())
+    #expect(snapshot.value?.id == "0" && snapshot.source == .network)
+  }
+
+  @Test func `the README has 200 lines at most`() throws {
+    let text = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
+    #expect(text.split(separator: "\n", omittingEmptySubsequences: false).count <= 200)
   }
 
   @Test func `the sample of an operation of one's own runs on the real server`() async throws {

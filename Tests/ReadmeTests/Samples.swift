@@ -94,12 +94,21 @@ struct Home: Sendable {
 }
 
 enum Samples {
+  static func ownOperation(endpoint: URL, bag: DisposeBag) async throws -> Snapshot<User> {
+    let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, limit, circuit breaker
+    let users = Store<String, User> { id in
+      GetUser(variables: .init(id: id)).data(on: client).map(\.node)
+    }
+    users.values("0").subscribe(onNext: { print("now", $0.name) }).disposed(by: bag)  // live: each new value
+    let snapshot = try await users.get("0", .cacheFirst).value
+    print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet", snapshot.age)
+    return snapshot
+  }
+
   static func firstScreen(endpoint: URL) async throws -> MomentsDetails {
     // with import Networking, Repository and Streams; the endpoint is a URL such as http://127.0.0.1:8000/graphql
     let client = try APIClient(baseURL: endpoint)
-    let repo = MomentsRepo(
-      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client),
-      updateMomentLikeSession: UpdateMomentLikeSession(client: client))
+    let repo = MomentsRepo(sessions: MomentsSessions(client: client))
 
     let bag = DisposeBag()  // its subscriptions end with it
     repo.momentsDetails(userID: "0")  // live: the latest timeline, then every new one
