@@ -95,7 +95,7 @@ struct Home: Sendable {
 
 enum Samples {
   static func ownOperation(endpoint: URL, bag: DisposeBag) async throws -> Snapshot<User> {
-    let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, limit, circuit breaker
+    let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, circuit breaker
     let users = Store<String, User> { id in
       GetUser(variables: .init(id: id)).data(on: client).map(\.node)
     }

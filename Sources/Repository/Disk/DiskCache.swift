@@ -100,7 +100,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
 }
 
 extension DiskCache where Key: Codable, Value: Codable {
-  /// Opens a folder whose records are JSON; see ``init(folder:partition:limit:coder:)``.
+  /// Opens a folder whose records are JSON; see ``init(folder:partition:limit:coder:lockTimeout:)``.
   public convenience init(folder: URL, partition: String = "", limit: Int = 64 << 20) throws {
     try self.init(folder: folder, partition: partition, limit: limit, coder: .json)
   }
