@@ -163,6 +163,16 @@ extension RequestError {
 }
 
 extension RequestError {
+  /// Whether the server, or the way to it, is out of order for now, and says nothing about the request: there is no
+  /// connection, it broke, a deadline passed, this side held the request back, or the status is 408, 429, 500, 502, 503
+  /// or 504 (RFC 5861, section 4).
+  public var isOutage: Bool {
+    switch kind {
+    case .cannotConnect, .connectionLost, .timedOut, .circuitOpen, .overloaded: true
+    default: [408, 429, 500, 502, 503, 504].contains(status)
+    }
+  }
+
   /// How far a request has come on its way to being carried out.
   public enum Reach: Hashable, Sendable {
     /// No byte of it has reached the server, or ever will, so even a payment can be sent again: there was no

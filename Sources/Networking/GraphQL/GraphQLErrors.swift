@@ -84,6 +84,12 @@ extension RequestError {
     return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated)
   }
 
+  /// Whether the user, though signed in, may not do this: the server answered with status 403 or the GraphQL code
+  /// `FORBIDDEN`.
+  public var isForbidden: Bool {
+    kind != .cannotConnect && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" })
+  }
+
   private var isRefusal: Bool {
     switch kind {
     case .httpStatus: 400..<500 ~= status ?? 0 && status != 408 && status != 429

@@ -10,13 +10,14 @@ public struct Freshness: Hashable, Sendable {
   /// read when it was written.
   public var expireAfterAccess: Duration?
 
-  /// The greatest age of a value that may be returned when a request fails.
+  /// The greatest age of a value that may be returned when a request fails, see ``StoreConfiguration/mayServeStale``; a
+  /// week by default.
   public var staleIfError: Duration?
 
-  /// Makes a set of limits; none by default.
+  /// Makes a set of limits; by default, only that of ``staleIfError``.
   public init(
     staleTime: Duration? = nil, expireAfterWrite: Duration? = nil, expireAfterAccess: Duration? = nil,
-    staleIfError: Duration? = nil
+    staleIfError: Duration? = .seconds(7 * 86_400)
   ) {
     self.staleTime = staleTime
     self.expireAfterWrite = expireAfterWrite

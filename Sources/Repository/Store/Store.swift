@@ -1,3 +1,4 @@
+import HTTP
 public import Streams
 
 /// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
@@ -126,7 +127,9 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     // After a response, this is only the end of its stream.
     guard isUnderWay(fetchID, for: key) else { return }
     let source = load(key) ?? .memory
-    perform { $0.fail(key, fetchID: fetchID, error: error, source: source, now: clock.now) }
+    // Asked here, not under the lock: it is the user's code.
+    let isOutage = configuration.mayServeStale(RequestError(wrapping: error))
+    perform { $0.fail(key, fetchID: fetchID, error: error, isOutage: isOutage, source: source, now: clock.now) }
   }
 
   private func isUnderWay(_ fetchID: UInt64, for key: Key) -> Bool {

@@ -1,3 +1,5 @@
+public import HTTP
+
 /// How a store caches its values.
 public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// When a value is written to the source of truth.
@@ -10,6 +12,12 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
 
   /// How long values may be used; without limit by default.
   public var freshness = Freshness()
+
+  /// Whether a cached value may be returned in the place of a request that failed with this error, by the policies that
+  /// do so: by default only in an outage (``RequestError/isOutage``; RFC 5861, section 4), so that a user whose token is
+  /// revoked, or who may no longer see something, gets no data. Called on the thread on which the request failed; errors
+  /// of other types are wrapped, with the kind `unknown`.
+  public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
 
   /// The greatest number of values in memory; values of watched keys are held in addition while they are watched.
   public var memoryCount = 1_000

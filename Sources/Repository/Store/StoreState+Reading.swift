@@ -162,17 +162,21 @@ extension StoreState {
     effects += beginning
   }
 
-  /// Handles the failure of a request. `source` is where the value that may be returned instead comes from.
-  mutating func fail(_ key: Key, fetchID: UInt64, error: any Error, source: SnapshotSource, now: StoreTime) {
+  /// Handles the failure of a request. In an outage, the cached value may be returned instead; `source` is where it
+  /// comes from.
+  mutating func fail(
+    _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, source: SnapshotSource, now: StoreTime
+  ) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     end(fetch, of: key)
     setErrors([error], for: key)
-    entries[key]?.hasFailed = true
+    entries[key]?.hasFailed = isOutage
     let kept = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
     for (_, waiter) in fetch.waiters.sorted(by: { $0.key < $1.key }) {
-      let standsIn = waiter.policy.cacheRead != .never && kept.map { freshness.mayStandIn($0, now: now) } ?? false
+      let readsCache = isOutage && waiter.policy.cacheRead != .never
+      let standsIn = readsCache && kept.map { freshness.mayStandIn($0, now: now) } ?? false
       effects.append(.call { waiter.answer(standsIn ? .success(state) : .failure(error)) })
     }
   }

@@ -62,6 +62,9 @@ struct Service {
     }
     var configuration = StoreConfiguration<MomentsDetails>()
     configuration.writing = .behind
+    // The cached timeline, with its age, is the user's own; the exit code says why it is not a new one.
+    configuration.mayServeStale = { _ in true }
+    configuration.freshness.staleIfError = nil
     configuration.onStorageError = { say("\(ErrorLine($0))") }
     repo = MomentsRepo(
       configuration: configuration, sourceOfTruth: cache,

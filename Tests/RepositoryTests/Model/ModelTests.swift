@@ -59,6 +59,7 @@ private struct ModelRun {
     configuration.memoryCount = hasRoom ? 100 : 1
     configuration.clock = .scheduler(scheduler)
     configuration.isCacheable = { $0 % 10 != 7 }
+    configuration.mayServeStale = { _ in true }
     configuration.freshness = Freshness(
       staleTime: .seconds(StoreModel.staleTime), staleIfError: .seconds(StoreModel.staleIfError))
     return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)

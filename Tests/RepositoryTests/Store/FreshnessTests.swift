@@ -1,4 +1,7 @@
 import Foundation
+import HTTP
+import JSON
+import Networking
 import Repository
 import Streams
 import StreamsTesting
@@ -12,6 +15,7 @@ struct FreshnessTests {
   func store(_ freshness: Freshness) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()
     configuration.freshness = freshness
+    configuration.mayServeStale = { _ in true }
     configuration.clock = .scheduler(scheduler)
     return Store(partialFetch: server.fetch, configuration: configuration)
   }
@@ -80,6 +84,44 @@ struct FreshnessTests {
     }
     scheduler.advance(by: .seconds(10))
     #expect(Recorder(store.get("a", .cacheOnly)).take().isEmpty)
+  }
+
+  @Test(arguments: [
+    RequestError(.cannotConnect, ""), RequestError(.connectionLost, ""), RequestError(.timedOut, ""),
+    RequestError(.circuitOpen, ""), RequestError(.overloaded, ""), RequestError(.httpStatus, "", status: 408),
+    RequestError(.httpStatus, "", status: 429), RequestError(.httpStatus, "", status: 500),
+    RequestError(.graphQL, "", status: 503),
+  ])
+  func `in an outage the cached value stands in for the response`(outage: RequestError) {
+    let (get, stream) = readings(after: outage)
+    #expect(get.brief() == ["1 memory !"] && stream.brief() == ["- …", "1 memory !"])
+  }
+
+  @Test(arguments: [
+    RequestError(.httpStatus, "", status: 400), RequestError(.httpStatus, "", status: 401),
+    RequestError(.httpStatus, "", status: 403), RequestError(.httpStatus, "", status: 404),
+    RequestError(
+      .graphQL, "", cause: GraphQLErrors([GraphQLError(message: "", extensions: ["code": "UNAUTHENTICATED"])])),
+    RequestError(.graphQL, "", cause: GraphQLErrors([GraphQLError(message: "", extensions: ["code": "FORBIDDEN"])])),
+    RequestError(.undecodable, ""), RequestError(.unknown, ""),
+  ])
+  func `a refusal, and any other failure than an outage, gives no cached value`(refusal: RequestError) {
+    let (get, stream) = readings(after: refusal)
+    #expect((get.error.value as? RequestError)?.kind == refusal.kind && get.elements.value.isEmpty)
+    #expect(stream.take().allSatisfy { $0.value == nil })
+  }
+
+  /// A read and a watched key of a store with the defaults, after the failure of their request.
+  private func readings(after error: RequestError) -> (Recorder<Snapshot<Int>>, Recorder<Snapshot<Int>>) {
+    let store = Store<String, Int>(partialFetch: server.fetch)
+    store.save(1, for: "a")
+    let (get, stream) = (Recorder(store.get("a", .networkFirst)), Recorder(store.stream("a", .networkFirst)))
+    server[0].fail(error)
+    return (get, stream)
+  }
+
+  @Test func `a value older than a week stands in for nothing by default`() {
+    #expect(Freshness().staleIfError == .seconds(7 * 86_400))
   }
 
   @Test func `a value that is too old does not stand in for a failure`() {

@@ -11,6 +11,7 @@ struct PolicyTests {
   func store(_ freshness: Freshness = Freshness()) -> Store<String, Int> {
     var configuration = StoreConfiguration<Int>()
     configuration.freshness = freshness
+    configuration.mayServeStale = { _ in true }
     configuration.clock = .scheduler(scheduler)
     return Store(partialFetch: server.fetch, configuration: configuration)
   }

@@ -152,7 +152,7 @@ struct SharingTests {
     #expect(watcher.brief() == ["1 network"] && fetch.brief() == ["1 network"])
   }
 
-  @Test func `O3: a late subscriber gets the current value and misses none`() throws {
+  @Test func `O3: a late subscriber gets the current value, later ones in order, and the last`() throws {
     let store = Store<String, Int>(partialFetch: server.fetch)
     for round in 0..<TestScale.count(500, long: 100_000) {
       let key = "\(round % 7)"
@@ -166,8 +166,8 @@ struct SharingTests {
         }
       }
       let values = late.value?.take().compactMap(\.value) ?? []
-      // From where it came in, every value in order to the last.
-      #expect(values == Array((values.first ?? 9)...3), "round \(round)")
+      // In order to the last; while it handles one, it may miss all but the latest.
+      #expect(zip(values, values.dropFirst()).allSatisfy(<) && values.last == 3, "round \(round)")
       // Here, and not where the last thread of this round comes to its end: that may be within a later round, whose
       // deliveries it would make, later than that round has an eye on them.
       late.value?.dispose()

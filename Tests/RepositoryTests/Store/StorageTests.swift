@@ -1,4 +1,5 @@
 import Foundation
+import HTTP
 import Repository
 import Streams
 import StreamsTesting
@@ -24,7 +25,7 @@ struct StorageTests {
     let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkFirst))
     let stream = Recorder(next.stream("k", .networkFirst))
-    server[0].fail()
+    server[0].fail(RequestError(.cannotConnect, "Away."))
     #expect(get.brief() == ["v disk !"] && stream.brief() == ["- …", "v disk !"])
   }
 
