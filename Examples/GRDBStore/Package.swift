@@ -22,6 +22,7 @@ let package = Package(
       dependencies: [
         "GRDBStore",
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
       ]),

@@ -1,4 +1,5 @@
 public import Foundation
+import JSON
 
 /// A ``SourceOfTruth`` that keeps records in files, and needs nothing but Foundation.
 ///
@@ -103,5 +104,93 @@ extension DiskCache where Key: Codable, Value: Codable {
   /// Opens a folder whose records are JSON; see ``init(folder:partition:limit:coder:lockTimeout:)``.
   public convenience init(folder: URL, partition: String = "", limit: Int = 64 << 20) throws {
     try self.init(folder: folder, partition: partition, limit: limit, coder: .json)
+  }
+}
+
+/// Turns keys and values into bytes and back: with closures, or as JSON if both are `Codable`.
+///
+/// Equal keys must have equal bytes. The closures are called on any thread, and several at once.
+public struct RecordCoder<Key: Sendable, Value: Sendable>: Sendable {
+  let encodeKey: @Sendable (Key) throws -> Data
+  let decodeKey: @Sendable (Data) throws -> Key
+  let encode: @Sendable (Value) throws -> Data
+  let decode: @Sendable (Data) throws -> Value
+
+  /// Makes a coder from closures; an error of `decode` makes a record a miss.
+  public init(
+    encodeKey: @escaping @Sendable (Key) throws -> Data, decodeKey: @escaping @Sendable (Data) throws -> Key,
+    encode: @escaping @Sendable (Value) throws -> Data, decode: @escaping @Sendable (Data) throws -> Value
+  ) {
+    self.encodeKey = encodeKey
+    self.decodeKey = decodeKey
+    self.encode = encode
+    self.decode = decode
+  }
+}
+
+extension RecordCoder where Key: Codable, Value: Codable {
+  /// JSON: values by `JSONCoder`, keys by Foundation, with sorted properties.
+  ///
+  /// Keys whose JSON differs must not be equal. Those of `String` may be: its `==` takes "é" as one code point and as
+  /// two for the same, so a record that is written under one is not found, or removed, under the other. So may those of
+  /// `Double`: 0 and -0. If both may occur, use a key that compares bytes: `Data(text.utf8)`, or a type with its own
+  /// `==`.
+  public static var json: RecordCoder {
+    RecordCoder(
+      encodeKey: { try JSONEncoder.sorted.encode($0) }, decodeKey: { try JSONDecoder().decode(Key.self, from: $0) },
+      encode: { try JSONCoder().encode($0) }, decode: { try JSONCoder().decode(Value.self, from: $0) })
+  }
+}
+
+extension JSONEncoder {
+  static var sorted: JSONEncoder {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return encoder
+  }
+}
+
+/// The contents of a disk cache in numbers.
+public struct DiskStatistics: Hashable, Sendable {
+  /// The number of records.
+  public var count: Int
+
+  /// What the files take of the device, in bytes: each a multiple of 4,096.
+  public var bytes: Int
+
+  /// Makes statistics.
+  public init(count: Int, bytes: Int) {
+    self.count = count
+    self.bytes = bytes
+  }
+}
+
+/// Why a disk cache refuses a value. Cases may be added.
+@nonexhaustive
+public enum DiskCacheError: Error, Hashable, Sendable {
+  /// A record is larger than the limit for all records together, both in bytes; it was not stored.
+  case tooLarge(size: Int, limit: Int)
+}
+
+extension DiskCacheError: CustomStringConvertible {
+  /// One line for people.
+  public var description: String {
+    switch self {
+    case .tooLarge(let size, let limit):
+      "A record of \(size) bytes is larger than the limit of \(limit) bytes for all records."
+    }
+  }
+}
+
+extension DiskCacheError: LocalizedError {
+  /// The same as `description`: what `localizedDescription` gives.
+  public var errorDescription: String? { description }
+}
+
+/// The data of one account, for example: a folder of its own within those of caches and outboxes.
+package enum Partition {
+  /// The folder of a partition; any text will do as a name.
+  package static func folder(of name: String, in folder: URL) -> URL {
+    folder.appendingPathComponent(RecordName(hashing: name.utf8).hexadecimal)
   }
 }

@@ -129,3 +129,24 @@ struct LRUCache<Key: Hashable, Value> {
     newest = place
   }
 }
+
+/// What a cache in memory has done so far, and what it contains.
+public struct CacheStatistics: Hashable, Sendable {
+  /// Reads that found a value.
+  public var hits = 0
+
+  /// Reads that found none.
+  public var misses = 0
+
+  /// Values that were evicted to make room.
+  public var evictions = 0
+
+  /// The number of values now.
+  public var count = 0
+
+  /// The sum of their costs.
+  public var cost = 0
+
+  /// Makes statistics of an empty cache.
+  public init() {}
+}

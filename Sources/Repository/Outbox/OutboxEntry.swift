@@ -55,3 +55,79 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
 
   var name: OutboxFileName { OutboxFileName(addedAt: addedAt, id: id) }
 }
+
+/// The content of an entry's file.
+enum OutboxContent<Mutation: Codable & Sendable>: Sendable {
+  case entry(OutboxEntry<Mutation>)
+  case unreadable(UnreadableOutboxEntry)
+}
+
+/// An entry of an ``Outbox`` that can no longer be read, because the mutations' type has changed or the disk is
+/// damaged. It stays where it is, is not sent, and delays no other.
+public struct UnreadableOutboxEntry: Hashable, Encodable, Sendable, Identifiable {
+  /// Identifies the entry; ``Outbox/discard(id:)`` removes it.
+  public let id: String
+
+  /// When it was added.
+  public let addedAt: StoreTime
+
+  /// Makes an entry, to test a view of an outbox with.
+  public init(id: String, addedAt: StoreTime) {
+    self.id = id
+    self.addedAt = addedAt
+  }
+
+  init(_ name: OutboxFileName) {
+    self.init(id: name.id, addedAt: name.addedAt)
+  }
+}
+
+/// A change of an entry of an ``Outbox``, as observers see it.
+public enum OutboxChange<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
+  /// The entry waits to be sent.
+  case added(OutboxEntry<Mutation>)
+
+  /// It was sent, and this is the server's response.
+  case sent(OutboxEntry<Mutation>, Response)
+
+  /// It was set aside, and is not sent again unless it is retried: the server has refused it, or it must not be sent
+  /// twice.
+  case refused(OutboxEntry<Mutation>, any Error)
+
+  /// It no longer waits: it was discarded, its submitter was told why it was not sent, or another process has sent it
+  /// or set it aside.
+  case withdrawn(OutboxEntry<Mutation>)
+
+  /// The entry.
+  public var entry: OutboxEntry<Mutation> {
+    switch self {
+    case .added(let entry), .sent(let entry, _), .refused(let entry, _), .withdrawn(let entry): entry
+    }
+  }
+}
+
+/// The result of a flush of an ``Outbox``.
+public struct OutboxReport<Mutation: Codable & Sendable>: Sendable {
+  /// What was sent, in order.
+  public internal(set) var sent: [OutboxEntry<Mutation>]
+
+  /// What was set aside.
+  public internal(set) var refused: [OutboxEntry<Mutation>]
+
+  /// Unreadable entries: they are not sent, and stay until they are discarded.
+  public internal(set) var unreadable: [UnreadableOutboxEntry]
+
+  /// Why the rest still waits; `nil` if nothing waits any more.
+  public internal(set) var error: (any Error)?
+
+  /// Makes a report, to test a view of an outbox with.
+  public init(
+    sent: [OutboxEntry<Mutation>] = [], refused: [OutboxEntry<Mutation>] = [],
+    unreadable: [UnreadableOutboxEntry] = [], error: (any Error)? = nil
+  ) {
+    self.sent = sent
+    self.refused = refused
+    self.unreadable = unreadable
+    self.error = error
+  }
+}

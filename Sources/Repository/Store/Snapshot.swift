@@ -56,3 +56,32 @@ public struct Snapshot<Value: Sendable>: Sendable {
     throw errors.first ?? StoreError.notCached
   }
 }
+
+/// Where the value of a ``Snapshot`` comes from.
+public enum SnapshotSource: String, Sendable {
+  /// The memory of this process.
+  case memory
+
+  /// The source of truth behind the memory: files, or a database.
+  case disk
+
+  /// A response that has just arrived, for this read or one that it shares. A mutation's result is published as
+  /// ``memory``.
+  case network
+
+  /// It includes at least one change that the server has not confirmed.
+  case optimistic
+}
+
+/// Identifies a value that was shown: its write, and the optimistic changes in it.
+@usableFromInline
+struct SnapshotStamp: Hashable, Sendable {
+  /// The number of the write; 0 if no cached value is shown.
+  @usableFromInline var version: UInt64
+  @usableFromInline var layers: [UInt64]
+
+  @inlinable init(version: UInt64 = 0, layers: [UInt64] = []) {
+    self.version = version
+    self.layers = layers
+  }
+}

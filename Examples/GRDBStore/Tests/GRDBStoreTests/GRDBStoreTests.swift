@@ -1,6 +1,7 @@
 import Foundation
 import GRDB
 import GRDBStore
+import HTTP
 import Repository
 import StoreConformance
 import Streams
@@ -31,11 +32,12 @@ import Testing
     try test.check { try GRDBStore<String, String>(database, partition: $0) }
   }
 
-  @Test func `a store gives what another one has kept`() async throws {
+  @Test func `a store gives what another one has kept, where the network fails`() async throws {
     defer { remove() }
+    let outage = RequestError(.cannotConnect, "Nobody listens.")
     let first = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .just([1, 2, 3]) }
     _ = try await first.fresh("numbers").value
-    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(StoreError.noResponse) }
+    let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(outage) }
     let snapshot = try await second.get("numbers", .networkFirst).value
     #expect(snapshot.value == [1, 2, 3] && snapshot.source == .disk && snapshot.errors.count == 1)
   }
