@@ -5,7 +5,7 @@ import Testing
 struct SchemaTests {
   @Test func `schema.graphql is what the server prints of its schema`() async throws {
     let printed = try await ChildProcess.run(
-      RepositoryLayout.existingPython(), [RepositoryLayout.server.path, "--print-schema"])
+      PythonEnvironment.python(), [RepositoryLayout.server.path, "--print-schema"])
     #expect(printed.ending == .exited(0), "\(printed.errorText)")
     #expect(try printed.outputText == String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
   }

@@ -34,10 +34,10 @@ package final class BFFServer: Sendable {
   /// Starts a server for a single test.
   ///
   /// - Parameter arguments: further arguments, such as `["--auth", "http"]`; see its README.
-  /// - Throws: `MissingFile` when there is no Python environment.
+  /// - Throws: `PythonEnvironment.Failure` if its Python environment cannot be made.
   package static func start(arguments: [String] = []) async throws -> BFFServer {
     let server = [RepositoryLayout.server.path, "--port", "0", "--exit-on-stdin-eof"]
-    let process = try ChildProcess(RepositoryLayout.existingPython(), server + arguments, input: .open)
+    let process = try await ChildProcess(PythonEnvironment.python(), server + arguments, input: .open)
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
     return try BFFServer(process, port: JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"])
   }

@@ -8,7 +8,7 @@ package final class Crowd: Sendable {
 
   package init() async throws {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/crowd.py").path
-    process = try ChildProcess(RepositoryLayout.existingPython(), [program], input: .open)
+    process = try await ChildProcess(PythonEnvironment.python(), [program], input: .open)
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
     guard let port = try JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"] else {
       throw EndedEarly(what: "the crowd's port", state: process.state.value, location: #fileID)

@@ -13,8 +13,8 @@ package final class FaultyProxy: Sendable {
   /// Starts one before a server; it spoils this part of the requests, by a sequence of faults that the seed decides.
   package init(before server: BFFServer, rate: Double, seed: Int) async throws {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/Soak/proxy.py").path
-    process = try ChildProcess(
-      RepositoryLayout.existingPython(),
+    process = try await ChildProcess(
+      PythonEnvironment.python(),
       [program, "--upstream", "\(server.port)", "--rate", "\(rate)", "--seed", "\(seed)"],
       input: .open)
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))

@@ -12,9 +12,6 @@ package enum RepositoryLayout {
   /// The program of the GraphQL server.
   package static let server = root.appendingPathComponent("Tests/BFF/server.py")
 
-  /// The Python of the virtual environment that `Scripts/test` makes.
-  package static let python = root.appendingPathComponent(".venv/bin/python")
-
   /// The folder that holds the running test bundle and with it the executables built in the same configuration,
   /// whatever the configuration and the scratch path are.
   package static let products = URL(fileURLWithPath: "/proc/self/exe").resolvingSymlinksInPath()
@@ -22,26 +19,15 @@ package enum RepositoryLayout {
 
   /// An executable product of the package, such as `moments`.
   package static func executable(_ name: String) throws -> URL {
-    try existing(products.appendingPathComponent(name), hint: "Build it with swift build.")
-  }
-
-  /// The environment's Python; an error that says how to make it where it is missing.
-  package static func existingPython() throws -> URL {
-    try existing(python, hint: "Run Scripts/test once, which makes the Python environment.")
-  }
-
-  private static func existing(_ file: URL, hint: String) throws -> URL {
-    guard FileManager.default.isExecutableFile(atPath: file.path) else {
-      throw MissingFile(path: file.path, hint: hint)
-    }
+    let file = products.appendingPathComponent(name)
+    guard FileManager.default.isExecutableFile(atPath: file.path) else { throw MissingExecutable(path: file.path) }
     return file
   }
 }
 
-/// A file that a test needs is not there.
-package struct MissingFile: Error, CustomStringConvertible {
+/// A program that a test runs is not there.
+package struct MissingExecutable: Error, CustomStringConvertible {
   package let path: String
-  package let hint: String
 
-  package var description: String { "There is no executable file at \(path). \(hint)" }
+  package var description: String { "There is no executable file at \(path). Build it with swift build." }
 }

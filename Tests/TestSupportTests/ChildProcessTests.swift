@@ -98,6 +98,6 @@ struct ChildProcessTests {
 
   @Test func `executables of the package are found beside the tests`() async throws {
     #expect(FileManager.default.isExecutableFile(atPath: try RepositoryLayout.executable("moments").path))
-    #expect(throws: MissingFile.self) { try RepositoryLayout.executable("no-such-product") }
+    #expect(throws: MissingExecutable.self) { try RepositoryLayout.executable("no-such-product") }
   }
 }
