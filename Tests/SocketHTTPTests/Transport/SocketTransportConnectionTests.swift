@@ -211,7 +211,7 @@ import TransportConformance
     let server = try ScriptedServer(
       [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}")), .waitForClientToClose])
     let transport = transport { $0.maximumConnectionsPerOrigin = 1 }
-    _ = transport.send(try .to(server)).subscribe(onDisposed: { first.open() })
+    _ = transport.send(try .to(server)).subscribe(onError: { Issue.record($0) }, onDisposed: { first.open() })
     try await server.waitForRequests(1)
     do {
       let owner = Owner()

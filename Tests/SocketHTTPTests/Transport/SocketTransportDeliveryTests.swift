@@ -41,10 +41,11 @@ import TransportConformance
     for _ in 0..<4 {
       blocked.enter()
       _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(
-        onNext: { _ in gate.wait() }, onDisposed: { blocked.leave() })
+        onNext: { _ in gate.wait() }, onError: { Issue.record($0) }, onDisposed: { blocked.leave() })
     }
     let isOver = Latch()
-    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
+    _ = transport.send(try .to(server)).collect(upTo: 9).subscribe(
+      onError: { Issue.record($0) }, onDisposed: { isOver.open() })
     try await isOver.wait(for: "the answer behind those that block", within: .seconds(10))
     for _ in 0..<4 { gate.signal() }
     let areOver = Latch()

@@ -31,7 +31,10 @@ import Testing
       for index in 0..<StackTests.many { subject.onNext(index) }
       let growth = try #require(ProcessUsage.current).memory - before
       subscription.dispose()
-      if growth > 2 << 20 && !isSanitized { exit(1) }
+      if growth > 2 << 20 && !isSanitized {
+        FileHandle.standardError.write(Data("The memory has grown by \(growth) bytes.\n".utf8))
+        exit(1)
+      }
     }
   }
 
