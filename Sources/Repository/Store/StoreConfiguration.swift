@@ -15,7 +15,7 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   public var freshness = Freshness()
 
   /// Whether a cached value may be returned in the place of a request that failed with this error, by the policies that
-  /// do so: by default only in an outage (``RequestError/isOutage``; RFC 5861, section 4), so that a user whose token is
+  /// do so: by default only in an outage (`RequestError.isOutage`; RFC 5861, section 4), so that a user whose token is
   /// revoked, or who may no longer see something, gets no data. Called on the thread on which the request failed; errors
   /// of other types are wrapped, with the kind `unknown`.
   public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
