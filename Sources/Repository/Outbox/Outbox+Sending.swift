@@ -30,7 +30,7 @@ extension Outbox {
   /// Sends what waits, unless the server has failed shortly before. All callers before the turn begins share it; one
   /// that has begun cannot be joined, since it may already have concluded that the caller's entry has to wait.
   /// - Parameters:
-  ///   - submitted: An entry whose submitter is told its outcome by the end of the turn.
+  ///   - submitted: An entry whose submitter gets its outcome by the end of the turn.
   ///   - urgency: Whether to make an attempt during a pause.
   @discardableResult
   func joinTurn(

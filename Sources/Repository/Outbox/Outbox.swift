@@ -63,7 +63,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   let folder: OutboxFolder<Mutation>
-  /// A turn that has not begun, which others may join; `submitted` are told at its end.
+  /// A turn that has not begun, which others may join; `submitted` are notified at its end.
   struct ComingTurn {
     let number: UInt64
     let lockTimeout: Duration

@@ -66,7 +66,8 @@ extension Outbox {
 /// Keeps the waiting entries and the observers. It handles notices even after the end, so that their completions always
 /// run.
 ///
-/// `@unchecked Sendable`: its variables are accessed only while handling notices, which come one at a time.
+/// `@unchecked Sendable`: its variables are accessed only in `handle`, which `Outbox.notices` alone calls; an
+/// `AnyObserver` delivers one element at a time, on whichever thread, each after the one before.
 final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: @unchecked Sendable {
   private var waiting: [OutboxFileName: OutboxEntry<Mutation>] = [:]
   private var watchers: [(id: UInt64, observer: AnyObserver<OutboxChange<Mutation, Response>>)] = []
@@ -95,12 +96,12 @@ final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: @unch
   }
 }
 
-/// What an outbox's observers are told, one notice at a time, in the same order for all.
+/// What an outbox sends to its observers, one notice at a time, in the same order for all.
 enum OutboxNotice<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
-  /// A change, and what to do once all observers were told.
+  /// A change, and what to do once all observers have it.
   case change(OutboxChange<Mutation, Response>, then: @Sendable () -> Void)
   case arrival(UInt64, AnyObserver<OutboxChange<Mutation, Response>>)
   case departure(UInt64)
-  /// The account is signed out, or the outbox is released: observers are told nothing more, but completions still run.
+  /// The account is signed out, or the outbox is released: observers complete, but later completions still run.
   case end
 }

@@ -42,7 +42,7 @@ where Item.ID: Sendable {
   /// The current state, then each change. It never fails, and completes when the pager is released.
   public var states: Observable<PagerState<Item>> { subject.asObservable() }
 
-  /// Requests the first page. Any request under way is cancelled, and its late response dropped.
+  /// Requests the first page. Any request in progress is cancelled, and its late response dropped.
   public func refresh() { commands.onNext(.refresh(then: nil)) }
 
   /// Requests the first page, as ``refresh()`` does, and returns the state once the page has come, or the request has
@@ -53,12 +53,12 @@ where Item.ID: Sendable {
     await state { .refresh(then: $0) }
   }
 
-  /// Requests the next page, or the first if there is none yet. Does nothing while a request is under way, or if all
+  /// Requests the next page, or the first if there is none yet. Does nothing while a request is in progress, or if all
   /// pages are loaded.
   public func loadMore() { commands.onNext(.loadMore(then: nil)) }
 
   /// Requests the next page, as ``loadMore()`` does, and returns the state once the page has come, or the request has
-  /// failed (see ``PagerState/error``). If another request is under way, it waits for that one; if all pages are
+  /// failed (see ``PagerState/error``). If another request is in progress, it waits for that one; if all pages are
   /// loaded, it returns at once. Cancelling the task is as with ``refreshed()``.
   @discardableResult
   public func loadedMore() async -> PagerState<Item> {
@@ -76,7 +76,7 @@ where Item.ID: Sendable {
   }
 
   /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request
-  /// is under way, the change is made again to the rows with its response, so making it twice must do no harm; it is
+  /// is in progress, the change is made again to the rows with its response, so making it twice must do no harm; it is
   /// not made again to the response of a refresh that takes over, since that began after the change.
   /// - Parameter change: Called on the thread that publishes the new state. A row that it adds a second time keeps its
   ///   place and takes the new value.
@@ -115,7 +115,7 @@ public struct PagerState<Item: Sendable>: Sendable {
   /// What the pager is doing.
   public var phase: Phase
 
-  /// Whether a request is under way, for the first page or the next.
+  /// Whether a request is in progress, for the first page or the next.
   public var isLoading: Bool {
     switch phase {
     case .refreshing, .loadingMore: true

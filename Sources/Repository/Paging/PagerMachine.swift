@@ -2,8 +2,8 @@ import Streams
 
 /// A pager's mutable state.
 ///
-/// `@unchecked Sendable`: its variables are set before the first command, and then accessed only by commands, which
-/// come one at a time.
+/// `@unchecked Sendable`: `Pager.init` sets `commands` before the first command; after that, all variables are accessed
+/// only in `handle`, which the serialised `commands` alone calls, one command at a time.
 final class PagerMachine<Item: Identifiable & Sendable, Cursor: Equatable & Sendable>: @unchecked Sendable
 where Item.ID: Sendable {
   private let subject: BehaviorSubject<PagerState<Item>>
@@ -18,9 +18,9 @@ where Item.ID: Sendable {
   private var hasFirstPage = false
   private var request: (number: UInt64, isRefresh: Bool, cursor: Cursor?, subscription: DisposeBag)?
   private var lastNumber: UInt64 = 0
-  /// The changes made during the request under way.
+  /// The changes made during the request in progress.
   private var edits: [@Sendable (inout [Item]) -> Void] = []
-  /// Told when the request under way ends.
+  /// Called when the request in progress ends.
   private var waiting: [@Sendable (PagerState<Item>) -> Void] = []
 
   init(
@@ -122,9 +122,9 @@ where Item.ID: Sendable {
   }
 }
 
-/// What a pager is told to do, and the results of its requests.
+/// A pager's commands, and the results of its requests.
 enum PagerCommand<Item: Sendable, Cursor: Sendable>: Sendable {
-  /// `then` is told the state after the request; if none is needed, at once.
+  /// `then` gets the state after the request; if none is needed, at once.
   case refresh(then: (@Sendable (PagerState<Item>) -> Void)?)
   case loadMore(then: (@Sendable (PagerState<Item>) -> Void)?)
   case edit(@Sendable (inout [Item]) -> Void)

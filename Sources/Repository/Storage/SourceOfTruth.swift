@@ -61,14 +61,3 @@ public struct StoredValue<Value: Sendable>: Sendable {
 }
 
 extension StoredValue: Equatable where Value: Equatable {}
-
-extension CachedValue {
-  init(_ stored: StoredValue<Value>, cost: Int) {
-    self.init(stored.value, writtenAt: stored.writtenAt, cost: cost)
-    isInvalidated = stored.isInvalidated
-  }
-
-  var stored: StoredValue<Value> {
-    StoredValue(value, writtenAt: writtenAt, isInvalidated: isInvalidated)
-  }
-}

@@ -1,3 +1,5 @@
+import Streams
+
 /// The state of a key that is in use: watched, read or requested. Accessed only under the store's lock.
 @usableFromInline
 final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
@@ -23,6 +25,59 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
     self.isLoaded = isLoaded
     self.version = version
   }
+}
+
+/// A cached value and its metadata.
+@usableFromInline
+struct CachedValue<Value: Sendable>: Sendable {
+  @usableFromInline var value: Value
+  @usableFromInline var writtenAt: StoreTime
+  @usableFromInline var readAt: StoreTime
+  /// What is missing from a partial response; empty for a complete one.
+  @usableFromInline var errors: [any Error] = []
+  @usableFromInline var isInvalidated = false
+  var cost = 1
+
+  /// A partial value is kept only while there is no complete one, and never on disk.
+  @inlinable var isPartial: Bool { !errors.isEmpty }
+
+  init(_ value: Value, writtenAt: StoreTime, cost: Int = 1) {
+    self.value = value
+    self.writtenAt = writtenAt
+    readAt = writtenAt
+    self.cost = cost
+  }
+}
+
+extension CachedValue {
+  init(_ stored: StoredValue<Value>, cost: Int) {
+    self.init(stored.value, writtenAt: stored.writtenAt, cost: cost)
+    isInvalidated = stored.isInvalidated
+  }
+
+  var stored: StoredValue<Value> {
+    StoredValue(value, writtenAt: writtenAt, isInvalidated: isInvalidated)
+  }
+}
+
+/// A request in progress, and the readers that want its response.
+@usableFromInline
+struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  /// A read that waits for one response.
+  struct Waiter: Sendable {
+    let policy: FetchPolicy
+    let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void
+  }
+
+  let id: UInt64
+  let subscription = DisposeBag()
+  /// The ids of the readers and watchers that keep the request alive: it is cancelled when the last one leaves.
+  var claims: Set<UInt64> = []
+  var waiters: [UInt64: Waiter] = [:]
+  /// Whether at least one of them wants the response kept.
+  var keepsAnswer = false
+  /// Whether the response may lack a change that the server has made since the request began.
+  var mayBeOutdated = false
 }
 
 /// Everything that can be shown for a key, taken at one moment.

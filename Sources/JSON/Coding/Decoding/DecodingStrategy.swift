@@ -2,7 +2,7 @@ import Foundation
 
 /// How to read values of a type.
 ///
-/// Unchecked, since it holds metatypes, which never change; only code with the type's conformances asks for its
+/// `@unchecked Sendable`: it holds metatypes, which never change; only code with the type's conformances asks for its
 /// strategy.
 enum DecodingStrategy: @unchecked Sendable {
   /// By its `JSONDecodable` conformance, from the bytes.

@@ -1,6 +1,7 @@
 /// Makes containers for keys of this type.
+///
+/// `@unchecked Sendable`: it has no stored properties.
 class KeyedContainers<Key: CodingKey>: AnyKeyedContainers, @unchecked Sendable {
-  // Unchecked, since it has no stored properties.
   func container(_ decoder: TapeDecoder) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(TapeKeyedContainer<Key>(decoder))
   }
@@ -10,16 +11,17 @@ class KeyedContainers<Key: CodingKey>: AnyKeyedContainers, @unchecked Sendable {
 ///
 /// Instantiating the type of a generic container takes the runtime longer than reading a member, so it is done once for
 /// each type of keys.
+///
+/// `@unchecked Sendable`: neither this nor a subclass has stored properties.
 class AnyKeyedContainers: @unchecked Sendable {
-  // Unchecked, since neither this nor a subclass has stored properties.
-
   /// Containers by the type of their keys.
   static let cache = TypeCache<AnyKeyedContainers>()
 }
 
 /// Makes containers of a type that its own type names, so that the runtime need not look it up.
+///
+/// `@unchecked Sendable`: it has no stored properties.
 final class TapeKeyedContainers<Key, Container: TapeContainer<Key>>: KeyedContainers<Key>, @unchecked Sendable {
-  // Unchecked, since it has no stored properties.
   override func container(_ decoder: TapeDecoder) -> KeyedDecodingContainer<Key> {
     KeyedDecodingContainer(Container(decoder))
   }

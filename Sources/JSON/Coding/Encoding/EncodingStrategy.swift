@@ -2,7 +2,7 @@ import Foundation
 
 /// How to write values of a type.
 ///
-/// Unchecked, since it holds metatypes, which never change.
+/// `@unchecked Sendable`: it holds metatypes, which never change.
 enum EncodingStrategy: @unchecked Sendable {
   /// By its `JSONEncodable` conformance, into the bytes.
   case direct(any JSONEncodable.Type)
