@@ -19,7 +19,7 @@ extension Store {
     keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
     show(outbox, change: change) { store, layer, value in
-      store.settle(layer, value, for: keyForResponse(value)) { _ in }
+      store.commit(layer, response: (keyForResponse(value), value)) { _ in }
     }
   }
 
@@ -30,12 +30,12 @@ extension Store {
   public func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?
   ) -> any Disposable {
-    show(outbox, change: change) { store, layer, _ in store.settle(layer) }
+    show(outbox, change: change) { store, layer, _ in store.commit(layer, response: nil) { _ in } }
   }
 
   private func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    settle: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response) -> Void
+    commit: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response) -> Void
   ) -> any Disposable {
     let layers = OutboxLayers<Key, Value> { [weak self] in self?.removeLayer($0.id) }
     let watching = outbox.changes.subscribe(
@@ -48,7 +48,7 @@ extension Store {
           }
           if let layer { layers.add(entry.id, layer) }
         case .sent(let entry, let value):
-          if let layer = layers.take(entry.id) { settle(self, layer, value) }
+          if let layer = layers.take(entry.id) { commit(self, layer, value) }
         case .refused(let entry, _), .withdrawn(let entry):
           if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
         }
@@ -72,7 +72,7 @@ final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable 
     if let unused { remove(unused) }
   }
 
-  /// Takes out the layer of an entry, for the caller to settle or remove.
+  /// Takes out the layer of an entry, for the caller to commit or remove.
   func take(_ id: String) -> Layer<Key, Value>? { waiting.withLock { $0?.removeValue(forKey: id) } }
 
   func dispose() {

@@ -2,6 +2,9 @@ import Dispatch
 import Foundation
 import Streams
 
+/// Called once, when a write is done, or with the reason why it is not.
+typealias WriteCompletion = @Sendable ((any Error)?) -> Void
+
 /// The writes that wait for the source of truth, in the order of the changes of the store's state.
 ///
 /// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one
@@ -168,7 +171,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// The same, on the queue's thread if it may have to wait for another process: no task must, and however many
   /// responses come meanwhile, only that one thread does.
-  func finishElsewhere(_ job: Job, then completion: @escaping @Sendable ((any Error)?) -> Void) {
+  func finishElsewhere(_ job: Job, then completion: @escaping WriteCompletion) {
     guard truth.waitsForOtherProcesses else { return finish(job, then: completion) }
     queue.async {
       self.performAll()

@@ -43,5 +43,5 @@ extension FetchPolicy {
   }
 
   /// Whether a response is cached.
-  var keepsAnswer: Bool { self != .noCache }
+  var cachesResponse: Bool { self != .noCache }
 }

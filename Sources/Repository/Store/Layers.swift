@@ -13,10 +13,13 @@ struct Layer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let apply: @Sendable (Key, Value?) -> Value?
 
   /// The keys whose cached values already include the change.
-  @usableFromInline var settled: Set<Key> = []
+  @usableFromInline var committed: Set<Key> = []
+
+  /// Whether the server has accepted the change, which is now becoming a part of cached values.
+  var isCommitting = false
 
   @inlinable func concerns(_ key: Key) -> Bool {
-    (self.key == nil || self.key == key) && !settled.contains(key)
+    (self.key == nil || self.key == key) && !committed.contains(key)
   }
 }
 
@@ -28,8 +31,6 @@ struct Layers<Key: Hashable & Sendable, Value: Sendable> {
   private var keys: [UInt64: Key?] = [:]
 
   @inlinable var isEmpty: Bool { lists.isEmpty }
-
-  func contains(_ id: UInt64) -> Bool { keys[id] != nil }
 
   /// The layers that apply to a key, in the order in which they were added.
   @inlinable
@@ -55,9 +56,20 @@ struct Layers<Key: Hashable & Sendable, Value: Sendable> {
     return layer
   }
 
+  /// Records that a layer is being committed; returns `false` if it has been removed.
+  mutating func beginCommit(of id: UInt64) -> Bool { modify(id) { $0.isCommitting = true } }
+
+  func isCommitting(_ id: UInt64) -> Bool {
+    guard let key = keys[id] else { return false }
+    return lists[key]?.contains { $0.id == id && $0.isCommitting } ?? false
+  }
+
   /// Records that the cached value of a key now includes a layer's change.
-  mutating func markSettled(_ id: UInt64, for key: Key) {
-    guard let listKey = keys[id], let place = lists[listKey]?.firstIndex(where: { $0.id == id }) else { return }
-    lists[listKey]?[place].settled.insert(key)
+  mutating func markCommitted(_ id: UInt64, for key: Key) { _ = modify(id) { $0.committed.insert(key) } }
+
+  private mutating func modify(_ id: UInt64, _ change: (inout Layer<Key, Value>) -> Void) -> Bool {
+    guard let key = keys[id], let place = lists[key]?.firstIndex(where: { $0.id == id }) else { return false }
+    change(&lists[key, default: []][place])
+    return true
   }
 }

@@ -55,6 +55,9 @@ public struct Snapshot<Value: Sendable>: Sendable {
     if let value { return value }
     throw errors.first ?? StoreError.notCached
   }
+
+  /// What ``requireValue()`` throws; `nil` if there is a value.
+  var missingValueError: (any Error)? { value == nil ? errors.first ?? StoreError.notCached : nil }
 }
 
 /// Where the value of a ``Snapshot`` comes from.

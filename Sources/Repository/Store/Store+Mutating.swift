@@ -21,7 +21,7 @@ extension Store {
     send: @escaping @Sendable () -> Observable<Value>
   ) -> Observable<Value> {
     mutate(layerKey: key, optimistic: { _, value in optimistic(value) }, send: send) { layer, value, completion in
-      self.settle(layer, value, for: key, then: completion)
+      self.commit(layer, response: (key, value), completion: completion)
     }
   }
 
@@ -42,7 +42,9 @@ extension Store {
   ) -> Observable<Value> {
     mutate(
       layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
-    ) { layer, value, completion in self.settle(layer, value, for: keyForResponse(value), then: completion) }
+    ) { layer, value, completion in
+      self.commit(layer, response: (keyForResponse(value), value), completion: completion)
+    }
   }
 
   /// The same for a change whose response is no value of this store, such as that of another store's mutation: once the
@@ -57,13 +59,13 @@ extension Store {
   ) -> Observable<Response> {
     mutate(
       layerKey: nil, optimistic: { key, value in value.flatMap { optimistic(key, $0) } }, send: send
-    ) { layer, _, completion in completion(self.settle(layer) ? nil : StoreError.signedOut) }
+    ) { layer, _, completion in self.commit(layer, response: nil, completion: completion) }
   }
 
   private func mutate<Response: Sendable>(
     layerKey: Key?, optimistic: @escaping @Sendable (Key, Value?) -> Value?,
     send: @escaping @Sendable () -> Observable<Response>,
-    settle: @escaping @Sendable (Layer<Key, Value>, Response, @escaping @Sendable ((any Error)?) -> Void) -> Void
+    commit: @escaping @Sendable (Layer<Key, Value>, Response, @escaping WriteCompletion) -> Void
   ) -> Observable<Response> {
     .create { observer in
       // Checked again, since a watcher that is shown the change may sign out.
@@ -71,9 +73,11 @@ extension Store {
         observer.onError(StoreError.signedOut)
         return Disposables.create()
       }
-      let answer = send().take(1).subscribe(
+      let request = send().first(
+        orFail: self.perform { $0.isSignedOut } ? StoreError.signedOut : .noResponse
+      ).subscribe(
         onNext: { response in
-          settle(layer, response) { error in
+          commit(layer, response) { error in
             if let error { return observer.onError(error) }
             observer.onNext(response)
             observer.onCompleted()
@@ -82,18 +86,12 @@ extension Store {
         onError: { error in
           self.removeLayer(layer.id)
           observer.onError(error)
-        },
-        onCompleted: {
-          // After a response the layer is gone, and this does nothing.
-          let isSignedOut = self.perform { $0.isSignedOut }
-          guard self.removeLayer(layer.id) || isSignedOut else { return }
-          observer.onError(isSignedOut ? StoreError.signedOut : .noResponse)
         })
-      return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, answer])
+      return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, request])
     }
   }
 
-  /// Shows a change over cached values until the layer is removed; returns `nil` after a sign-out.
+  /// Shows a change over cached values until it is removed or committed; returns `nil` after a sign-out.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
   ) -> Layer<Key, Value>? {
@@ -105,66 +103,49 @@ extension Store {
     }
   }
 
-  @discardableResult
-  func removeLayer(_ id: UInt64) -> Bool {
-    perform { state in
-      let isThere = state.layers.contains(id)
-      state.removeLayer(id)
-      return isThere
-    }
-  }
+  /// Stops showing a change, unless it is being committed.
+  func removeLayer(_ id: UInt64) { perform { $0.removeLayer(id) } }
+}
 
-  /// Caches the response, applies the change to all other values that it affects, then removes the layer.
-  func settle(
-    _ layer: Layer<Key, Value>, _ answer: Value, for key: Key,
-    then completion: @escaping @Sendable ((any Error)?) -> Void
-  ) {
-    let (id, isForOneKey) = (layer.id, layer.key != nil)
-    guard configuration.isCacheable(answer), perform({ $0.beginSettling(layer) }) else {
-      let isSignedOut = perform { state in
-        state.removeLayer(id)
-        return state.isSignedOut
+/// A change that the server has accepted becomes a part of the cached values.
+extension Store {
+  /// Called once, with the error if the store was signed out.
+  /// Rebases the change onto every other cached value that it affects, then caches the response in the place of both the
+  /// cached value and the change. If a newer value supersedes the response, the change is rebased onto that, too.
+  func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
+    let isCacheable = response.map { configuration.isCacheable($0.value) } ?? true
+    guard isCacheable, perform({ $0.beginCommit(of: layer.id) }) else {
+      removeLayer(layer.id)
+      return completion(perform { $0.isSignedOut } ? StoreError.signedOut : nil)
+    }
+    if layer.key == nil {
+      for key in knownKeys() where key != response?.key && mayAffect(key, layer) {
+        rebase(key) { layer.apply(key, $0.value) } commit: { $0.commit(layer, rebased: $1, for: key, version: $2) }
       }
-      return completion(isSignedOut ? StoreError.signedOut : nil)
     }
-    let kept = makeCachedValue(answer)
-    if !isForOneKey { keepChange(layer, except: key) }
-    let isOvertaken = perform { state in
-      if state.isOvertaken(layer, for: key) { return true }
-      state.settle(layer, kept: kept, for: key, completion: completion)
-      state.endSettling(layer)
-      return false
+    guard let response else {
+      return completion(
+        perform { state in
+          state.endCommit(of: layer)
+          return state.isSignedOut ? StoreError.signedOut : nil
+        })
     }
-    guard isOvertaken else { return }
-    let apply: (Key, Value?) -> Value? = { layer.apply($0, $1) ?? (isForOneKey ? answer : $1) }
-    if !keepChange(layer, apply, in: key, isAnswered: true, then: completion) {
-      perform { $0.settle(layer, kept: kept, for: key, completion: completion) }
-    }
-    perform { $0.endSettling(layer) }
-  }
-
-  /// Applies a change to all values that it affects, then removes the layer; returns `false` after a sign-out.
-  @discardableResult
-  func settle(_ layer: Layer<Key, Value>) -> Bool {
-    if perform({ $0.beginSettling(layer) }) {
-      keepChange(layer)
-      perform { $0.endSettling(layer) }
-    }
-    return !perform { $0.isSignedOut }
-  }
-
-  /// Applies a change to every cached value that it affects.
-  private func keepChange(_ layer: Layer<Key, Value>, except exception: Key? = nil) {
-    for key in knownKeys() where key != exception && mayConcern(key, layer.apply) {
-      _ = keepChange(layer, layer.apply, in: key, isAnswered: false) { _ in }
+    let (key, value) = (response.key, makeCachedValue(response.value))
+    let isCommitted = perform { $0.commit(layer, response: value, for: key, completion: completion) }
+    if isCommitted { return }
+    rebase(key) { newer in
+      // A partial value is no better than the response.
+      newer.isPartial ? nil : layer.apply(key, newer.value) ?? (layer.key == nil ? newer.value : response.value)
+    } commit: {
+      $0.commit(layer, supersededResponse: value, rebased: $1, for: key, version: $2, completion: completion)
     }
   }
 
   /// Whether a change may affect the cached value of a key. A value that is not in memory is read, but not put there.
-  private func mayConcern(_ key: Key, _ apply: (Key, Value?) -> Value?) -> Bool {
+  private func mayAffect(_ key: Key, _ layer: Layer<Key, Value>) -> Bool {
     if perform({ $0.entries[key] != nil || $0.memory.peek(key) != nil }) { return true }
     switch storage?.read(key) {
-    case .found(let stored): return apply(key, stored.value) != nil
+    case .found(let stored): return layer.apply(key, stored.value) != nil
     case .missing, nil: return false
     case .failed:
       storage?.doubt(key)
@@ -172,27 +153,32 @@ extension Store {
     }
   }
 
-  /// Applies a change to a cached value; returns whether there is one that it affects. A partial value whose key the
-  /// response is for is left for the response to replace.
-  private func keepChange(
-    _ layer: Layer<Key, Value>, _ apply: (Key, Value?) -> Value?, in key: Key, isAnswered: Bool,
-    then completion: @escaping @Sendable ((any Error)?) -> Void
-  ) -> Bool {
+  /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.
+  /// - Parameters:
+  ///   - change: The changed value; `nil` if the change does not affect it.
+  ///   - commit: Gets the changed value, or `nil` if there is none, and the version that it was made from. Returns
+  ///     whether that is still the current one; if not, it must do nothing.
+  func rebase(
+    _ key: Key, _ change: (CachedValue<Value>) throws -> Value?,
+    commit: (inout StoreState<Key, Value>, CachedValue<Value>?, _ version: UInt64) -> Bool
+  ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
     load(key)
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
-      guard let current, !isAnswered || !current.isPartial, let value = apply(key, current.value) else {
-        if isAnswered || perform({ $0.outdateFetch(key, version: version) }) { return false }
-        continue
+      var changed = current
+      if let current {
+        if let value = try change(current) {
+          // The age stays the server's: a local change makes nothing newer.
+          changed?.value = value
+          changed?.cost = configuration.cost(value)
+        } else {
+          changed = nil
+        }
       }
-      let kept = changed(current, to: value)
-      let isDone = perform {
-        $0.settle(layer, changed: kept, for: key, version: version, isAnswered: isAnswered, completion: completion)
-      }
-      if isDone { return true }
+      if perform({ commit(&$0, changed, version) }) { return }
     }
   }
 }

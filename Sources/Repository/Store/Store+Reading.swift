@@ -13,10 +13,9 @@ extension Store {
   /// saved. With `networkFirst`, they have the cached value once the request has failed.
   public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .create { observer in
-      self.perform { $0.acquire(key, forReading: true) }
-      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) ?? .memory : .memory
-      let now = self.clock.now
-      let id = self.perform { $0.watch(key, policy: policy, source: source, observer: observer, now: now) }
+      let id = self.acquire(key, for: policy) { state, source, now in
+        state.watch(key, policy: policy, source: source, observer: observer, now: now)
+      }
       return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
     }
   }
@@ -41,9 +40,10 @@ extension Store {
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
     .deferred {
+      if policy.cacheRead != .beforeNetworkFetch { return self.read(key, policy) }
       let now = self.clock.now
       guard let state = self.state.withLock({ $0.recall(key, policy: policy, now: now) }) else {
-        return self.answer(to: key, policy)
+        return self.read(key, policy)
       }
       return .just(state.snapshot(state.rendered(), freshness: self.freshness, now: now))
     }
@@ -51,27 +51,40 @@ extension Store {
 
   /// The result of a read that needs more than the memory.
   @usableFromInline
-  func answer(to key: Key, _ policy: FetchPolicy) -> Observable<Snapshot<Value>> {
+  func read(_ key: Key, _ policy: FetchPolicy) -> Observable<Snapshot<Value>> {
     .create { observer in
       let (clock, freshness) = (self.clock, self.freshness)
-      let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void = { result in
-        do {
-          let state = try result.get()
+      let waiter = Fetch<Key, Value>.Waiter(policy: policy) { result in
+        switch result {
+        case .success(let state):
           let snapshot = state.snapshot(state.rendered(), freshness: freshness, now: clock.now)
-          _ = try snapshot.requireValue()
+          if let error = snapshot.missingValueError { return observer.onError(error) }
           observer.onNext(snapshot)
           observer.onCompleted()
-        } catch {
-          observer.onError(error)
+        case .failure(let error): observer.onError(error)
         }
       }
-      self.perform { $0.acquire(key, forReading: true) }
-      let source = policy.cacheRead == .beforeNetworkFetch ? self.load(key) ?? .memory : .memory
-      let waiter = Fetch<Key, Value>.Waiter(policy: policy, answer: answer)
-      let now = clock.now
-      let id = self.perform { $0.read(key, source: source, waiter: waiter, now: now) }
+      let id = self.acquire(key, for: policy) { state, source, now in
+        state.read(key, source: source, waiter: waiter, now: now)
+      }
       return Disposables.create { self.perform { $0.endRead(key, id: id) } }
     }
+  }
+
+  /// Acquires a key and begins to read it: under one lock, unless its value has to be loaded first.
+  private func acquire(
+    _ key: Key, for policy: FetchPolicy,
+    _ read: (inout StoreState<Key, Value>, SnapshotSource, _ now: StoreTime) -> UInt64
+  ) -> UInt64 {
+    let now = clock.now
+    let id = perform { state -> UInt64? in
+      state.acquire(key, forReading: true)
+      if policy.cacheRead == .beforeNetworkFetch, !state.isLoaded(key) { return nil }
+      return read(&state, .memory, now)
+    }
+    if let id { return id }
+    let source = load(key) ?? .memory
+    return perform { read(&$0, source, clock.now) }
   }
 
   /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:)`` with

@@ -6,37 +6,21 @@ extension Store {
   /// is called instead. So this blocks while the source of truth does: a ``DiskCache`` waits ten seconds at most for
   /// another process that is stopped. In a task, use `behind`.
   public func save(_ value: Value, for key: Key) {
-    let kept = makeCachedValue(value)
-    perform { $0.save(kept, for: key) { _ in } }
+    let cached = makeCachedValue(value)
+    perform { $0.save(cached, for: key) { _ in } }
   }
 
   /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
   /// between, the change is made again to the new value. The response to a request under way may lack the change;
   /// watchers then get the response to a new request.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
-    perform { $0.acquire(key) }
-    defer { perform { $0.release(key) } }
-    load(key)
-    while true {
-      let now = clock.now
-      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
-      guard let current else { return }
-      var value = current.value
+    try rebase(key) { cached in
+      var value = cached.value
       try change(&value)
-      // The age stays the server's: a local change makes nothing newer.
-      let kept = changed(current, to: value)
-      let isDone = perform { state in
-        state.save(changed: kept, for: key, version: version) { _ in }
-      }
-      if isDone { return }
+      return value
+    } commit: { state, changed, version in
+      changed.map { state.save(changed: $0, for: key, version: version) } ?? true
     }
-  }
-
-  func changed(_ kept: CachedValue<Value>, to value: Value) -> CachedValue<Value> {
-    var changed = kept
-    changed.value = value
-    changed.cost = configuration.cost(value)
-    return changed
   }
 
   /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart, and a new request

@@ -100,40 +100,34 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
-    // A watcher that was told of the request may have cancelled it.
-    guard isUnderWay(fetch.id, for: key) else { return }
-    let subscription = self.fetch(key).take(1).subscribe(
-      onNext: { self.succeed(key, fetch.id, $0) },
-      onError: { self.fail(key, fetch.id, $0) },
-      onCompleted: { self.fail(key, fetch.id, StoreError.noResponse) })
+    // A watcher that was notified of the request may have cancelled it.
+    if fetch.subscription.isDisposed { return }
+    let subscription = self.fetch(key).first(orFail: StoreError.noResponse).subscribe(
+      onNext: { self.succeed(key, fetch.id, $0) }, onError: { self.fail(key, fetch.id, $0) })
     fetch.subscription.insert(subscription)
   }
 
-  private func succeed(_ key: Key, _ fetchID: UInt64, _ answer: Fetched<Value>) {
-    var kept = makeCachedValue(answer.value)
-    kept.errors = answer.errors
-    let isCacheable = configuration.isCacheable(answer.value)
-    let target = keyForResponse(key, answer.value)
+  private func succeed(_ key: Key, _ fetchID: UInt64, _ response: Fetched<Value>) {
+    var value = makeCachedValue(response.value)
+    value.errors = response.errors
+    let isCacheable = configuration.isCacheable(response.value)
+    let target = keyForResponse(key, response.value)
     // A complete value on disk has precedence over a partial one.
-    if kept.isPartial {
+    if value.isPartial {
       perform { $0.acquire(target) }
       load(target)
     }
-    perform { $0.succeed(key, fetchID: fetchID, answer: kept, isCacheable: isCacheable, target: target) }
-    if kept.isPartial { perform { $0.release(target) } }
+    perform { state in
+      state.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
+      if value.isPartial { state.release(target) }
+    }
   }
 
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
-    // After a response, this is only the end of its stream.
-    guard isUnderWay(fetchID, for: key) else { return }
     let source = load(key) ?? .memory
     // Asked here, not under the lock: it is the user's code.
     let isOutage = configuration.mayServeStale(RequestError(wrapping: error))
     perform { $0.fail(key, fetchID: fetchID, error: error, isOutage: isOutage, source: source, now: clock.now) }
-  }
-
-  private func isUnderWay(_ fetchID: UInt64, for key: Key) -> Bool {
-    state.withLock { $0.entries[key]?.fetch?.id == fetchID }
   }
 
   /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the
@@ -142,13 +136,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func load(_ key: Key) -> SnapshotSource? {
     guard let storage else { return .memory }
     let unloaded = perform { state -> UInt64? in
-      state.entries[key].flatMap { $0.isLoaded ? nil : $0.version }
+      state.isLoaded(key) ? nil : state.entries[key]?.version
     }
     guard let version = unloaded else { return .memory }
     let reading = storage.read(key)
-    let kept: CachedValue<Value>? =
+    let cached: CachedValue<Value>? =
       if case .found(let stored) = reading { CachedValue(stored, cost: configuration.cost(stored.value)) } else { nil }
-    let isInstalled = perform { $0.install(loaded: kept, for: key, version: version) }
+    let isInstalled = perform { $0.install(loaded: cached, for: key, version: version) }
     if case .failed = reading { return nil }
     return isInstalled ? .disk : .memory
   }

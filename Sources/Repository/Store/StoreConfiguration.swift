@@ -80,19 +80,19 @@ public struct Freshness: Hashable, Sendable {
 /// A date in the future, as after the clock was set back, says nothing about the age: such a value is stale, but not
 /// expired, and may be returned when a request fails.
 extension Freshness {
-  @inlinable func isStale<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
-    if kept.isInvalidated || kept.writtenAt > now { return true }
-    return staleTime.map { now - kept.writtenAt >= $0 } ?? false
+  @inlinable func isStale<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
+    if cached.isInvalidated || cached.writtenAt > now { return true }
+    return staleTime.map { now - cached.writtenAt >= $0 } ?? false
   }
 
-  @inlinable func isExpired<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
-    if let limit = expireAfterWrite, now - kept.writtenAt >= limit { return true }
-    if let limit = expireAfterAccess, now - kept.readAt >= limit { return true }
+  @inlinable func isExpired<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
+    if let limit = expireAfterWrite, now - cached.writtenAt >= limit { return true }
+    if let limit = expireAfterAccess, now - cached.readAt >= limit { return true }
     return false
   }
 
-  func mayStandIn<Value>(_ kept: CachedValue<Value>, now: StoreTime) -> Bool {
-    staleIfError.map { now - kept.writtenAt <= $0 } ?? true
+  func isUsableOnError<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
+    staleIfError.map { now - cached.writtenAt <= $0 } ?? true
   }
 }
 

@@ -3,7 +3,7 @@ import Streams
 /// The state of a key that is in use: watched, read or requested. Accessed only under the store's lock.
 @usableFromInline
 final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
-  @usableFromInline var kept: CachedValue<Value>?
+  @usableFromInline var cached: CachedValue<Value>?
   /// Whether the source of truth was read, or need not be.
   var isLoaded: Bool
   /// The number of the latest write.
@@ -20,8 +20,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   var watchers: [Watcher<Key, Value>] = []
   var uses = 0
 
-  init(kept: CachedValue<Value>?, isLoaded: Bool, version: UInt64) {
-    self.kept = kept
+  init(cached: CachedValue<Value>?, isLoaded: Bool, version: UInt64) {
+    self.cached = cached
     self.isLoaded = isLoaded
     self.version = version
   }
@@ -66,7 +66,7 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// A read that waits for one response.
   struct Waiter: Sendable {
     let policy: FetchPolicy
-    let answer: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void
+    let completion: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void
   }
 
   let id: UInt64
@@ -74,8 +74,8 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The ids of the readers and watchers that keep the request alive: it is cancelled when the last one leaves.
   var claims: Set<UInt64> = []
   var waiters: [UInt64: Waiter] = [:]
-  /// Whether at least one of them wants the response kept.
-  var keepsAnswer = false
+  /// Whether at least one of them wants the response cached.
+  var cachesResponse = false
   /// Whether the response may lack a change that the server has made since the request began.
   var mayBeOutdated = false
 }
@@ -84,7 +84,7 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 @usableFromInline
 struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let key: Key
-  @usableFromInline var kept: CachedValue<Value>?
+  @usableFromInline var cached: CachedValue<Value>?
   @usableFromInline var layers: [Layer<Key, Value>]
   @usableFromInline var source: SnapshotSource
   @usableFromInline var errors: [any Error]
@@ -99,11 +99,11 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline var hasFailed: Bool
 
   @inlinable init(
-    key: Key, kept: CachedValue<Value>?, layers: [Layer<Key, Value>], source: SnapshotSource,
+    key: Key, cached: CachedValue<Value>?, layers: [Layer<Key, Value>], source: SnapshotSource,
     entry: StoreEntry<Key, Value>?
   ) {
     self.key = key
-    self.kept = kept
+    self.cached = cached
     self.layers = layers
     self.source = source
     errors = entry?.errors ?? []
@@ -118,7 +118,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// lock.
   @inlinable
   func rendered(over base: Value? = nil) -> (value: Value?, layers: [UInt64]) {
-    var value = base ?? kept?.value
+    var value = base ?? cached?.value
     var applied: [UInt64] = []
     for layer in layers {
       guard let changed = layer.apply(key, value) else { continue }
@@ -136,12 +136,12 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var snapshot = empty
     snapshot.value = rendered.value
     snapshot.source = rendered.layers.isEmpty ? source : .optimistic
-    snapshot.stamp = SnapshotStamp(version: kept == nil ? 0 : version, layers: rendered.layers)
-    if let kept {
-      snapshot.age = max(.zero, now - kept.writtenAt)
-      snapshot.isStale = freshness.isStale(kept, now: now)
-      snapshot.isPartial = kept.isPartial
-      if kept.isPartial { snapshot.errors += kept.errors }
+    snapshot.stamp = SnapshotStamp(version: cached == nil ? 0 : version, layers: rendered.layers)
+    if let cached {
+      snapshot.age = max(.zero, now - cached.writtenAt)
+      snapshot.isStale = freshness.isStale(cached, now: now)
+      snapshot.isPartial = cached.isPartial
+      if cached.isPartial { snapshot.errors += cached.errors }
     }
     return snapshot
   }

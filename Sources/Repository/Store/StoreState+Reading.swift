@@ -5,8 +5,8 @@ extension StoreState {
   @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
     let entry = entries[key]
-    guard let kept = entry?.kept ?? memory.peek(key), !freshness.isExpired(kept, now: now) else { return nil }
-    return KeyState(key: key, kept: kept, layers: layers.concerning(key), source: .memory, entry: entry)
+    guard let cached = entry?.cached ?? memory.peek(key), !freshness.isExpired(cached, now: now) else { return nil }
+    return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
   /// The same as the result of a read; `nil` if the read needs more than that, or the value has to be put back into
@@ -14,7 +14,7 @@ extension StoreState {
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
     guard !isSignedOut, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
-      !needsNetwork(policy, kept: state.kept, now: now), memory.use(key)
+      !needsNetwork(policy, cached: state.cached, now: now), memory.use(key)
     else { return nil }
     noteRead(key, now: now)
     return state
@@ -25,9 +25,9 @@ extension StoreState {
     _ key: Key, policy: FetchPolicy, source: SnapshotSource, observer: AnyObserver<Snapshot<Value>>, now: StoreTime
   ) -> UInt64 {
     let id = nextNumber()
-    let kept = current(key, now: now)
-    if needsNetwork(policy, kept: kept, now: now) {
-      claim(key, id: id, keepsAnswer: policy.keepsAnswer)
+    let cached = current(key, now: now)
+    if needsNetwork(policy, cached: cached, now: now) {
+      claim(key, id: id, cachesResponse: policy.cachesResponse)
     }
     let state = keyState(key, source: source)
     let watcher = Watcher<Key, Value>(id: id, policy: policy, version: state.version, observer: observer)
@@ -55,15 +55,15 @@ extension StoreState {
     let id = nextNumber()
     let policy = waiter.policy
     if isSignedOut {
-      effects.append(.call { waiter.answer(.failure(StoreError.signedOut)) })
+      effects.append(.call { waiter.completion(.failure(StoreError.signedOut)) })
       return id
     }
-    let kept = policy.cacheRead == .beforeNetworkFetch ? current(key, now: now) : nil
-    if needsNetwork(policy, kept: kept, now: now) {
-      claim(key, id: id, keepsAnswer: policy.keepsAnswer, waiter: waiter)
+    let cached = policy.cacheRead == .beforeNetworkFetch ? current(key, now: now) : nil
+    if needsNetwork(policy, cached: cached, now: now) {
+      claim(key, id: id, cachesResponse: policy.cachesResponse, waiter: waiter)
     } else {
       let state = keyState(key, source: source)
-      effects.append(.call { waiter.answer(.success(state)) })
+      effects.append(.call { waiter.completion(.success(state)) })
     }
     return id
   }
@@ -74,28 +74,28 @@ extension StoreState {
   }
 
   @inlinable
-  func needsNetwork(_ policy: FetchPolicy, kept: CachedValue<Value>?, now: StoreTime) -> Bool {
+  func needsNetwork(_ policy: FetchPolicy, cached: CachedValue<Value>?, now: StoreTime) -> Bool {
     if isSignedOut { return false }
     return switch policy.networkFetch {
     case .never: false
     case .always: true
-    case .onCacheMiss: kept.map { $0.isPartial || freshness.isStale($0, now: now) } ?? true
+    case .onCacheMiss: cached.map { $0.isPartial || freshness.isStale($0, now: now) } ?? true
     }
   }
 
   /// Joins the request under way, or begins one.
   private mutating func claim(
-    _ key: Key, id: UInt64, keepsAnswer: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
+    _ key: Key, id: UInt64, cachesResponse: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
   ) {
     guard let entry = entries[key] else { return }
     let isNew = entry.fetch == nil
     var fetch = entry.fetch ?? Fetch(id: nextNumber())
     fetch.claims.insert(id)
     fetch.waiters[id] = waiter
-    fetch.keepsAnswer = fetch.keepsAnswer || keepsAnswer
+    fetch.cachesResponse = fetch.cachesResponse || cachesResponse
     entry.fetch = fetch
     if isNew {
-      recency.begin(fetch.id)
+      writes.begin(fetch.id)
       publish(key)
       effects.append(.start(key, fetch))
     }
@@ -112,51 +112,51 @@ extension StoreState {
   }
 
   /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
-  mutating func succeed(_ key: Key, fetchID: UInt64, answer: CachedValue<Value>, isCacheable: Bool, target: Key) {
+  mutating func succeed(_ key: Key, fetchID: UInt64, response: CachedValue<Value>, isCacheable: Bool, target: Key) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
-    let (marks, targetMarks) = (recency[key], recency[target])
+    let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
     acquire(target)
-    let mayBeOutdated = fetch.mayBeOutdated || marks.invalidatedAt > fetchID
-    var answer = answer
-    answer.isInvalidated = mayBeOutdated || targetMarks.invalidatedAt > fetchID
+    let mayBeOutdated = fetch.mayBeOutdated || logged.invalidatedAt > fetchID
+    var response = response
+    response.isInvalidated = mayBeOutdated || targetLogged.invalidatedAt > fetchID
 
     var state = keyState(key, source: .network)
-    state.kept = answer
+    state.cached = response
     state.errors = []
     let waiters = fetch.waiters.sorted { $0.key < $1.key }.map(\.value)
-    let answerAll: @Sendable ((any Error)?) -> Void = { [state] error in
-      for waiter in waiters { waiter.answer(error.map { .failure($0) } ?? .success(state)) }
+    let completeAll: WriteCompletion = { [state] error in
+      for waiter in waiters { waiter.completion(error.map { .failure($0) } ?? .success(state)) }
     }
 
     // Watchers are notified before readers get the response.
-    let mayStand = !answer.isPartial || entries[target]?.kept?.isPartial ?? true
-    let isOvertaken = marks.writtenOrAskedAt > fetchID
-    let isNews =
-      isCacheable && fetch.keepsAnswer && !isOvertaken && targetMarks.writtenOrAskedAt <= fetchID && mayStand
-    let lacksChange = max(marks.changedAt, targetMarks.changedAt) > fetchID
-    let isKept = isNews && !lacksChange
-    let isOutOfDate = isOvertaken && entries[key]?.kept?.isInvalidated ?? false
+    let isBetter = !response.isPartial || entries[target]?.cached?.isPartial ?? true
+    let isSuperseded = logged.writtenOrRequestedAt > fetchID
+    let isNewest =
+      isCacheable && fetch.cachesResponse && !isSuperseded && targetLogged.writtenOrRequestedAt <= fetchID && isBetter
+    let lacksChange = max(logged.changedAt, targetLogged.changedAt) > fetchID
+    let isCached = isNewest && !lacksChange
+    let isOutOfDate = isSuperseded && entries[key]?.cached?.isInvalidated ?? false
     // Claimed before watchers are notified, so that they see at once that a request is under way; begun at the end.
     let effectsBefore = effects.count
-    if mayBeOutdated || isOutOfDate || isNews && lacksChange { refetch(key) }
+    if mayBeOutdated || isOutOfDate || isNewest && lacksChange { refetch(key) }
     let beginning = Array(effects[effectsBefore...])
     effects.removeSubrange(effectsBefore...)
-    if isKept {
-      keep(answer, for: target, askedAt: fetchID)
+    if isCached {
+      cache(response, for: target, requestedAt: fetchID)
       publish(target, source: .network)
     }
-    if !isKept || target != key {
-      setErrors(answer.errors, for: key)
+    if !isCached || target != key {
+      setErrors(response.errors, for: key)
       entries[key]?.hasFailed = false
-      // A response that a write has overtaken is old news, even if that value was removed since.
-      let uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = isOvertaken ? nil : (answer, fetch.claims)
+      // A superseded response is old news, even if that value was removed since.
+      let uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = isSuperseded ? nil : (response, fetch.claims)
       publish(key, uncached: uncached)
     }
-    if isKept {
-      write(answer, for: target, isAsynchronous: true, completion: answerAll)
+    if isCached {
+      write(response, for: target, isAsynchronous: true, completion: completeAll)
     } else {
-      effects.append(.call { answerAll(nil) })
+      effects.append(.call { completeAll(nil) })
     }
     release(target)
     effects += beginning
@@ -171,13 +171,13 @@ extension StoreState {
     end(fetch, of: key)
     setErrors([error], for: key)
     entries[key]?.hasFailed = isOutage
-    let kept = current(key, now: now)
+    let cached = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
     for (_, waiter) in fetch.waiters.sorted(by: { $0.key < $1.key }) {
       let readsCache = isOutage && waiter.policy.cacheRead != .never
-      let standsIn = readsCache && kept.map { freshness.mayStandIn($0, now: now) } ?? false
-      effects.append(.call { waiter.answer(standsIn ? .success(state) : .failure(error)) })
+      let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
+      effects.append(.call { waiter.completion(standsIn ? .success(state) : .failure(error)) })
     }
   }
 
@@ -185,7 +185,7 @@ extension StoreState {
     entries[key]?.fetch = nil
     // What the request's stream has captured may be released with it.
     garbage.append(fetch)
-    garbage.append(recency.end(fetch.id) as Any)
+    garbage.append(writes.end(fetch.id) as Any)
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {
@@ -201,8 +201,8 @@ extension StoreState {
   mutating func refetch(_ key: Key) -> Bool {
     guard let entry = entries[key], !isSignedOut else { return false }
     let isNew = entry.fetch == nil
-    let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.keepsAnswer }
-    for watcher in watchers { claim(key, id: watcher.id, keepsAnswer: true) }
+    let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.cachesResponse }
+    for watcher in watchers { claim(key, id: watcher.id, cachesResponse: true) }
     return isNew && !watchers.isEmpty
   }
 }

@@ -4,39 +4,41 @@ extension StoreState {
   /// Caches a value and notifies watchers. The response to a request that began earlier does not replace it; if the
   /// value was only changed locally, the request is made again.
   mutating func save(
-    _ kept: CachedValue<Value>, for key: Key, isChange: Bool = false, isInOrder: Bool = false,
-    isAsynchronous: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
+    _ cached: CachedValue<Value>, for key: Key, isChange: Bool = false, isInOrder: Bool = false,
+    isAsynchronous: Bool = false, completion: @escaping WriteCompletion = { _ in }
   ) {
     if isSignedOut { return effects.append(.call { completion(StoreError.signedOut) }) }
-    keep(kept, for: key, isChange: isChange, isInOrder: isInOrder)
+    cache(cached, for: key, isChange: isChange, isInOrder: isInOrder)
     publish(key)
-    write(kept, for: key, isAsynchronous: isAsynchronous, completion: completion)
+    write(cached, for: key, isAsynchronous: isAsynchronous, completion: completion)
   }
 
-  /// Caches a changed value, unless the key was written since `version`; returns whether it did.
-  mutating func save(
-    changed kept: CachedValue<Value>, for key: Key, version: UInt64, isInOrder: Bool = false,
-    isAsynchronous: Bool = false, completion: @escaping @Sendable ((any Error)?) -> Void
-  ) -> Bool {
-    guard let entry = entries[key], entry.version == version else { return false }
-    var kept = kept
-    // It may have been invalidated since it was read.
-    kept.isInvalidated = kept.isInvalidated || entry.kept?.isInvalidated ?? false
-    save(
-      kept, for: key, isChange: true, isInOrder: isInOrder, isAsynchronous: isAsynchronous, completion: completion)
+  /// Caches a local change of a value, unless the key was written since `version`; returns whether it was not.
+  mutating func save(changed: CachedValue<Value>, for key: Key, version: UInt64) -> Bool {
+    guard isCurrent(version, key) else { return false }
+    save(keepingInvalidation(changed, key), for: key, isChange: true)
     return true
+  }
+
+  private func isCurrent(_ version: UInt64, _ key: Key) -> Bool { entries[key].map { $0.version == version } ?? false }
+
+  /// A value may have been invalidated since it was read to be changed.
+  private func keepingInvalidation(_ changed: CachedValue<Value>, _ key: Key) -> CachedValue<Value> {
+    var changed = changed
+    changed.isInvalidated = changed.isInvalidated || entries[key]?.cached?.isInvalidated ?? false
+    return changed
   }
 
   /// Marks a value as out of date, and makes a new request for its watchers.
   mutating func invalidate(_ key: Key) {
     guard !isSignedOut else { return }
     let number = nextNumber()
-    garbage.append(recency.note(key, at: number) { $0.invalidatedAt = number } as Any)
-    if var kept = entries[key]?.kept, !kept.isInvalidated {
-      kept.isInvalidated = true
-      entries[key]?.kept = kept
+    garbage.append(writes.log(key, at: number) { $0.invalidatedAt = number } as Any)
+    if var cached = entries[key]?.cached, !cached.isInvalidated {
+      cached.isInvalidated = true
+      entries[key]?.cached = cached
       memory.modify(key) { $0.isInvalidated = true }
-      write(kept, for: key)
+      write(cached, for: key)
     }
     if !refetch(key) { publish(key) }
   }
@@ -51,7 +53,7 @@ extension StoreState {
   }
 
   /// Removes everything; requests under way go on. The completion runs with the other effects.
-  mutating func removeAll(then completion: @escaping @Sendable ((any Error)?) -> Void) {
+  mutating func removeAll(then completion: @escaping WriteCompletion) {
     guard !isSignedOut else { return removeRemains(then: completion) }
     garbage += memory.removeAll() as [Any]
     store(.removeAll, completion: completion)
@@ -63,7 +65,7 @@ extension StoreState {
 
   /// After a sign-out: waits for its removal, or tries again if that has failed. Otherwise there is nothing to do: the
   /// records may belong to another store by now, opened after this one was signed out.
-  private mutating func removeRemains(then completion: @escaping @Sendable ((any Error)?) -> Void) {
+  private mutating func removeRemains(then completion: @escaping WriteCompletion) {
     guard let storage else { return }
     if let removal = storage.removal {
       effects.append(.call { storage.finish(removal, then: completion) })
@@ -74,112 +76,124 @@ extension StoreState {
 
   /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more. Later
   /// calls only remove what an earlier one could not.
-  mutating func signOut(then completion: @escaping @Sendable ((any Error)?) -> Void) {
+  mutating func signOut(then completion: @escaping WriteCompletion) {
     guard !isSignedOut else { return removeRemains(then: completion) }
-    garbage.append((layers, recency, localWrites))
-    (layers, recency, localWrites) = (Layers(), Recency(), Recency())
+    garbage.append((layers, writes, localWrites))
+    (layers, writes, localWrites) = (Layers(), WriteLog(), WriteLog())
     for key in Array(entries.keys) {
       guard let fetch = entries[key]?.fetch else { continue }
       entries[key]?.fetch = nil
       effects.append(.call { fetch.subscription.dispose() })
       for (_, waiter) in fetch.waiters {
-        effects.append(.call { waiter.answer(.failure(StoreError.signedOut)) })
+        effects.append(.call { waiter.completion(.failure(StoreError.signedOut)) })
       }
     }
     removeAll(then: completion)
     isSignedOut = true
   }
+}
 
+/// Optimistic changes, from the layer that shows one to the cached values that include it.
+extension StoreState {
   mutating func add(_ layer: Layer<Key, Value>) {
     layers.add(layer)
-    remember(layer)
-    publishAll(of: layer)
-  }
-
-  /// Removes a layer; the keys it applied to are shown without it.
-  mutating func removeLayer(_ id: UInt64) {
-    guard let layer = layers.remove(id) else { return }
-    garbage.append(layer)
-    garbage.append(endRemembering(layer) as Any)
-    publishAll(of: layer)
-  }
-
-  /// Whether the response to a change is still wanted, that is, its layer has not been removed. If so, what was done
-  /// since the change began is remembered until `endSettling`, even if the layer is removed meanwhile.
-  mutating func beginSettling(_ layer: Layer<Key, Value>) -> Bool {
-    guard layers.contains(layer.id) else { return false }
-    remember(layer)
-    return true
-  }
-
-  mutating func endSettling(_ layer: Layer<Key, Value>) {
-    removeLayer(layer.id)
-    garbage.append(endRemembering(layer) as Any)
-  }
-
-  /// Remembers what is done from the beginning of a change on. For one that waits in order, maybe for long, these are
-  /// local writes only: the responses to requests are older than its own.
-  private mutating func remember(_ layer: Layer<Key, Value>) {
     if layer.isInOrder {
       localWrites.begin(layer.id, for: layer.key)
     } else {
-      recency.begin(layer.id, for: layer.key)
+      writes.begin(layer.id, for: layer.key)
     }
+    publishAll(of: layer)
   }
 
-  private mutating func endRemembering(_ layer: Layer<Key, Value>) -> Any? {
-    layer.isInOrder ? localWrites.end(layer.id, for: layer.key) : recency.end(layer.id, for: layer.key)
+  /// Removes a layer, unless it is being committed; the keys it applied to are shown without it.
+  mutating func removeLayer(_ id: UInt64) {
+    if !layers.isCommitting(id) { endLayer(id) }
   }
 
-  /// Whether the cached value of a key may be newer than the response to a layer's change.
-  func isOvertaken(_ layer: Layer<Key, Value>, for key: Key) -> Bool {
-    let marks = recency[key]
-    return !layer.isInOrder && max(marks.writtenOrAskedAt, marks.changedAt) > layer.id
+  /// From now on, only `endCommit` removes the layer. Returns `false` if it has been removed already.
+  mutating func beginCommit(of id: UInt64) -> Bool { layers.beginCommit(of: id) }
+
+  mutating func endCommit(of layer: Layer<Key, Value>) { endLayer(layer.id) }
+
+  private mutating func endLayer(_ id: UInt64) {
+    guard let layer = layers.remove(id) else { return }
+    garbage.append(layer)
+    // For a change that waits in order, maybe for long, only local writes are logged: the responses to requests are
+    // older than its own.
+    garbage.append((layer.isInOrder ? localWrites.end(id, for: layer.key) : writes.end(id, for: layer.key)) as Any)
+    publishAll(of: layer)
   }
 
-  /// In one step, caches the response to a change and stops showing the change over it. The value is out of date if the
-  /// key was invalidated since the change began; if that is not known, as it was before, or if it was written locally
-  /// since: nobody knows whether the response has that write.
-  mutating func settle(
-    _ layer: Layer<Key, Value>, kept: CachedValue<Value>, for key: Key,
-    completion: @escaping @Sendable ((any Error)?) -> Void
+  /// In one step, caches the response to a change and stops showing the change; unless the cached value may be newer
+  /// than the response: then this does nothing, and returns `false`, and the change has to be rebased onto that value.
+  mutating func commit(
+    _ layer: Layer<Key, Value>, response: CachedValue<Value>, for key: Key, completion: @escaping WriteCompletion
+  ) -> Bool {
+    let logged = writes[key]
+    if !layer.isInOrder, max(logged.writtenOrRequestedAt, logged.changedAt) > layer.id { return false }
+    cache(response, of: layer, for: key, completion: completion)
+    endCommit(of: layer)
+    return true
+  }
+
+  /// Commits a change that was rebased onto the cached value of a key. It is `nil` if the change does not affect that
+  /// value; then the response to a request under way may lack the change. Does nothing if the key was written since
+  /// `version`; returns whether it was not.
+  mutating func commit(
+    _ layer: Layer<Key, Value>, rebased changed: CachedValue<Value>?, for key: Key, version: UInt64
+  ) -> Bool {
+    guard isCurrent(version, key) else { return false }
+    if let changed {
+      // A value that was requested after the change began may have had the change already.
+      let isGuess = !layer.isInOrder && writes[key].writtenOrRequestedAt > layer.id
+      cache(changed, rebasedBy: layer, for: key, isGuess: isGuess) { _ in }
+    } else {
+      entries[key]?.fetch?.mayBeOutdated = true
+    }
+    return true
+  }
+
+  /// The same for the key of a response that a newer value supersedes. If the change does not affect that value, the
+  /// response is cached nonetheless. Then the change is no longer shown.
+  mutating func commit(
+    _ layer: Layer<Key, Value>, supersededResponse response: CachedValue<Value>, rebased changed: CachedValue<Value>?,
+    for key: Key, version: UInt64, completion: @escaping WriteCompletion
+  ) -> Bool {
+    guard isCurrent(version, key) else { return false }
+    if let changed {
+      cache(changed, rebasedBy: layer, for: key, isGuess: true, completion: completion)
+    } else {
+      cache(response, of: layer, for: key, completion: completion)
+    }
+    endCommit(of: layer)
+    return true
+  }
+
+  /// The response is out of date if the key was invalidated since the change began; if that is not known, as it was
+  /// before, or if it was written locally since: nobody knows whether the response has that write.
+  private mutating func cache(
+    _ response: CachedValue<Value>, of layer: Layer<Key, Value>, for key: Key, completion: @escaping WriteCompletion
   ) {
-    layers.markSettled(layer.id, for: key)
-    var kept = kept
-    let old = entries[key]?.kept ?? memory.peek(key)
+    layers.markCommitted(layer.id, for: key)
+    var response = response
+    let old = entries[key]?.cached ?? memory.peek(key)
     let mayLackWrite = layer.isInOrder && localWrites[key].changedAt > layer.id
-    kept.isInvalidated =
-      layer.isInOrder ? mayLackWrite || old?.isInvalidated ?? false : recency[key].invalidatedAt > layer.id
-    save(kept, for: key, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)
+    response.isInvalidated =
+      layer.isInOrder ? mayLackWrite || old?.isInvalidated ?? false : writes[key].invalidatedAt > layer.id
+    save(response, for: key, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)
     if mayLackWrite { refetch(key) }
   }
 
-  /// The same for a key to whose cached value the change was applied, unless the key was written meanwhile. Returns
-  /// whether it did. The value is a guess, and so out of date, if the key has an answer, which was not used because of
-  /// what was written since the change began; or if its value was requested after the change began, since it may have
-  /// had the change already.
-  mutating func settle(
-    _ layer: Layer<Key, Value>, changed: CachedValue<Value>, for key: Key, version: UInt64, isAnswered: Bool,
-    completion: @escaping @Sendable ((any Error)?) -> Void
-  ) -> Bool {
-    guard entries[key]?.version == version else { return false }
-    layers.markSettled(layer.id, for: key)
-    let isGuess = isAnswered || !layer.isInOrder && recency[key].writtenOrAskedAt > layer.id
-    var changed = changed
+  /// A value of which nobody knows whether it is what the server has now, a guess, is out of date.
+  private mutating func cache(
+    _ changed: CachedValue<Value>, rebasedBy layer: Layer<Key, Value>, for key: Key, isGuess: Bool,
+    completion: @escaping WriteCompletion
+  ) {
+    layers.markCommitted(layer.id, for: key)
+    var changed = keepingInvalidation(changed, key)
     changed.isInvalidated = changed.isInvalidated || isGuess
-    let isSaved = save(
-      changed: changed, for: key, version: version, isInOrder: layer.isInOrder, isAsynchronous: true,
-      completion: completion)
+    save(changed, for: key, isChange: true, isInOrder: layer.isInOrder, isAsynchronous: true, completion: completion)
     if isGuess { refetch(key) }
-    return isSaved
-  }
-
-  /// Records that the cached value of a key lacks a change that the server has made, so that the response to a request
-  /// under way may lack it, too; does nothing if the key was written meanwhile. Returns whether it did.
-  mutating func outdateFetch(_ key: Key, version: UInt64) -> Bool {
-    guard let entry = entries[key], entry.version == version else { return false }
-    entry.fetch?.mayBeOutdated = true
-    return true
   }
 
   private mutating func publishAll(of layer: Layer<Key, Value>) {

@@ -17,10 +17,10 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
   @usableFromInline var layers = Layers<Key, Value>()
-  /// Tells which responses have been overtaken.
-  var recency = Recency<Key>()
+  /// Tells which responses are superseded.
+  var writes = WriteLog<Key>()
   /// Tells which keys were written locally since a change began that waits in order.
-  var localWrites = Recency<Key>()
+  var localWrites = WriteLog<Key>()
   @usableFromInline var isSignedOut = false
   var effects: [Effect] = []
   /// Replaced values, to be released after the lock is: their last release may run the user's code.
@@ -41,20 +41,23 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// Retains a key, and what memory has for it, until `release`; reading counts as a use of the cache.
   mutating func acquire(_ key: Key, forReading: Bool = false) {
-    let kept = forReading ? use(key) : memory.peek(key)
+    let cached = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
-      entries[key] = StoreEntry(kept: kept, isLoaded: kept != nil || storage == nil, version: nextNumber())
+      entries[key] = StoreEntry(cached: cached, isLoaded: cached != nil || storage == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
   }
 
   /// What memory has for a key, counted as a use; a value that is still watched, but was evicted, is put back.
   private mutating func use(_ key: Key) -> CachedValue<Value>? {
-    guard let kept = entries[key]?.kept, memory.peek(key) == nil else { return memory.read(key) }
-    garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
+    guard let cached = entries[key]?.cached, memory.peek(key) == nil else { return memory.read(key) }
+    garbage += memory.write(cached, for: key, cost: cached.cost) as [Any]
     memory.statistics.hits += 1
-    return kept
+    return cached
   }
+
+  /// Whether the value of a key that was acquired was loaded from the source of truth, or need not be.
+  func isLoaded(_ key: Key) -> Bool { entries[key]?.isLoaded ?? true }
 
   mutating func release(_ key: Key) {
     guard let entry = entries[key] else { return }
@@ -64,39 +67,39 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   /// The cached value of a key that was acquired, now counted as read; an expired value is removed.
   mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
-    guard let kept = entries[key]?.kept else { return nil }
-    if freshness.isExpired(kept, now: now) {
+    guard let cached = entries[key]?.cached else { return nil }
+    if freshness.isExpired(cached, now: now) {
       remove(key, isAsynchronous: true)
       return nil
     }
     noteRead(key, now: now)
-    return kept
+    return cached
   }
 
   @inlinable
   mutating func noteRead(_ key: Key, now: StoreTime) {
     guard freshness.expireAfterAccess != nil else { return }
-    entries[key]?.kept?.readAt = now
+    entries[key]?.cached?.readAt = now
     memory.modify(key) { $0.readAt = now }
   }
 
   /// Replaces the cached value of a key by a new one, or by the old one changed. For a response, `request` is the
   /// number of its request; `isInOrder` says that this is the response to a change that waited in order, or that
   /// change.
-  mutating func keep(
-    _ kept: CachedValue<Value>, for key: Key, askedAt request: UInt64? = nil, isChange: Bool = false,
+  mutating func cache(
+    _ cached: CachedValue<Value>, for key: Key, requestedAt request: UInt64? = nil, isChange: Bool = false,
     isInOrder: Bool = false
   ) {
     let number = nextNumber()
     if request == nil, !isInOrder {
-      garbage.append(localWrites.note(key, at: number) { $0.changedAt = number } as Any)
+      garbage.append(localWrites.log(key, at: number) { $0.changedAt = number } as Any)
     }
     if isChange {
-      garbage.append(recency.note(key, at: number) { $0.changedAt = number } as Any)
+      garbage.append(writes.log(key, at: number) { $0.changedAt = number } as Any)
     } else {
       // A complete response replaces a partial one, even a newer one.
-      if !kept.isPartial {
-        garbage.append(recency.note(key, at: number) { $0.writtenOrAskedAt = request ?? number } as Any)
+      if !cached.isPartial {
+        garbage.append(writes.log(key, at: number) { $0.writtenOrRequestedAt = request ?? number } as Any)
       }
       entries[key]?.replacedAt = number
     }
@@ -105,29 +108,29 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
-    install(kept, for: key)
+    install(cached, for: key)
   }
 
   /// Installs a value loaded from the source of truth, unless something was written since. Returns whether it installed
   /// one.
-  mutating func install(loaded kept: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
+  mutating func install(loaded cached: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isSignedOut else { return false }
     entries[key]?.isLoaded = true
-    if let kept { install(kept, for: key) }
-    return kept != nil
+    if let cached { install(cached, for: key) }
+    return cached != nil
   }
 
-  private mutating func install(_ kept: CachedValue<Value>, for key: Key) {
-    garbage.append(entries[key]?.kept as Any)
-    garbage += memory.write(kept, for: key, cost: kept.cost) as [Any]
-    entries[key]?.kept = kept
+  private mutating func install(_ cached: CachedValue<Value>, for key: Key) {
+    garbage.append(entries[key]?.cached as Any)
+    garbage += memory.write(cached, for: key, cost: cached.cost) as [Any]
+    entries[key]?.cached = cached
   }
 
   /// Records that a key no longer has a value.
   mutating func empty(_ key: Key) {
     guard let entry = entries[key] else { return }
-    garbage.append(entry.kept as Any)
-    entry.kept = nil
+    garbage.append(entry.cached as Any)
+    entry.cached = nil
     entry.version = nextNumber()
     entry.replacedAt = entry.version
     entry.isLoaded = true
@@ -138,7 +141,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// - Parameter isAsynchronous: Whether the work is done on another thread than the caller's.
   mutating func store(
     _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false,
-    completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    completion: @escaping WriteCompletion = { _ in }
   ) {
     guard let storage else { return effects.append(.call { completion(nil) }) }
     let (job, released) = storage.enqueue(work)
@@ -158,16 +161,16 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
   /// full disk must not turn a response into a failure.
   mutating func write(
-    _ kept: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false,
-    completion: @escaping @Sendable ((any Error)?) -> Void = { _ in }
+    _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false,
+    completion: @escaping WriteCompletion = { _ in }
   ) {
-    if kept.isPartial { return effects.append(.call { completion(nil) }) }
-    store(.write(kept.stored, key), isAsynchronous: isAsynchronous) { _ in completion(nil) }
+    if cached.isPartial { return effects.append(.call { completion(nil) }) }
+    store(.write(cached.stored, key), isAsynchronous: isAsynchronous) { _ in completion(nil) }
   }
 
   func keyState(_ key: Key, source: SnapshotSource) -> KeyState<Key, Value> {
     let entry = entries[key]
-    return KeyState(key: key, kept: entry?.kept, layers: layers.concerning(key), source: source, entry: entry)
+    return KeyState(key: key, cached: entry?.cached, layers: layers.concerning(key), source: source, entry: entry)
   }
 
   /// Notifies all watchers of a key.

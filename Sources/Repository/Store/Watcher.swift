@@ -43,7 +43,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
   private var hiddenThrough: UInt64?
   /// A response that was not cached, shown until something is written.
-  private var passing: (response: CachedValue<Value>, version: UInt64)?
+  private var shownUncached: (response: CachedValue<Value>, version: UInt64)?
   private var last: Fingerprint?
 
   /// What makes one snapshot differ from the next.
@@ -53,7 +53,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     let failure: UInt64
     let isStale: Bool
     /// The layers over a response that was not cached; `nil` if none is shown.
-    let passingLayers: [UInt64]?
+    let uncachedLayers: [UInt64]?
   }
 
   /// - Parameter version: The number of the latest write before it subscribed.
@@ -94,36 +94,36 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     freshness: Freshness, now: StoreTime
   ) {
     let (state, rendered) = (publication.state, publication.rendered())
-    // One that came, and was written over, while the subscriber was busy has passed, too.
-    let hasPassed = [passing, uncached].contains { $0.map { $0.version != state.version } ?? false }
-    if let uncached { passing = uncached }
-    if passing?.version != state.version { passing = nil }
+    // One that came, and was replaced, while the subscriber was busy counts, too.
+    let wasReplaced = [shownUncached, uncached].contains { $0.map { $0.version != state.version } ?? false }
+    if let uncached { shownUncached = uncached }
+    if shownUncached?.version != state.version { shownUncached = nil }
     if let hidden = hiddenThrough,
-      hasPassed || state.replacedAt > hidden || standsIn(state, freshness: freshness, now: now)
+      wasReplaced || state.replacedAt > hidden || showsOnError(state, freshness: freshness, now: now)
     {
       hiddenThrough = nil
     }
-    let showsKept = hiddenThrough == nil && rendered.value != nil
-    var snapshot = showsKept ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
-    var passingLayers: [UInt64]?
-    if !showsKept, let passing {
-      let (value, layers) = state.rendered(over: passing.response.value)
+    let showsCached = hiddenThrough == nil && rendered.value != nil
+    var snapshot = showsCached ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
+    var uncachedLayers: [UInt64]?
+    if !showsCached, let response = shownUncached?.response {
+      let (value, layers) = state.rendered(over: response.value)
       snapshot.value = value
       snapshot.source = layers.isEmpty ? .network : .optimistic
-      snapshot.isPartial = passing.response.isPartial
-      snapshot.age = max(.zero, now - passing.response.writtenAt)
-      passingLayers = layers
+      snapshot.isPartial = response.isPartial
+      snapshot.age = max(.zero, now - response.writtenAt)
+      uncachedLayers = layers
     }
     let fingerprint = Fingerprint(
       stamp: snapshot.stamp, isFetching: snapshot.isFetching, failure: state.failure, isStale: snapshot.isStale,
-      passingLayers: passingLayers)
+      uncachedLayers: uncachedLayers)
     guard fingerprint != last else { return }
     last = fingerprint
     observer.onNext(snapshot)
   }
 
-  private func standsIn(_ state: KeyState<Key, Value>, freshness: Freshness, now: StoreTime) -> Bool {
+  private func showsOnError(_ state: KeyState<Key, Value>, freshness: Freshness, now: StoreTime) -> Bool {
     guard policy.cacheRead == .onNetworkFailure, !state.isFetching, state.hasFailed else { return false }
-    return state.kept.map { freshness.mayStandIn($0, now: now) } ?? true
+    return state.cached.map { freshness.isUsableOnError($0, now: now) } ?? true
   }
 }

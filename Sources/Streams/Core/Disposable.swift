@@ -52,6 +52,9 @@ public final class DisposeBag: Disposable {
 
   deinit { items.dispose() }
 
+  /// Whether `dispose()` has been called.
+  package var isDisposed: Bool { items.isDisposed }
+
   /// Puts `disposable` into the bag.
   public func insert(_ disposable: any Disposable) { items.insert(disposable) }
 

@@ -38,6 +38,8 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     return segment
   }
 
+  var isDisposed: Bool { state.withLock { $0.isDisposed } }
+
   @usableFromInline func dispose() {
     let items = state.withLock { state in
       state.isDisposed = true

@@ -22,6 +22,26 @@ extension Observable {
 }
 
 extension Observable {
+  /// The first element. Then it completes, and cancels the source. Fails with `error` if there is none.
+  ///
+  ///     source           ──1──2──       ──|
+  ///     first(orFail:)   ──1|           ──x
+  @inlinable
+  package func first(
+    orFail error: @escaping @autoclosure @Sendable () -> any Error
+  ) -> Observable<Element> {
+    Observable { sink in
+      self.start(
+        Sink(
+          next: { element in
+            sink.next(element)
+            sink.endIfOpen()
+          }, end: { sink.end($0 ?? error()) }, lifetime: sink.lifetime))
+    }
+  }
+}
+
+extension Observable {
   /// The elements until `trigger` sends one. Then it completes, and cancels the source.
   ///
   ///     source           ──1──2──3──4──|

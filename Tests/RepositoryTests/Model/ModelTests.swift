@@ -181,7 +181,7 @@ private struct ModelRun {
 
   /// Whether the store has nothing left but what is kept.
   var isAtRest: Bool {
-    store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.recency.isEmpty && $0.localWrites.isEmpty }
+    store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.writes.isEmpty && $0.localWrites.isEmpty }
   }
 
   private mutating func reopen() -> String {

@@ -240,8 +240,8 @@ private struct World {
     let change = Recorder(world.store.mutate("b", optimistic: { _ in "B" }, send: { .never() }))
     for number in 0..<100 { world.store.save("v", for: "\(number)") }
     world.store.save("v", for: "b")
-    #expect(world.store.perform { $0.recency.count == 1 && $0.recency["b"].writtenOrAskedAt > 0 })
+    #expect(world.store.perform { $0.writes.count == 1 && $0.writes["b"].writtenOrRequestedAt > 0 })
     change.dispose()
-    #expect(world.store.perform { $0.recency.isEmpty })
+    #expect(world.store.perform { $0.writes.isEmpty })
   }
 }

@@ -37,19 +37,19 @@ import Testing
       return change
     }
     #expect(changes.dropLast().allSatisfy { $0.isCompleted.value })
-    #expect(store.perform { $0.recency.count } < 5)
+    #expect(store.perform { $0.writes.count } < 5)
   }
 
   @Test func `a request that never ends makes the store remember a limited number of keys`() throws {
     let endless = Recorder(store.get("endless", .networkOnly))
     for number in 0..<70_000 { store.save([], for: "\(number)") }
-    #expect(store.perform { $0.recency.count } == 65_536)
+    #expect(store.perform { $0.writes.count } == 65_536)
     // Nothing is forgotten that was done since a later request began.
     let reader = Recorder(store.get("k"))
     server[1].answer(["a"])
     #expect(reader.isCompleted.value && store.peek("k")?.isStale == false)
     endless.dispose()
-    #expect(store.perform { $0.recency.isEmpty })
+    #expect(store.perform { $0.writes.isEmpty })
   }
 
   @Test(arguments: [true, false])
@@ -77,7 +77,7 @@ import Testing
       watcher.dispose()
       reader.dispose()
     }
-    #expect(store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.recency.isEmpty })
+    #expect(store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.writes.isEmpty })
   }
 
   @Test func `a change that is disposed while its answer is kept does not undo what is newer`() {
@@ -111,6 +111,6 @@ import Testing
     #expect(store.peek("k")?.value == ["0", "3"] && store.peek("x")?.value == ["3"])
     for index in [0, 3] { changes[index].dispose() }
     #expect(store.peek("k")?.value == [] && store.peek("x")?.source == .memory)
-    #expect(store.perform { $0.layers.isEmpty && $0.recency.isEmpty })
+    #expect(store.perform { $0.layers.isEmpty && $0.writes.isEmpty })
   }
 }
