@@ -120,7 +120,11 @@ extension Store {
     }
     if layer.key == nil {
       for key in knownKeys() where key != response?.key && mayAffect(key, layer) {
-        rebase(key) { layer.apply(key, $0.value) } commit: { $0.commit(layer, rebased: $1, for: key, version: $2) }
+        rebase(key) {
+          layer.apply(key, $0.value)
+        } commit: {
+          $0.commit(layer, rebased: $1, for: key, version: $2)
+        }
       }
     }
     guard let response else {
