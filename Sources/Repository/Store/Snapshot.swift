@@ -53,11 +53,11 @@ public struct Snapshot<Value: Sendable>: Sendable {
   @inlinable
   public func requireValue() throws -> Value {
     if let value { return value }
-    throw errors.first ?? StoreError.notCached
+    throw missingValueError
   }
 
-  /// What ``requireValue()`` throws; `nil` if there is a value.
-  var missingValueError: (any Error)? { value == nil ? errors.first ?? StoreError.notCached : nil }
+  /// Why there is no value.
+  @usableFromInline var missingValueError: any Error { errors.first ?? StoreError.notCached }
 }
 
 /// Where the value of a ``Snapshot`` comes from.

@@ -58,7 +58,7 @@ extension Store {
         switch result {
         case .success(let state):
           let snapshot = state.snapshot(state.rendered(), freshness: freshness, now: clock.now)
-          if let error = snapshot.missingValueError { return observer.onError(error) }
+          if snapshot.value == nil { return observer.onError(snapshot.missingValueError) }
           observer.onNext(snapshot)
           observer.onCompleted()
         case .failure(let error): observer.onError(error)
