@@ -130,7 +130,7 @@ extension Store {
     guard let response else {
       return completion(
         perform { state in
-          state.endCommit(of: layer)
+          state.endLayer(layer.id)
           return state.isSignedOut ? StoreError.signedOut : nil
         })
     }

@@ -110,12 +110,11 @@ extension StoreState {
     if !layers.isCommitting(id) { endLayer(id) }
   }
 
-  /// From now on, only `endCommit` removes the layer. Returns `false` if it has been removed already.
+  /// From now on, only `endLayer` removes the layer. Returns `false` if it has been removed already.
   mutating func beginCommit(of id: UInt64) -> Bool { layers.beginCommit(of: id) }
 
-  mutating func endCommit(of layer: Layer<Key, Value>) { endLayer(layer.id) }
-
-  private mutating func endLayer(_ id: UInt64) {
+  /// Removes a layer whose commit is done.
+  mutating func endLayer(_ id: UInt64) {
     guard let layer = layers.remove(id) else { return }
     garbage.append(layer)
     // For a change that waits in order, maybe for long, only local writes are logged: the responses to requests are
@@ -132,7 +131,7 @@ extension StoreState {
     let logged = writes[key]
     if !layer.isInOrder, max(logged.writtenOrRequestedAt, logged.changedAt) > layer.id { return false }
     cache(response, of: layer, for: key, completion: completion)
-    endCommit(of: layer)
+    endLayer(layer.id)
     return true
   }
 
@@ -165,7 +164,7 @@ extension StoreState {
     } else {
       cache(response, of: layer, for: key, completion: completion)
     }
-    endCommit(of: layer)
+    endLayer(layer.id)
     return true
   }
 
