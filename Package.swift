@@ -12,6 +12,7 @@ let package = Package(
     .library(name: "SocketHTTP", targets: ["SocketHTTP"]),
     .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
     .library(name: "JSON", targets: ["JSON"]),
+    .library(name: "GraphQLLanguage", targets: ["GraphQLLanguage"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
@@ -38,6 +39,7 @@ let package = Package(
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
     .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
     .target(name: "JSON"),
+    .target(name: "GraphQLLanguage"),
     .target(name: "Models", dependencies: ["JSON"]),
     .target(
       name: "Networking",
@@ -90,6 +92,7 @@ let package = Package(
     .testTarget(
       name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
+    .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",
