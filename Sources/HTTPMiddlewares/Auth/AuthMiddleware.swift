@@ -95,7 +95,7 @@ public struct AuthMiddleware: HTTPMiddleware {
         request.context.observation?.report(.challenged)
         // After a redirect, the challenge is to another request, and this one may have been carried out.
         let mayHaveEffects = isRedirected.withLock { $0 } || challenge.mayFollowEffects(refused.response)
-        guard request.isReplayable || !mayHaveEffects else { return refused.stream }
+        guard request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected) else { return refused.stream }
         return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
           guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
             return refused.stream

@@ -231,7 +231,7 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
     let pausedUntil: Duration
   }
 
-  private static var longestPause: Int { 60 }
+  private static var backoff: Backoff { Backoff(initial: .seconds(1), maximum: .seconds(60), jitter: 0) }
 
   private(set) var endedCount = 0
   private(set) var failures: Failures?
@@ -268,8 +268,8 @@ struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
     case .success: failures = nil
     case .failure(let error):
       let count = failures.map { $0.old == old ? $0.count + 1 : 1 } ?? 1
-      let pause = min(1 << min(count - 1, 6), Self.longestPause)
-      failures = Failures(count: count, error: error, old: old, pausedUntil: now + .seconds(pause))
+      failures = Failures(
+        count: count, error: error, old: old, pausedUntil: now + Self.backoff.delay(after: count))
       guard isNeeded else { return }
     }
     self.outcome = outcome

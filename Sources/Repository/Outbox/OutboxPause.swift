@@ -1,4 +1,5 @@
 import HTTP
+import Streams
 
 /// How long an outbox waits after a failed attempt: 2 seconds after the first, twice as long after each further one,
 /// and at most 128; or as long as the server asks for, up to an hour. Then it makes the next attempt by itself.
@@ -10,6 +11,8 @@ struct OutboxPause: Sendable {
     let endsAt: StoreTime
     let reason: String
   }
+
+  private static let backoff = Backoff(initial: .seconds(2), maximum: .seconds(128), jitter: 0)
 
   /// How long a server may ask to wait.
   private static var limit: Duration { .seconds(3_600) }
@@ -34,7 +37,7 @@ struct OutboxPause: Sendable {
     if holdsBack != self.holdsBack || now - endsAt > .seconds(600) { failures = 0 }
     failures = min(max(failures + 1, attempts), 7)
     (beganAt, self.failure, self.holdsBack, self.isShared) = (now, failure, holdsBack, isShared)
-    endsAt = now + max(.seconds(1 << failures), min(failure.retryAfter ?? .zero, Self.limit))
+    endsAt = now + max(Self.backoff.delay(after: failures), min(failure.retryAfter ?? .zero, Self.limit))
   }
 
   /// Follows what is kept in the folder: takes over a pause that another process has begun later, and ends one that

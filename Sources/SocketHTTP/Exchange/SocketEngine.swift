@@ -188,21 +188,21 @@ final class SocketEngine: Sendable {
     if let loop {
       if let exchange { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
       perform(effects, on: loop)
-      if beginsToProbe { scheduleProbe(after: Self.shortestProbe, on: loop) }
+      if beginsToProbe { scheduleProbe(1, on: loop) }
     }
     didClose()
   }
 
-  /// The times from one probe to the next, which double, in a shortage.
-  private static let shortestProbe = Duration.milliseconds(10)
-  private static let longestProbe = Duration.milliseconds(250)
+  /// The times from one probe to the next in a shortage.
+  private static let probes = Backoff(initial: .milliseconds(10), maximum: .milliseconds(250), jitter: 0)
 
-  private func scheduleProbe(after delay: Duration, on loop: EventLoop) {
-    loop.schedule(at: .now + delay) { [weak self] in self?.probe(after: delay) }
+  /// Schedules the probe of this number, from 1.
+  private func scheduleProbe(_ number: Int, on loop: EventLoop) {
+    loop.schedule(at: .now + Self.probes.delay(after: number)) { [weak self] in self?.probe(number) }
   }
 
   /// Tries whether a shortage is over: other parts of the process may have closed descriptors.
-  private func probe(after delay: Duration) {
+  private func probe(_ number: Int) {
     var effects = Pool.Effects()
     let (isShort, loop) = state.withLock { state in
       state.pool.probe(&effects)
@@ -211,7 +211,7 @@ final class SocketEngine: Sendable {
     }
     guard let loop else { return }
     perform(effects, on: loop)
-    if isShort { scheduleProbe(after: min(delay * 2, Self.longestProbe), on: loop) }
+    if isShort { scheduleProbe(number + 1, on: loop) }
   }
 
   /// The whole response has arrived to a request that was sent at `begin`. `keepAlive` is how many seconds the server
@@ -299,9 +299,11 @@ final class SocketEngine: Sendable {
   /// Whether the exchange of a broken connection may be sent again. It is not the request's fault if an idle connection
   /// turns out to be dead (RFC 9112, section 9.3.1).
   private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
-    guard !orphan.isFresh else { return false }
+    guard !orphan.isFresh, orphan.exchange.request.mayBeSentAgain(after: loss.hasSent ? .maybe : .never) else {
+      return false
+    }
     guard loss.hasSent else { return true }
-    return !loss.hasReceived && loss.error.kind == .connectionLost && orphan.exchange.request.isReplayable
+    return !loss.hasReceived && loss.error.kind == .connectionLost
       && orphan.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
   }
 }

@@ -1,0 +1,30 @@
+extension HTTPRequest {
+  /// Whether sending this request again does no harm, given what became of the last attempt. Everything that resends
+  /// asks this:
+  ///
+  /// | the failed attempt | `isReplayable` | may be sent again |
+  /// |---|---|---|
+  /// | `never` reached the server | any | yes |
+  /// | was `rejected` unprocessed | any | yes, once what it was rejected for has changed |
+  /// | `maybe` was carried out | true | yes |
+  /// | `maybe` was carried out | false | no |
+  ///
+  /// On top of that, each has a reason of its own to try at all, and a limit:
+  ///
+  /// | who resends | for what reason | how often |
+  /// |---|---|---|
+  /// | a transport | a kept connection turned out to be dead | at once, twice if it may have been carried out |
+  /// | `RetryMiddleware` | a transient failure of a replayable request | by policy, budget and deadline |
+  /// | `HedgingMiddleware` | a slow response, unless there is an idempotency key | once, within the budget |
+  /// | `AuthMiddleware` | a challenge, with another token of the same account | once |
+  /// | `RedirectMiddleware` | a redirect within the origin | by its limit |
+  /// | `Outbox` | an outage; if `maybe`, with the same idempotency key | for at least an hour |
+  ///
+  /// All delays come from a `Backoff` (of the module Streams) or from `Retry-After`.
+  public func mayBeSentAgain(after reach: RequestError.Reach) -> Bool {
+    switch reach {
+    case .never, .rejected: true
+    case .maybe: isReplayable
+    }
+  }
+}
