@@ -13,6 +13,7 @@ let package = Package(
     .library(name: "URLSessionHTTP", targets: ["URLSessionHTTP"]),
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "GraphQLLanguage", targets: ["GraphQLLanguage"]),
+    .library(name: "GraphQLSchema", targets: ["GraphQLSchema"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
@@ -40,6 +41,7 @@ let package = Package(
     .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
     .target(name: "JSON"),
     .target(name: "GraphQLLanguage"),
+    .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "JSON"]),
     .target(name: "Models", dependencies: ["JSON"]),
     .target(
       name: "Networking",
@@ -93,6 +95,7 @@ let package = Package(
       name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage"]),
+    .testTarget(name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "JSON", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",
