@@ -39,6 +39,8 @@ struct Lexer {
   private let count: Int
   private let tokenLimit: Int
   private var tokens = 0
+  /// The comments up to the token, without white space at their ends, if they are wanted.
+  private var comments: [Range<Int>]?
 
   /// The token that was read last, and the bytes that it takes.
   private(set) var token = Token.end
@@ -127,16 +129,34 @@ struct Lexer {
       case UInt8(ascii: " "), UInt8(ascii: "\n"), UInt8(ascii: ","), UInt8(ascii: "\t"), UInt8(ascii: "\r"):
         position += 1
       case UInt8(ascii: "#"):
+        let start = position
         position += 1
         while bytes[position] != UInt8(ascii: "\n"), bytes[position] != UInt8(ascii: "\r"), !isEnd(position) {
           position += 1
         }
+        if comments != nil { appendComment(start, position) }
       case 0xEF where bytes[position + 1] == 0xBB && bytes[position + 2] == 0xBF: position += 3
       default:
         start = position
         return
       }
     }
+  }
+
+  private mutating func appendComment(_ start: Int, _ end: Int) {
+    var end = end
+    while bytes[end - 1] == UInt8(ascii: " ") || bytes[end - 1] == UInt8(ascii: "\t") { end -= 1 }
+    comments?.append(start..<end)
+  }
+
+  /// The comments of a text, which has been parsed before.
+  static func comments(in bytes: UnsafePointer<UInt8>, count: Int) -> [Range<Int>] {
+    var lexer = Lexer(bytes, count: count, tokenLimit: .max)
+    lexer.comments = []
+    repeat {
+      guard (try? lexer.advance()) != nil else { break }
+    } while lexer.token != .end
+    return lexer.comments ?? []
   }
 
   @inline(__always)
@@ -152,7 +172,9 @@ extension Lexer {
     if bytes[end] == UInt8(ascii: "-") { end += 1 }
     if bytes[end] == UInt8(ascii: "0") {
       end += 1
-      if bytes[end].isDigit { throw error("a number must not begin with 0 and another digit", at: start) }
+      if bytes[end].isDigit {
+        throw error("expected the end of the number, which begins with 0, found another digit", at: end)
+      }
     } else {
       try readDigits()
     }

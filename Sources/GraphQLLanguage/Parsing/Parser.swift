@@ -151,10 +151,7 @@ extension Parser {
     let node = nodes.count
     nodes.append(SyntaxTree.Node(.document, start: start))
     try description()
-    guard token == .name else {
-      throw unexpected(
-        hasDescription ? "a definition after the description" : "a definition, such as query, fragment or type")
-    }
+    guard token == .name else { throw unexpected(Self.aDefinition) }
     if let kind = operationFlags {
       become(.operation, node)
       mark(node, kind)
@@ -169,11 +166,15 @@ extension Parser {
       mark(node, .extension)
       try advance()
       try typeSystemDefinition(node, isExtension: true)
+    } else if hasDescription, !isTypeSystemKeyword {
+      throw lexer.error("a description stands before a definition, but this one is before \(lexer.found)", at: start)
     } else {
       try typeSystemDefinition(node, isExtension: false)
     }
     close(node)
   }
+
+  static var aDefinition: String { "a definition, such as query, fragment or type" }
 
   /// Makes a node that has been opened one of another kind.
   mutating func become(_ kind: SyntaxKind, _ node: Int) {

@@ -1,5 +1,11 @@
 /// The type system definitions and extensions (GraphQL specification, section 3).
 extension Parser {
+  /// Whether the token begins a definition of a type system.
+  var isTypeSystemKeyword: Bool {
+    let keywords: [StaticString] = ["type", "interface", "input", "enum", "union", "scalar", "schema", "directive"]
+    return keywords.contains { lexer.isKeyword($0) }
+  }
+
   /// Reads a definition from its keyword on; its node and its description exist.
   mutating func typeSystemDefinition(_ node: Int, isExtension: Bool) throws(GraphQLSyntaxError) {
     let count = nodeCount
@@ -30,7 +36,7 @@ extension Parser {
       throw unexpected(
         isExtension
           ? "what is extended: schema, scalar, type, interface, union, enum or input"
-          : "a definition, such as query, fragment or type")
+          : Self.aDefinition)
     }
     if isExtension, nodeCount == count { throw unexpected("what the extension adds") }
   }
