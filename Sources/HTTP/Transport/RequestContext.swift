@@ -19,6 +19,9 @@ package struct RequestContext: Sendable {
   /// before the response.
   package var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
+  /// Called with the header fields that go out for the request beside its own: their values are secrets.
+  package var onFieldsAdded: (@Sendable ([HTTPField]) -> Void)?
+
   /// Called when a middleware follows a redirect for the request: from then on, responses belong to another request.
   package var onRedirect: (@Sendable () -> Void)?
 }

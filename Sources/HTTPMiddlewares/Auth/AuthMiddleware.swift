@@ -121,6 +121,44 @@ public struct AuthMiddleware: HTTPMiddleware {
   }
 }
 
+/// Tokens for connections that outlast requests, such as those of subscriptions.
+extension AuthMiddleware {
+  /// A token as it was taken for a connection.
+  package struct Grant: Sendable {
+    /// The token; `nil` if nobody is signed in.
+    package var token: AccessToken? { ticket.token }
+    /// The header field that carries it.
+    package let field: HTTPField?
+    fileprivate let ticket: TokenKeeper.Ticket
+  }
+
+  /// What tells the holders of tokens apart: a middleware and its copies have one.
+  package var identity: ObjectIdentifier { ObjectIdentifier(keeper) }
+
+  /// The account that the current token belongs to.
+  package var currentAccount: String? { keeper.ticket().token?.account }
+
+  /// A cold stream of the token for a connection: the current one, or, if the server has rejected that of an earlier
+  /// grant, the one that a refresh brings, which is shared with all requests.
+  ///
+  /// Fails with `cancelled` if the account of the earlier grant has signed out: the connection was its own.
+  package func grant(for request: HTTPRequest, after last: Grant?, isRejected: Bool) -> Observable<Grant> {
+    .deferred {
+      let ticket = isRejected ? last?.ticket ?? keeper.ticket() : keeper.ticket()
+      let tickets = isRejected || ticket.isExpired ? keeper.renewed(ticket, for: request) : .just(ticket)
+      return tickets.take(1).map { ticket in
+        if let old = last?.token, ticket.token == nil || ticket.token?.account != old.account {
+          throw RequestError(
+            .cancelled, "The account that the subscription belongs to has signed out: subscribe again.",
+            operationName: request.operationName)
+        }
+        let field = try ticket.token.map { try HTTPField(name: fieldName, value: fieldValue($0)) }
+        return Grant(field: field, ticket: ticket)
+      }
+    }
+  }
+}
+
 /// How to recognise a response that rejects the request's token.
 ///
 /// The module Networking adds `graphQL`, which also recognises errors with the code `UNAUTHENTICATED`.

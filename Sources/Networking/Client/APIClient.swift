@@ -28,6 +28,11 @@ public struct APIClient: Sendable {
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
 
+  /// Carries subscriptions; as event streams by default. Set it once, and share the client: copies share the connections.
+  ///
+  ///     client.live = .webSocket()
+  public var live: any LiveTransport = .eventStream()
+
   /// Is told the outcome of each request, all its attempts, and whether its response could be decoded. None by default,
   /// which costs nothing.
   public var observer: (any RequestObserver)?

@@ -19,6 +19,14 @@ struct SentFields: HTTPMiddleware {
     heads.withLock { $0.append(request.headers) }
   }
 
+  /// Records the fields that an attempt to subscribe adds; those of the last attempts are enough.
+  func record(_ fields: [HTTPField]) {
+    heads.withLock { heads in
+      if heads.count > 8 { heads.remove(at: 1) }
+      heads.append(HTTPHeaders(fields))
+    }
+  }
+
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {

@@ -19,9 +19,12 @@ extension AuthenticationChallenge {
 
 extension Data {
   /// The errors of a GraphQL response without data, if any of them may be `UNAUTHENTICATED`.
-  fileprivate var errorsWithoutData: [GraphQLError] {
+  fileprivate var errorsWithoutData: [GraphQLError] { errorsWithoutData(naming: GraphQLError.unauthenticatedCode) }
+
+  /// The errors of a GraphQL response without data, if a text, such as a code, occurs in it.
+  func errorsWithoutData(naming text: String) -> [GraphQLError] {
     // This is enough for most responses, which are then not parsed twice.
-    guard holds(GraphQLError.unauthenticatedCode),
+    guard holds(text),
       let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
       envelope.data == nil, envelope.failure == nil
     else { return [] }

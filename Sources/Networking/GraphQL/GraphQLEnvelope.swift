@@ -58,7 +58,7 @@ extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
 }
 
 /// The first 100 errors of a list of any length.
-private struct FirstErrors: Decodable, JSONDecodable {
+struct FirstErrors: Decodable, JSONDecodable {
   private static let limit = 100
   var errors: [GraphQLError] = []
 

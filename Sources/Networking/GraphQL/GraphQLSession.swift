@@ -109,7 +109,9 @@ extension GraphQLSession {
     }
     guard operation.kind != .subscription else {
       throw RequestError(
-        .invalidRequest, "Subscriptions are not supported, so '\(operationName)' cannot be sent: use a query.")
+        .invalidRequest,
+        "'\(operationName)' is a subscription, which has many responses: make it a GraphQLSubscription, and call "
+          + "subscribe(on:) or data(on:).")
     }
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")

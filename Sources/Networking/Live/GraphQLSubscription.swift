@@ -1,0 +1,114 @@
+import Foundation
+import HTTP
+import JSON
+public import Streams
+
+/// A GraphQL subscription as a value: a session like the others, whose operation has a result for each event.
+///
+///     struct PriceChanged: GraphQLSubscription {
+///       struct Variables: Encodable, Sendable { let id: String }
+///       struct ResponseData: Decodable, Sendable { let priceChanged: Price }
+///       static let query: GraphQLDocument = "subscription priceChanged($id: ID!) { priceChanged(id: $id) { amount } }"
+///       let variables: Variables
+///     }
+///     PriceChanged(variables: .init(id: "7")).data(on: client)       // Observable<PriceChanged.ResponseData>
+///     PriceChanged(variables: .init(id: "7")).subscribe(on: client)  // and what becomes of the connection
+///
+/// How it travels is up to ``APIClient/live``.
+public protocol GraphQLSubscription: GraphQLSession {
+  /// What is kept for an observer that is slower than the server; 256 values and 4 MiB by default, and the oldest are
+  /// dropped.
+  var buffering: LiveBuffering { get }
+}
+
+extension GraphQLSubscription {
+  /// 256 values and 4 MiB; the oldest are dropped.
+  public var buffering: LiveBuffering { .dropOldest() }
+
+  /// Subscribes: a cold stream of results, and of what becomes of the connection; each subscriber begins a subscription
+  /// of its own. Disposing it tells the server.
+  ///
+  /// A connection that is lost is made again, by ``LiveSettings``, and the subscription is sent again:
+  /// ``LiveEvent/reconnected`` says that something may have been missed. A rejected token is refreshed once.
+  ///
+  /// Each result is treated by the error policy: with `none`, errors beside data end the stream; with `all`, a result
+  /// may also have no data, for a single event that failed.
+  ///
+  /// It completes when the server ends the subscription. It fails with a `RequestError` that names the operation:
+  /// `graphQL` if the server refuses the operation, `closed` or `httpStatus` if it refuses the connection, `badResponse`
+  /// for what the protocol does not allow, and with the last failure once ``LiveSettings/attempts`` have failed. It calls
+  /// back on a queue of its own.
+  public func subscribe(on client: APIClient) -> Observable<LiveEvent<ResponseType>> {
+    .deferred {
+      let sent = SentFields(of: self)
+      do {
+        let request = try liveRequest(for: client, sent)
+        let operation = LiveOperation(request, buffering: buffering)
+        return client.live.open(operation, on: client)
+          .map { event in
+            try event.map { sent.described(try response($0, by: client.decoder)) }
+          }
+          .catch { .error(sent.described($0)) }
+      } catch {
+        throw sent.described(error)
+      }
+    }
+  }
+
+  /// Subscribes: a cold stream of the `data` of the results, by the error policy, without what becomes of the
+  /// connection. What was missed while there was no connection, or because the observer was slow, is not told; where it
+  /// matters, use ``subscribe(on:)``.
+  public func data(on client: APIClient) -> Observable<ResponseData> {
+    subscribe(on: client).compactMap { event in
+      try event.value.map { try data(of: $0) }
+    }
+  }
+
+  /// The request of ``LiveOperation``.
+  private func liveRequest(for client: APIClient, _ sent: SentFields) throws -> HTTPRequest {
+    let name = operationName
+    guard let operation = Self.query.operation(named: name) ?? Self.query.operation(named: nil),
+      operation.kind == .subscription
+    else {
+      throw RequestError(.invalidRequest, "The document has no subscription named '\(name)'.")
+    }
+    var headers = try headers.adding(defaults: client.defaultHeaders)
+    headers.remove("Content-Type")
+    headers = headers.adding(defaults: ["Content-Type": "application/json"])
+    let body: Data
+    do { body = try client.encoder.encode(parameters) } catch let error as EncodingError {
+      throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")
+    }
+    var request = HTTPRequest(
+      method: .post, target: try client.target(forPath: path), headers: headers, body: body,
+      timeouts: timeouts ?? client.timeouts, operationName: name, isReplayable: true)
+    request.context.secrets = sent.secrets
+    request.context.onFieldsAdded = { sent.record($0) }
+    sent.record(request)
+    return request
+  }
+
+  /// Decodes one result, and treats it by the error policy.
+  private func response(_ result: Data, by decoder: any BodyDecoder) throws -> ResponseType {
+    do {
+      let response = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: result).response()
+      if response.data == nil, case .all = errorPolicy, !response.errors.isEmpty { return response }
+      return try response.applying(errorPolicy)
+    } catch let error as RequestError {
+      throw error
+    } catch {
+      let failure = DecodingFailure(error)
+      throw RequestError(.undecodable, failure.description, cause: failure)
+    }
+  }
+}
+
+/// A subscription has no single response.
+extension GraphQLSubscription {
+  /// Not for subscriptions.
+  @available(*, unavailable, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
+  public func post(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .post) }
+  /// Not for subscriptions.
+  @available(*, unavailable, message: "A subscription has many responses: use subscribe(on:) or data(on:)")
+  public func get(on client: APIClient) -> Observable<ResponseType> { client.send(self, method: .get) }
+}

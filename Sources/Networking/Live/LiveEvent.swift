@@ -1,0 +1,69 @@
+public import HTTP
+
+/// What a subscription sees, in order: values, and what became of its connection.
+///
+/// A connection that is lost is made again. GraphQL servers do not keep what happens meanwhile, so it is missing:
+/// `reconnected`, and not a value, is then the first thing that comes, and is the time to fetch what the values are
+/// about.
+public enum LiveEvent<Value: Sendable>: Sendable {
+  /// The subscription has been sent to the server for the first time. What happened before is not missed, it was never
+  /// subscribed to.
+  case connected
+
+  /// The server sent a value.
+  case value(Value)
+
+  /// There is no connection; another attempt follows after the delay. It comes once for each attempt that fails.
+  case disconnected(RequestError, retryAfter: Duration)
+
+  /// There is a connection again. What happened since the last value may have been missed.
+  case reconnected
+
+  /// There is a connection again, and the server was told the id of the last event, so that it sends what came since.
+  /// Only some servers can do this, by `Last-Event-ID`.
+  case resumed
+
+  /// So many values were dropped before the next event, because the observer was too slow; see ``LiveBuffering``.
+  case dropped(Int)
+}
+
+extension LiveEvent {
+  /// The value; `nil` for other events.
+  public var value: Value? {
+    if case .value(let value) = self { value } else { nil }
+  }
+
+  /// Whether values may be missing before whatever comes next.
+  public var isGap: Bool {
+    switch self {
+    case .reconnected, .dropped: true
+    case .connected, .value, .disconnected, .resumed: false
+    }
+  }
+
+  /// The same event with its value transformed.
+  public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> LiveEvent<Other> {
+    switch self {
+    case .connected: .connected
+    case .value(let value): .value(try transform(value))
+    case .disconnected(let error, let delay): .disconnected(error, retryAfter: delay)
+    case .reconnected: .reconnected
+    case .resumed: .resumed
+    case .dropped(let count): .dropped(count)
+    }
+  }
+}
+
+extension LiveEvent: Equatable where Value: Equatable {
+  /// Whether the events are of one kind, with equal values; errors count as equal if their descriptions are.
+  public static func == (left: LiveEvent, right: LiveEvent) -> Bool {
+    switch (left, right) {
+    case (.connected, .connected), (.reconnected, .reconnected), (.resumed, .resumed): true
+    case (.value(let left), .value(let right)): left == right
+    case (.dropped(let left), .dropped(let right)): left == right
+    case (.disconnected(let left, let delay), .disconnected(let right, let other)):
+      left.description == right.description && delay == other
+    default: false
+    }
+  }
+}

@@ -1,0 +1,54 @@
+/// How long the phases of a live connection may take, and when another attempt is made.
+public struct LiveSettings: Hashable, Sendable {
+  /// From the start of an attempt, once it has its token, until the server has accepted the connection: with TCP, TLS,
+  /// and the upgrade of a WebSocket; 20 seconds by default.
+  public var dial = Duration.seconds(20)
+
+  /// From then until a WebSocket's `connection_ack`; 10 seconds by default.
+  public var acknowledgement = Duration.seconds(10)
+
+  /// How long a connection may be silent. 30 seconds after the last sign of life, by default, a WebSocket is sent a
+  /// ping. Proxies drop connections that are silent for longer, often after 60 seconds.
+  public var silence = Duration.seconds(30)
+
+  /// How long to wait for a sign of life after a ping; then the connection is given up. 10 seconds by default.
+  public var pong = Duration.seconds(10)
+
+  /// How long an event stream or a multipart response may be silent, without even a comment or a heartbeat, before it is
+  /// given up; 45 seconds by default, three times the usual interval.
+  public var streamSilence = Duration.seconds(45)
+
+  /// How long a connection must last before the next loss counts as the first; 10 seconds by default. So a server that
+  /// accepts connections and drops them is asked less and less often.
+  public var stable = Duration.seconds(10)
+
+  /// How long a WebSocket is kept after its last subscription; 5 seconds by default.
+  public var idle = Duration.seconds(5)
+
+  /// The longest pause before the first new attempt; it doubles from attempt to attempt. 1 second by default; a server
+  /// may set it by the field `retry` of an event stream.
+  public var firstPause = Duration.seconds(1)
+
+  /// The longest pause of all; 60 seconds by default. Each pause is any time from none to the longest: full jitter.
+  public var longestPause = Duration.seconds(60)
+
+  /// How many attempts in a row may fail before the subscriptions do; 20 by default, which takes some minutes. `nil` for
+  /// any number.
+  public var attempts: Int? = 20
+
+  /// Makes settings with the default values.
+  public init() {}
+
+  /// Tries again for as long as the subscriptions last, unless the server refuses for good.
+  public static var persistent: LiveSettings {
+    var settings = LiveSettings()
+    settings.attempts = nil
+    return settings
+  }
+
+  /// How long an attempt may wait for its token, whose refresh has a deadline of its own.
+  var preparation: Duration { .seconds(60) }
+
+  /// How long to wait for the end of a connection that is being closed.
+  var closing: Duration { .seconds(5) }
+}

@@ -1,0 +1,167 @@
+import Foundation
+import HTTP
+import Streams
+
+/// Makes connections of one kind to one server.
+protocol LiveDialler: Sendable {
+  var traits: LiveTraits { get }
+
+  /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
+  /// complete, which counts as lost, too. Disposing it closes the connection. With `refreshingToken`, the token of the
+  /// last attempt was rejected.
+  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent>
+}
+
+/// Carries operations on one connection at a time, which it makes when it is needed: the machine's hands.
+///
+/// Whatever happens goes through one queue of inputs, and whoever finds nobody at work there works it off: so the
+/// machine needs no lock, its actions are carried out in order, and nothing is called under a lock. Nothing that is
+/// called here waits: what observers do comes behind ``LiveBacklog``.
+final class LiveConnection: Sendable {
+  private enum Input: Sendable {
+    case machine(LiveMachine.Input)
+    case open(Int, LiveOperation, AnyObserver<LiveEvent<Data>>)
+    case close(Int)
+    case wake
+  }
+
+  /// What only who is at work may touch.
+  ///
+  /// `@unchecked Sendable`: ``LiveConnection/send(_:)`` lets one thread in at a time.
+  private final class Work: @unchecked Sendable {
+    var machine: LiveMachine
+    var operations: [Int: (operation: LiveOperation, observer: AnyObserver<LiveEvent<Data>>)] = [:]
+    var line: (any LiveLine)?
+    var attempt: DisposeBag?
+    var wake: (at: Duration, timer: any Disposable)?
+
+    init(_ machine: LiveMachine) { self.machine = machine }
+  }
+
+  private let dialler: any LiveDialler
+  private let scheduler: any Scheduler
+  private let inputs = Guarded((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0))
+  private let work: Work
+
+  init(
+    _ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler,
+    random: @escaping @Sendable () -> Double
+  ) {
+    self.dialler = dialler
+    self.scheduler = scheduler
+    work = Work(LiveMachine(LiveSupervisor(settings, dialler.traits, random: random)))
+  }
+
+  deinit {
+    work.wake?.timer.dispose()
+    work.attempt?.dispose()
+  }
+
+  /// Runs an operation once for each subscriber; see ``LiveTransport/open(_:on:)``.
+  func open(_ operation: LiveOperation) -> Observable<LiveEvent<Data>> {
+    Observable<LiveEvent<Data>>.create { observer in
+      let number = self.inputs.withLock { inputs in
+        inputs.lastNumber += 1
+        return inputs.lastNumber
+      }
+      self.send(.open(number, operation, observer))
+      return Disposables.create { self.send(.close(number)) }
+    }
+    .buffered(operation.buffering, on: scheduler)
+  }
+
+  private func send(_ input: Input) {
+    let isFirst = inputs.withLock { inputs in
+      inputs.waiting.append(input)
+      defer { inputs.isBusy = true }
+      return !inputs.isBusy
+    }
+    guard isFirst else { return }
+    while let input = next() { handle(input) }
+  }
+
+  private func next() -> Input? {
+    inputs.withLock { inputs in
+      let input = inputs.waiting.popFirst()
+      if input == nil { inputs.isBusy = false }
+      return input
+    }
+  }
+
+  private func handle(_ input: Input) {
+    switch input {
+    case .open(let number, let operation, let observer):
+      work.operations[number] = (operation, observer)
+      run(.add(number, isReplayable: operation.request.isReplayable))
+    case .close(let number):
+      guard work.operations[number] != nil else { return }
+      run(.remove(number))
+      work.operations[number] = nil
+    case .wake:
+      work.wake = nil
+      run(.tick)
+    case .machine(let input):
+      if case .line(let generation, .opened(let line, _)) = input, generation == work.machine.supervisor.generation {
+        work.line = line
+      }
+      run(input)
+    }
+  }
+
+  private func run(_ input: LiveMachine.Input) {
+    for action in work.machine.handle(input, at: scheduler.now) { perform(action) }
+    setTimer()
+  }
+
+  private func perform(_ action: LiveMachine.Action) {
+    switch action {
+    case .dial(let generation, let refreshingToken): dial(generation, refreshingToken: refreshingToken)
+    case .send(let message):
+      var body = Data()
+      if case .subscribe(_, let number) = message { body = work.operations[number]?.operation.request.body ?? body }
+      do throws(RequestError) {
+        try work.line?.send(message, body: body)
+      } catch {
+        let generation = work.machine.supervisor.generation
+        send(.machine(.line(generation: generation, .lost(LiveFailure(error)))))
+      }
+    case .closeLine(let code): work.line?.close(code: code)
+    case .dropLine(let code):
+      work.line?.close(code: code)
+      work.line = nil
+      work.attempt?.dispose()
+      work.attempt = nil
+    case .deliver(let number, let event): work.operations[number]?.observer.onNext(event)
+    case .end(let number, let error):
+      let observer = work.operations.removeValue(forKey: number)?.observer
+      if let error { observer?.onError(error) } else { observer?.onCompleted() }
+    }
+  }
+
+  private func dial(_ generation: Int, refreshingToken: Bool) {
+    let attempt = DisposeBag()
+    work.attempt = attempt
+    let report: @Sendable (LiveLineEvent) -> Void = { [weak self] event in
+      self?.send(.machine(.line(generation: generation, event)))
+    }
+    // On the scheduler, since it may call the user's code: the provider of tokens, and what makes URLs and headers.
+    attempt.insert(
+      scheduler.schedule { [dialler, weak attempt] in
+        guard let attempt, !attempt.isDisposed else { return }
+        attempt.insert(
+          dialler.dial(refreshingToken: refreshingToken).subscribe(
+            onNext: report, onError: { report(.lost(LiveFailure(RequestError(wrapping: $0)))) },
+            onCompleted: { report(.lost(.ended)) }))
+      })
+  }
+
+  /// Sets the timer anew only if it would be late; if it is early, the machine finds nothing to do.
+  private func setTimer() {
+    guard let due = work.machine.nextWake else { return }
+    if let wake = work.wake, wake.at <= due { return }
+    work.wake?.timer.dispose()
+    let delay = max(due - scheduler.now, .zero)
+    let timer = scheduler.schedule(after: delay) { [weak self] in self?.send(.wake) }
+    work.wake = (due, timer)
+  }
+}

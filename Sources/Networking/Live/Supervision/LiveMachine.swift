@@ -1,0 +1,237 @@
+import Foundation
+import HTTP
+import Streams
+
+/// What a server says about operations and their connection, in any protocol.
+enum LiveServerMessage: Sendable {
+  case acknowledged
+  case ping(Data?)
+  case pong
+  case keepAlive
+  /// An execution result of an operation; the id is `nil` where a connection carries only one.
+  case next(id: String?, Data)
+  /// The operation has failed.
+  case failed(id: String?, LiveFailure)
+  case complete(id: String?)
+}
+
+/// What a client says, in any protocol.
+enum LiveClientMessage: Hashable, Sendable {
+  case subscribe(id: String, operation: Int)
+  case complete(id: String)
+  case ping
+  case pong(Data?)
+}
+
+/// What happens on an attempt to make a connection, and on the connection.
+enum LiveLineEvent: Sendable {
+  /// The attempt has what it needs to begin, such as a token.
+  case prepared
+  /// The server has accepted the connection; this is the way to speak to it. It is resumed if the server was told what
+  /// came last, and sends what came since.
+  case opened(any LiveLine, isResumed: Bool)
+  case message(LiveServerMessage)
+  /// A sign of life without a message.
+  case heard
+  /// The server says how long to wait before the next attempt.
+  case pause(Duration)
+  case lost(LiveFailure)
+}
+
+/// The sending side of a connection. The calls must not wait.
+protocol LiveLine: Sendable {
+  /// Sends a message. `body` is the operation's, for `subscribe`. Throws if the connection is closed or not read from.
+  func send(_ message: LiveClientMessage, body: Data) throws(RequestError)
+
+  /// Tells the server that the connection ends.
+  func close(code: UInt16)
+}
+
+/// The operations on one connection, and what is sent and delivered for them: a pure state machine over inputs and time,
+/// the same for all protocols. ``LiveSupervisor`` says when there is a connection.
+///
+/// An operation is sent again on each new connection, in the order in which operations were begun, and under an id that
+/// was not used before; a mutation that was sent is not. Messages for ids that are not in use are ignored: they come late
+/// for an operation that was cancelled, or are a server's mistake.
+struct LiveMachine: Sendable {
+  enum Input: Sendable {
+    case add(Int, isReplayable: Bool)
+    case remove(Int)
+    case line(generation: Int, LiveLineEvent)
+    case tick
+  }
+
+  enum Action {
+    case dial(generation: Int, refreshingToken: Bool)
+    case send(LiveClientMessage)
+    case closeLine(code: UInt16)
+    /// Close, and hear nothing more of the connection.
+    case dropLine(code: UInt16)
+    case deliver(Int, LiveEvent<Data>)
+    case end(Int, RequestError?)
+  }
+
+  private struct Operation {
+    let isReplayable: Bool
+    /// The id on the current connection, once it has been sent there.
+    var id: String?
+    var hasBeenSent = false
+  }
+
+  private(set) var supervisor: LiveSupervisor
+  private var operations: [Int: Operation] = [:]
+  private var numbers: [String: Int] = [:]
+  private var lastID = 0
+  private var isResumed = false
+  private var actions: [Action] = []
+
+  init(_ supervisor: LiveSupervisor) {
+    self.supervisor = supervisor
+  }
+
+  var isEmpty: Bool { operations.isEmpty }
+
+  /// When the machine wants a `tick`.
+  var nextWake: Duration? { supervisor.nextWake }
+
+  mutating func handle(_ input: Input, at now: Duration) -> [Action] {
+    switch input {
+    case .add(let number, let isReplayable): add(number, isReplayable, at: now)
+    case .remove(let number): remove(number, at: now)
+    case .line(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
+    case .tick: perform(supervisor.tick(at: now), at: now)
+    }
+    defer { actions = [] }
+    return actions
+  }
+
+  private mutating func add(_ number: Int, _ isReplayable: Bool, at now: Duration) {
+    operations[number] = Operation(isReplayable: isReplayable)
+    perform(supervisor.need(true, at: now), at: now)
+    if supervisor.isOpen, operations[number]?.id == nil { send(number) }
+  }
+
+  private mutating func remove(_ number: Int, at now: Duration) {
+    guard let operation = forget(number) else { return }
+    if let id = operation.id, supervisor.isOpen { actions.append(.send(.complete(id: id))) }
+    needLess(at: now)
+  }
+
+  private mutating func handle(_ event: LiveLineEvent, at now: Duration) {
+    switch event {
+    case .prepared: supervisor.prepared(at: now)
+    case .opened(_, let isResumed):
+      self.isResumed = isResumed
+      perform(supervisor.opened(at: now), at: now)
+    case .heard: supervisor.heard(at: now)
+    case .pause(let pause): supervisor.setPause(pause)
+    case .lost(let failure): perform(supervisor.lost(failure, at: now), at: now)
+    case .message(let message):
+      if case .keepAlive = message { supervisor.heard(at: now, isKeepAlive: true) } else { supervisor.heard(at: now) }
+      handle(message, at: now)
+    }
+  }
+
+  private mutating func handle(_ message: LiveServerMessage, at now: Duration) {
+    switch message {
+    case .acknowledged: perform(supervisor.acknowledged(at: now), at: now)
+    case .ping(let payload): actions.append(.send(.pong(payload)))
+    case .pong, .keepAlive: break
+    case .next(let id, let result):
+      if let number = number(of: id) { actions.append(.deliver(number, .value(result))) }
+    case .complete(let id):
+      if let number = number(of: id) { end(number, nil, at: now) }
+    case .failed(let id, let failure):
+      guard let number = number(of: id) else { return }
+      // A token is the connection's, and so is what a router reloads.
+      if failure.remedy == .none || !supervisor.mayRecover(from: failure) {
+        end(number, failure.error, at: now)
+      } else {
+        perform(supervisor.lost(failure, at: now), at: now)
+      }
+    }
+  }
+
+  private func number(of id: String?) -> Int? {
+    guard supervisor.isOpen else { return nil }
+    guard let id else { return operations.first { $0.value.id != nil }?.key }
+    return numbers[id]
+  }
+
+  private mutating func perform(_ steps: [LiveSupervisor.Action], at now: Duration) {
+    for step in steps {
+      switch step {
+      case .dial(let refreshingToken):
+        actions.append(
+          .dial(generation: supervisor.generation, refreshingToken: refreshingToken))
+      case .start: for number in operations.keys.sorted() { send(number) }
+      case .ping: actions.append(.send(.ping))
+      case .close: actions.append(.closeLine(code: 1000))
+      case .drop(let code):
+        actions.append(.dropLine(code: code))
+        for number in operations.keys { operations[number]?.id = nil }
+        numbers = [:]
+      case .retry(let error, let pause):
+        endUnreplayable(error)
+        for number in operations.keys.sorted() {
+          actions.append(.deliver(number, .disconnected(error, retryAfter: pause)))
+        }
+        needLess(at: now)
+      case .fail(let error):
+        for number in operations.keys.sorted() { actions.append(.end(number, error)) }
+        operations = [:]
+        needLess(at: now)
+      }
+    }
+  }
+
+  /// Ends the operations that the server may have carried out, and must not carry out twice.
+  private mutating func endUnreplayable(_ error: RequestError) {
+    for (number, operation) in operations.sorted(by: { $0.key < $1.key })
+    where operation.hasBeenSent && !operation.isReplayable {
+      var error = error
+      error.reached = .maybe
+      actions.append(.end(number, error))
+      operations[number] = nil
+    }
+  }
+
+  private mutating func send(_ number: Int) {
+    guard let operation = operations[number] else { return }
+    lastID += 1
+    let id = String(lastID)
+    numbers[id] = number
+    operations[number]?.id = id
+    operations[number]?.hasBeenSent = true
+    actions.append(.send(.subscribe(id: id, operation: number)))
+    actions.append(.deliver(number, !operation.hasBeenSent ? .connected : isResumed ? .resumed : .reconnected))
+  }
+
+  private mutating func end(_ number: Int, _ error: RequestError?, at now: Duration) {
+    _ = forget(number)
+    actions.append(.end(number, error))
+    needLess(at: now)
+  }
+
+  private mutating func forget(_ number: Int) -> Operation? {
+    guard let operation = operations.removeValue(forKey: number) else { return nil }
+    if let id = operation.id { numbers[id] = nil }
+    return operation
+  }
+
+  private mutating func needLess(at now: Duration) {
+    if operations.isEmpty { perform(supervisor.need(false, at: now), at: now) }
+  }
+}
+
+extension LiveServerMessage {
+  /// A result of the operation that the connection carries, or of the one with this id; if it says that the token is not
+  /// valid, or that the server's schema changes, it is a failure.
+  static func result(_ result: Data, id: String? = nil) -> LiveServerMessage {
+    for code in [GraphQLError.unauthenticatedCode, "SUBSCRIPTION_"] {
+      let errors = result.errorsWithoutData(naming: code)
+      if LiveFailure.remedy(of: errors) != .none { return .failed(id: id, LiveFailure(RequestError(graphQL: errors))) }
+    }
+    return .next(id: id, result)
+  }
+}

@@ -1,0 +1,225 @@
+import HTTP
+
+/// What a way to carry operations can do, by which its connections are supervised.
+struct LiveTraits: Hashable, Sendable {
+  /// Whether the server acknowledges the connection in a message of its own.
+  var acknowledges = false
+  /// Whether the protocol has pings.
+  var pings = false
+  /// Whether the server announces itself by messages that, once the first has come, must keep coming.
+  var keepsAlive = false
+  /// Whether a connection carries one operation, so that it ends with it.
+  var isForOne = false
+}
+
+/// Decides when a connection is made, given up and made again: a pure state machine over inputs and time, the same for
+/// all protocols.
+///
+///     idle ── needed ──► dialling ── opened ──► upgraded ── acknowledged ──► acknowledged ── stable ──► ready
+///      ▲                   ▲  │                    │                              │                       │
+///      │                   │  └────────────────────┴─── lost, late or silent ─────┴───────────────────────┤
+///      │                   └── pause over ─── waiting ◄────────────────────────────────── may be tried ───┤
+///      ├──────────────────────────────────────────────────────────── fatal, or one too many: ended ────────┤
+///      └── closed ── closing ◄────────────────────────────────────────────────────── no longer needed ─────┘
+///
+/// Each attempt has a number, its generation. What an earlier one still sends is ignored. A pause lasts even if nobody
+/// waits for its end, so that who subscribes again and again is no faster than who waits.
+struct LiveSupervisor: Sendable {
+  enum State: Hashable, Sendable {
+    case idle, dialling, upgraded, acknowledged, ready, closing, waiting
+  }
+
+  enum Action {
+    /// Make a connection, with a new token if the last one was rejected.
+    case dial(refreshingToken: Bool)
+    /// Operations can be sent.
+    case start
+    case ping
+    /// Begin to close, and wait for the end.
+    case close
+    /// Close, and hear nothing more of the connection.
+    case drop(code: UInt16)
+    /// The connection is lost, and another follows.
+    case retry(RequestError, after: Duration)
+    /// There will be no further attempt for the operations there are.
+    case fail(RequestError)
+  }
+
+  private(set) var state = State.idle
+  private(set) var generation = 0
+  /// When the state ends by itself.
+  private var deadline: Duration?
+  private var heardAt = Duration.zero
+  private var pongDue: Duration?
+  private var hasKeepAlive = false
+  private var unneededSince: Duration?
+  private var isNeeded = false
+  private var failures = 0
+  private var hasRefreshed = false
+  /// Whether the last token was rejected, and there is no new one yet.
+  private var mustRefresh = false
+  private var basePause: Duration
+  private let settings: LiveSettings
+  private let traits: LiveTraits
+  private let random: @Sendable () -> Double
+
+  /// Takes a source of numbers from 0 to below 1, for the jitter.
+  init(_ settings: LiveSettings, _ traits: LiveTraits, random: @escaping @Sendable () -> Double) {
+    self.settings = settings
+    self.traits = traits
+    self.random = random
+    basePause = settings.firstPause
+  }
+
+  /// Whether operations can be sent.
+  var isOpen: Bool { state == .acknowledged || state == .ready }
+
+  /// When `tick` has something to do.
+  var nextWake: Duration? {
+    [deadline, silenceEnd, isOpen ? unneededSince.map { $0 + idleLimit } : nil].compactMap { $0 }.min()
+  }
+
+  private var idleLimit: Duration { traits.isForOne ? .zero : settings.idle }
+
+  private var silenceEnd: Duration? {
+    guard isOpen else { return nil }
+    if traits.pings { return pongDue ?? heardAt + settings.silence }
+    return hasKeepAlive ? heardAt + settings.silence : nil
+  }
+
+  /// Sets whether there are operations.
+  mutating func need(_ isNeeded: Bool, at now: Duration) -> [Action] {
+    guard isNeeded != self.isNeeded else { return [] }
+    self.isNeeded = isNeeded
+    unneededSince = isNeeded ? nil : now
+    if isNeeded { return state == .idle ? dial(at: now) : [] }
+    switch state {
+    case .dialling, .upgraded: return [drop(code: 1000)]
+    case .acknowledged, .ready: return tick(at: now)
+    case .idle, .closing, .waiting: return []
+    }
+  }
+
+  /// The attempt has its token.
+  mutating func prepared(at now: Duration) {
+    guard state == .dialling else { return }
+    (deadline, mustRefresh) = (now + settings.dial, false)
+  }
+
+  /// The server has accepted the connection.
+  mutating func opened(at now: Duration) -> [Action] {
+    guard state == .dialling else { return [] }
+    (state, deadline) = (.upgraded, now + settings.acknowledgement)
+    return traits.acknowledges ? [] : acknowledged(at: now)
+  }
+
+  /// The server has acknowledged the connection.
+  mutating func acknowledged(at now: Duration) -> [Action] {
+    guard state == .upgraded else { return [] }
+    (state, deadline, heardAt) = (.acknowledged, now + settings.stable, now)
+    return [.start]
+  }
+
+  /// A sign of life.
+  mutating func heard(at now: Duration, isKeepAlive: Bool = false) {
+    (heardAt, pongDue) = (now, nil)
+    if isKeepAlive, traits.keepsAlive { hasKeepAlive = true }
+  }
+
+  /// The server says how long to wait before an attempt.
+  mutating func setPause(_ pause: Duration) {
+    basePause = min(max(pause, .zero), settings.longestPause)
+  }
+
+  /// Does what is due.
+  mutating func tick(at now: Duration) -> [Action] {
+    if let deadline, deadline <= now {
+      switch state {
+      case .dialling: return lost(late("The server did not accept the live connection"), at: now)
+      case .upgraded:
+        return lost(late("The server did not acknowledge the live connection", closeCode: 4504), at: now)
+      case .acknowledged:
+        (state, self.deadline) = (.ready, nil)
+        (failures, hasRefreshed) = (0, false)
+      case .closing: return ended(at: now)
+      case .waiting:
+        rest()
+        return isNeeded ? dial(at: now) : []
+      case .idle, .ready: self.deadline = nil
+      }
+    }
+    guard isOpen else { return [] }
+    if let unneededSince, unneededSince + idleLimit <= now {
+      if traits.isForOne { return [drop(code: 1000)] }
+      (state, deadline) = (.closing, now + settings.closing)
+      return [.close]
+    }
+    guard let silenceEnd, silenceEnd <= now else { return [] }
+    if traits.pings, pongDue == nil {
+      pongDue = now + settings.pong
+      return [.ping]
+    }
+    return lost(late("The live connection was silent for too long", closeCode: 4499), at: now)
+  }
+
+  private func late(_ problem: String, closeCode: UInt16 = 1000) -> LiveFailure {
+    LiveFailure(RequestError(.timedOut, "\(problem) in time."), .retry, closeCode: closeCode)
+  }
+
+  /// Whether another attempt is of use after a failure.
+  func mayRecover(from failure: LiveFailure) -> Bool {
+    switch failure.remedy {
+    case .retry: settings.attempts.map { failures + 1 < $0 } ?? true
+    case .refreshToken: !hasRefreshed
+    case .none: false
+    }
+  }
+
+  /// The connection is lost, or of no more use.
+  mutating func lost(_ failure: LiveFailure, at now: Duration) -> [Action] {
+    guard state != .idle, state != .waiting else { return [] }
+    if state == .closing { return ended(at: now) }
+    let drop = drop(code: failure.closeCode)
+    guard isNeeded else { return [drop] }
+    guard mayRecover(from: failure) else {
+      (failures, hasRefreshed) = (0, false)
+      return [drop, .fail(failure.error)]
+    }
+    failures += 1
+    // A new token is a new start; but not twice in a row.
+    let refreshes = failure.remedy == .refreshToken
+    let pause = refreshes ? .zero : pause(asked: failure.error.retryAfter)
+    hasRefreshed = refreshes || hasRefreshed
+    mustRefresh = refreshes || mustRefresh
+    (state, deadline) = (.waiting, now + pause)
+    return [drop, .retry(failure.error, after: pause)]
+  }
+
+  /// Full jitter, so that clients that were cut off together do not come back together. It comes on top of what the
+  /// server asks for, up to an hour.
+  private func pause(asked: Duration?) -> Duration {
+    let longest = min(basePause * Double(1 << min(failures - 1, 16)), settings.longestPause)
+    return min(asked ?? .zero, .seconds(3600)) + longest * min(max(random(), 0), 1)
+  }
+
+  private mutating func dial(at now: Duration) -> [Action] {
+    generation += 1
+    (state, deadline, pongDue, hasKeepAlive) = (.dialling, now + settings.preparation, nil, false)
+    return [.dial(refreshingToken: mustRefresh)]
+  }
+
+  private mutating func drop(code: UInt16) -> Action {
+    rest()
+    return .drop(code: code)
+  }
+
+  private mutating func rest() {
+    (state, deadline, pongDue) = (.idle, nil, nil)
+  }
+
+  /// The connection that was being closed has ended; operations that came meanwhile need another.
+  private mutating func ended(at now: Duration) -> [Action] {
+    let drop = drop(code: 1000)
+    return [drop] + (isNeeded ? dial(at: now) : [])
+  }
+}

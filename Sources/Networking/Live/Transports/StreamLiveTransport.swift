@@ -1,0 +1,181 @@
+import Foundation
+public import HTTP
+import HTTPMiddlewares
+public import Streams
+
+/// Carries each subscription as the response to a request of its own: an event stream, or a multipart response.
+///
+/// The requests go through the client's middlewares, except those that send again or wait in line.
+public struct StreamLiveTransport: LiveTransport {
+  private let format: any LiveStreamFormat
+  private let settings: LiveSettings
+  private let scheduler: any Scheduler
+  private let random: @Sendable () -> Double
+
+  init(
+    _ format: some LiveStreamFormat, _ settings: LiveSettings, _ scheduler: any Scheduler,
+    random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
+  ) {
+    self.format = format
+    self.settings = settings
+    self.scheduler = scheduler
+    self.random = random
+  }
+
+  /// Runs the operation; see ``LiveTransport/open(_:on:)``.
+  public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
+    .deferred {
+      let dialler = StreamDialler(format, operation.request, client, settings)
+      return LiveConnection(dialler, settings, scheduler: scheduler, random: random).open(operation)
+    }
+  }
+}
+
+extension LiveTransport where Self == StreamLiveTransport {
+  /// Server-sent events: each subscription is an event stream of its own, by the protocol `graphql-sse` in distinct
+  /// connections mode. It works with any transport, and through most proxies.
+  ///
+  /// If the server gives its events ids, a new attempt names the last one by `Last-Event-ID`.
+  public static func eventStream(
+    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ConcurrentScheduler()
+  ) -> Self {
+    StreamLiveTransport(EventStreamFormat(), settings, scheduler)
+  }
+
+  /// Multipart responses, by Apollo's protocol for subscriptions over HTTP, as Apollo Router speaks it.
+  public static func multipart(
+    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ConcurrentScheduler()
+  ) -> Self {
+    StreamLiveTransport(MultipartFormat(), settings, scheduler)
+  }
+}
+
+/// How a response carries the results of one operation.
+protocol LiveStreamFormat: Sendable {
+  /// The request's `Accept`.
+  var accept: HTTPField { get }
+
+  /// What reads a response with this head; `nil` if that is not in the format.
+  func reader(of head: HTTPResponseHead, after lastEventID: String?) -> (any LiveStreamReader)?
+}
+
+/// Reads one response, split anywhere.
+protocol LiveStreamReader: Sendable {
+  /// Takes the next piece, and returns what it completes.
+  mutating func read(_ piece: Data) throws(RequestError) -> [LiveLineEvent]
+
+  /// The response has ended.
+  mutating func finish() -> LiveLineEvent
+
+  /// The id of the last event, for `Last-Event-ID`.
+  var lastEventID: String? { get }
+}
+
+/// Sends the request of one operation, and reads its response.
+private final class StreamDialler: LiveDialler {
+  let traits = LiveTraits(isForOne: true)
+  private let format: any LiveStreamFormat
+  private let request: HTTPRequest
+  private let client: APIClient
+  private let credentials: LiveCredentials
+  private let lastEventID = Locked<String?>(nil)
+
+  init(_ format: any LiveStreamFormat, _ request: HTTPRequest, _ client: APIClient, _ settings: LiveSettings) {
+    self.format = format
+    self.client = client
+    credentials = LiveCredentials(of: client)
+    var request = request
+    // A total that was set is meant for responses that end.
+    request.timeouts = HTTPTimeouts(connect: request.timeouts.connect, idle: settings.streamSilence)
+    request.readsWholeResponse = false
+    request.isReplayable = false
+    self.request = request
+  }
+
+  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
+    credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
+      let request = try makeRequest(with: field)
+      let redactor = Redactor(secretsOf: request.context.secrets + request.headers)
+      request.context.onFieldsAdded?(field.map { [$0] } ?? [])
+      let parts = client.transport.send(request, through: client.middlewares.forStreams)
+      return .just(.prepared).concat(read(parts)).catch { error in
+        throw RequestError(wrapping: error).named(request.operationName).redacted(by: redactor)
+      }
+    }
+  }
+
+  private func makeRequest(with field: HTTPField?) throws(RequestError) -> HTTPRequest {
+    var request = request
+    request.headers.remove("Accept")
+    request.headers.append(format.accept)
+    if let field { request.headers.append(field) }
+    if let id = lastEventID.withLock({ $0 }) { try request.headers.set("Last-Event-ID", to: id) }
+    return request
+  }
+
+  private func read(_ parts: Observable<HTTPResponsePart>) -> Observable<LiveLineEvent> {
+    let isResumed = lastEventID.withLock { $0 } != nil
+    return parts.transform(StreamResponse.none) { [self] response, part, emit in
+      switch (part, response) {
+      case (.head(let head), _):
+        if head.isSuccess, let reader = format.reader(of: head, after: lastEventID.withLock { $0 }) {
+          response = .stream(reader)
+          emit(.opened(OneWayLine(), isResumed: isResumed))
+        } else {
+          response = .other(HTTPResponse(head: head))
+        }
+      case (.body(let piece), .stream(var reader)):
+        response = .none
+        emit(.heard)
+        let events = try reader.read(piece)
+        if let id = reader.lastEventID { lastEventID.withLock { $0 = id } }
+        response = .stream(reader)
+        for event in events { emit(event) }
+      case (.body(let piece), .other(var other)):
+        guard other.body.count < Self.bodyLimit else { return }
+        other.body += piece
+        response = .other(other)
+      case (.body, .none): break
+      }
+    } finishing: { [self] response, emit in
+      switch response {
+      case .stream(var reader): emit(reader.finish())
+      case .other(let other): throw failure(of: other)
+      case .none: break
+      }
+    }
+  }
+
+  /// How much of a response that is no stream is read.
+  private static let bodyLimit = 256 << 10
+
+  /// The failure that a response is which is no stream.
+  private func failure(of response: HTTPResponse) -> RequestError {
+    do throws(RequestError) {
+      let parser: ResponseParser<GraphQLResponse<NoContent>> = .graphQL(.none)
+      _ = try parser.parse(response, by: client.decoder)
+    } catch {
+      var error = error
+      error.status = error.status ?? response.head.status
+      error.retryAfter = error.retryAfter ?? response.head.retryAfter(now: Date())
+      if error.kind != .undecodable { return error }
+    }
+    let type = response.head.mediaType ?? "no type"
+    return RequestError(
+      .badResponse,
+      "The server answered with \(type), which is no stream of results: does it support '\(format.accept.value)'?",
+      status: response.head.status)
+  }
+}
+
+private enum StreamResponse: Sendable {
+  case none
+  case stream(any LiveStreamReader)
+  case other(HTTPResponse)
+}
+
+/// The request has said it all; its end cancels.
+private struct OneWayLine: LiveLine {
+  func send(_ message: LiveClientMessage, body: Data) {}
+  func close(code: UInt16) {}
+}
