@@ -1,6 +1,6 @@
-public import Streams
 public import Foundation
 import HTTP
+public import Streams
 
 /// What is kept for an observer that is slower than the server. What is dropped is counted, and reported as
 /// ``LiveEvent/dropped(_:)``.

@@ -40,7 +40,7 @@ final class LiveConnection: Sendable {
 
   private let dialler: any LiveDialler
   private let scheduler: any Scheduler
-  private let inputs = Guarded((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0))
+  private let inputs = Guarded((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
   private let work: Work
 
   init(
@@ -57,15 +57,22 @@ final class LiveConnection: Sendable {
     work.attempt?.dispose()
   }
 
+  /// Whether it has no operations.
+  var isUnused: Bool { inputs.withLock { $0.openCount == 0 } }
+
   /// Runs an operation once for each subscriber; see ``LiveTransport/open(_:on:)``.
   func open(_ operation: LiveOperation) -> Observable<LiveEvent<Data>> {
     Observable<LiveEvent<Data>>.create { observer in
       let number = self.inputs.withLock { inputs in
         inputs.lastNumber += 1
+        inputs.openCount += 1
         return inputs.lastNumber
       }
       self.send(.open(number, operation, observer))
-      return Disposables.create { self.send(.close(number)) }
+      return Disposables.create {
+        self.inputs.withLock { $0.openCount -= 1 }
+        self.send(.close(number))
+      }
     }
     .buffered(operation.buffering, on: scheduler)
   }

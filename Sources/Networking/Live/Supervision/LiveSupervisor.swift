@@ -1,4 +1,5 @@
 import HTTP
+import Streams
 
 /// What a way to carry operations can do, by which its connections are supervised.
 struct LiveTraits: Hashable, Sendable {
@@ -58,17 +59,15 @@ struct LiveSupervisor: Sendable {
   private var hasRefreshed = false
   /// Whether the last token was rejected, and there is no new one yet.
   private var mustRefresh = false
-  private var basePause: Duration
+  private var backoff: Backoff
   private let settings: LiveSettings
   private let traits: LiveTraits
-  private let random: @Sendable () -> Double
 
   /// Takes a source of numbers from 0 to below 1, for the jitter.
   init(_ settings: LiveSettings, _ traits: LiveTraits, random: @escaping @Sendable () -> Double) {
     self.settings = settings
     self.traits = traits
-    self.random = random
-    basePause = settings.firstPause
+    backoff = Backoff(initial: settings.firstPause, maximum: settings.longestPause, random: random)
   }
 
   /// Whether operations can be sent.
@@ -103,7 +102,8 @@ struct LiveSupervisor: Sendable {
   /// The attempt has its token.
   mutating func prepared(at now: Duration) {
     guard state == .dialling else { return }
-    (deadline, mustRefresh) = (now + settings.dial, false)
+    // Some servers send the head of a stream with its first event.
+    (deadline, mustRefresh) = (now + (traits.isForOne ? settings.streamSilence : settings.dial), false)
   }
 
   /// The server has accepted the connection.
@@ -128,7 +128,7 @@ struct LiveSupervisor: Sendable {
 
   /// The server says how long to wait before an attempt.
   mutating func setPause(_ pause: Duration) {
-    basePause = min(max(pause, .zero), settings.longestPause)
+    backoff.initial = min(pause, settings.longestPause)
   }
 
   /// Does what is due.
@@ -198,8 +198,7 @@ struct LiveSupervisor: Sendable {
   /// Full jitter, so that clients that were cut off together do not come back together. It comes on top of what the
   /// server asks for, up to an hour.
   private func pause(asked: Duration?) -> Duration {
-    let longest = min(basePause * Double(1 << min(failures - 1, 16)), settings.longestPause)
-    return min(asked ?? .zero, .seconds(3600)) + longest * min(max(random(), 0), 1)
+    min(asked ?? .zero, .seconds(3600)) + backoff.delay(after: failures)
   }
 
   private mutating func dial(at now: Duration) -> [Action] {

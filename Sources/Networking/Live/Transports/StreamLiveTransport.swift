@@ -1,5 +1,5 @@
-import Foundation
-public import HTTP
+public import Foundation
+import HTTP
 import HTTPMiddlewares
 public import Streams
 

@@ -1,0 +1,110 @@
+import Foundation
+import HTTP
+import JSON
+
+/// A protocol for operations on a WebSocket, which says how messages are written.
+enum LiveProtocol: Hashable, Sendable {
+  /// `graphql-transport-ws`, of the library graphql-ws: what servers speak today.
+  case transport
+  /// `graphql-ws`, of the library subscriptions-transport-ws: its predecessor.
+  case legacy
+
+  /// The WebSocket subprotocol.
+  var name: String { self == .transport ? "graphql-transport-ws" : "graphql-ws" }
+
+  var traits: LiveTraits {
+    LiveTraits(acknowledges: true, pings: self == .transport, keepsAlive: self == .legacy)
+  }
+
+  /// The first message of a connection.
+  func initMessage(_ payload: JSONValue?) -> String {
+    var json = JSONWriter()
+    json.beginObject()
+    json.write("type", "connection_init")
+    json.write("payload", ifPresent: payload)
+    json.endObject()
+    return text(json)
+  }
+
+  /// A message; `body` is the operation's, one JSON object.
+  func text(of message: LiveClientMessage, body: Data) -> String {
+    switch (message, self) {
+    case (.subscribe(let id, _), _):
+      let type = self == .transport ? "subscribe" : "start"
+      // The body is JSON already; ids are digits.
+      return "{\"id\":\"\(id)\",\"type\":\"\(type)\",\"payload\":\(String(decoding: body, as: UTF8.self))}"
+    case (.complete(let id), .transport): return "{\"id\":\"\(id)\",\"type\":\"complete\"}"
+    case (.complete(let id), .legacy): return "{\"id\":\"\(id)\",\"type\":\"stop\"}"
+    case (.ping, _): return "{\"type\":\"ping\"}"
+    case (.pong(nil), _): return "{\"type\":\"pong\"}"
+    case (.pong(let payload?), _):
+      return "{\"type\":\"pong\",\"payload\":\(String(decoding: payload, as: UTF8.self))}"
+    }
+  }
+
+  private func text(_ json: consuming JSONWriter) -> String {
+    (try? json.finish()).map { String(decoding: $0, as: UTF8.self) } ?? "{\"type\":\"connection_init\"}"
+  }
+
+  /// Reads a message. Fails for what is not in the protocol.
+  func message(_ text: String) throws(LiveFailure) -> LiveServerMessage {
+    let message: Message
+    do { message = try Message(json: text) } catch {
+      throw .badMessage("The server sent a message that cannot be read: \(error)")
+    }
+    switch (message.type, self) {
+    case ("connection_ack", _): return .acknowledged
+    case ("next", .transport), ("data", .legacy):
+      guard let id = message.id, let payload = message.payload else { break }
+      return .result(Data(payload.bytes), id: id)
+    case ("error", _):
+      guard let id = message.id else { break }
+      let errors = message.errors
+      return .failed(id: id, LiveFailure(RequestError(graphQL: errors)))
+    case ("complete", _):
+      guard let id = message.id else { break }
+      return .complete(id: id)
+    case ("ping", .transport): return .ping(message.payload.map { Data($0.bytes) })
+    case ("pong", .transport): return .pong
+    case ("ka", _): return .keepAlive
+    // Hasura sent it on the newer protocol, too, when a token had expired.
+    case ("connection_error", _): throw refusal(message.errors)
+    default: throw .badMessage("The server sent a message of the type '\(message.type)', which \(name) does not have.")
+    }
+    throw .badMessage("The server sent a message '\(message.type)' without what it needs.")
+  }
+
+  /// The server refuses the connection, mostly for its token.
+  private func refusal(_ errors: [GraphQLError]) -> LiveFailure {
+    let error = RequestError(graphQL: errors)
+    return LiveFailure(error, LiveFailure.remedy(of: errors) == .retry ? .retry : .refreshToken)
+  }
+
+  private struct Message: JSONDecodable {
+    var type = ""
+    var id: String?
+    var payload: RawJSON?
+
+    /// The payload as errors: a list, or, in the older protocol, one.
+    var errors: [GraphQLError] {
+      guard let bytes = payload?.bytes else { return [] }
+      if let list = try? FirstErrors(json: bytes.span.bytes) { return list.errors }
+      return (try? GraphQLError(json: bytes.span.bytes)).map { [$0] } ?? []
+    }
+
+    init(from json: inout JSONReader) throws(JSONError) {
+      try json.beginObject()
+      while try json.nextKey() {
+        if json.key(is: "type") {
+          type = try json.readString()
+        } else if json.key(is: "id") {
+          id = try json.readNull() ? nil : json.nextKind() == .number ? json.readNumberText() : json.readString()
+        } else if json.key(is: "payload") {
+          payload = try json.readNull() ? nil : json.readRaw()
+        } else {
+          try json.skipValue()
+        }
+      }
+    }
+  }
+}

@@ -1,0 +1,216 @@
+public import Foundation
+public import HTTP
+import HTTPMiddlewares
+public import JSON
+public import Streams
+
+/// Carries all subscriptions of a client on one WebSocket, which is opened when it is needed, and closed some time after
+/// the last of them.
+///
+/// Clients with other tokens, or with the token of another account, have a socket of their own.
+public struct WebSocketLiveTransport: LiveTransport {
+  /// What an attempt sends besides the protocol's own; made for each, since URLs and tokens change.
+  public struct Opening: Sendable {
+    /// The address, with the scheme `ws` or `wss`.
+    public var url: URL
+
+    /// The header fields of the upgrade. They begin as the client's default fields and, if it has an `AuthMiddleware`
+    /// and a token, the field of that.
+    public var headers: HTTPHeaders
+
+    /// The payload of `connection_init`. It begins as an object with the token's header field, such as
+    /// `{"Authorization": "Bearer …"}`; `nil` without a token.
+    public var payload: JSONValue?
+  }
+
+  private let makeDialler: @Sendable (APIClient, HTTPRequest) -> WebSocketDialler
+  private let settings: LiveSettings
+  private let scheduler: any Scheduler
+  private let random: @Sendable () -> Double
+  private let connections = Locked<[Holder: LiveConnection]>([:])
+
+  /// Whose connection it is.
+  private struct Holder: Hashable {
+    let target: URL
+    let tokens: ObjectIdentifier?
+    let account: String?
+    let fields: HTTPHeaders
+  }
+
+  /// How many connections are kept for holders; those without operations are forgotten first.
+  private static let limit = 1024
+
+  init(
+    _ language: LiveProtocol, url: URL?, over sockets: any WebSocketTransport, _ settings: LiveSettings,
+    scheduler: any Scheduler, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
+    prepare: @escaping @Sendable (inout Opening) throws -> Void
+  ) {
+    self.settings = settings
+    self.scheduler = scheduler
+    self.random = random
+    makeDialler = { client, request in
+      WebSocketDialler(
+        language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings,
+        fields: client.defaultHeaders,
+        request: request, credentials: LiveCredentials(of: client), prepare: prepare)
+    }
+  }
+
+  /// Runs the operation; see ``LiveTransport/open(_:on:)``. Of the session, only the operation itself is sent: a path or
+  /// headers of its own have no place on a shared connection.
+  public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
+    .deferred {
+      guard operation.buffering != .suspend else {
+        throw RequestError(
+          .invalidRequest,
+          "A WebSocket carries other subscriptions, too, and cannot be suspended for one of them: "
+            + "choose another buffering, or an event stream.")
+      }
+      return connection(of: client, operation.request).open(operation)
+    }
+  }
+
+  private func connection(of client: APIClient, _ request: HTTPRequest) -> LiveConnection {
+    let middleware = client.middlewares.firstAuthentication
+    let holder = Holder(
+      target: client.baseURL, tokens: middleware?.identity, account: middleware?.currentAccount,
+      fields: client.defaultHeaders)
+    return connections.withLock { connections in
+      if let connection = connections[holder] { return connection }
+      if connections.count >= Self.limit { connections = connections.filter { !$0.value.isUnused } }
+      let connection = LiveConnection(
+        makeDialler(client, request), settings, scheduler: scheduler, random: random)
+      connections[holder] = connection
+      return connection
+    }
+  }
+}
+
+/// Opens WebSockets to one server for one holder of tokens.
+private struct WebSocketDialler: LiveDialler {
+  let language: LiveProtocol
+  let url: URL
+  let sockets: any WebSocketTransport
+  let settings: LiveSettings
+  let fields: HTTPHeaders
+  let request: HTTPRequest
+  let credentials: LiveCredentials
+  let prepare: @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void
+
+  var traits: LiveTraits { language.traits }
+
+  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
+    credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
+      var opening = WebSocketLiveTransport.Opening(
+        url: try url.withWebSocketScheme, headers: fields,
+        payload: field.map { .object([$0.name: .string($0.value)]) })
+      if let field { opening.headers.append(field) }
+      try prepare(&opening)
+      var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
+      request.operationName = self.request.operationName
+      request.timeouts.connect = settings.dial
+      request.timeouts.upgrade = settings.dial
+      request.limits.message = liveMessageLimit
+      let hello = language.initMessage(opening.payload)
+      let secrets = Array(opening.headers) + opening.secrets
+      return .just(.prepared).concat(connect(request, hello, Redactor(secretsOf: secrets)))
+    }
+  }
+
+  private func connect(_ request: WebSocketRequest, _ hello: String, _ redactor: Redactor) -> Observable<LiveLineEvent>
+  {
+    sockets.connect(request).compactMap { [language] event in
+      switch event {
+      case .opened(let connection):
+        try connection.send(hello)
+        return .opened(WebSocketLine(connection, language), isResumed: false)
+      case .message(.text(let text)):
+        do throws(LiveFailure) { return .message(try language.message(text)) } catch {
+          var failure = error
+          failure.error = failure.error.redacted(by: redactor)
+          return .lost(failure)
+        }
+      case .message(.binary):
+        return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
+      case .pong: return .heard
+      case .closed(let closure):
+        return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: redactor.redact(closure.reason)))
+      }
+    }
+    .catch { throw RequestError(wrapping: $0).redacted(by: redactor) }
+  }
+}
+
+extension WebSocketLiveTransport.Opening {
+  /// The texts in the payload, which are mostly secrets.
+  fileprivate var secrets: [HTTPField] {
+    guard case .object(let members) = payload else { return [] }
+    return members.values.compactMap(\.stringValue).map { HTTPField(received: "secret", value: $0) }
+  }
+}
+
+extension URL {
+  /// The URL with `ws` for `http` and `wss` for `https`.
+  fileprivate var withWebSocketScheme: URL {
+    get throws(RequestError) {
+      var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
+      switch scheme?.lowercased() {
+      case "http": components?.scheme = "ws"
+      case "https": components?.scheme = "wss"
+      default: break
+      }
+      guard let url = components?.url else {
+        throw RequestError(.invalidRequest, "'\(shownSafely)' is no address of a WebSocket.")
+      }
+      return url
+    }
+  }
+}
+
+/// Speaks a protocol on a connection.
+private struct WebSocketLine: LiveLine {
+  private let connection: WebSocketConnection
+  private let language: LiveProtocol
+
+  init(_ connection: WebSocketConnection, _ language: LiveProtocol) {
+    self.connection = connection
+    self.language = language
+  }
+
+  func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
+    try connection.send(language.text(of: message, body: body))
+  }
+
+  func close(code: UInt16) {
+    // It may be closed already.
+    try? connection.close(code: WebSocketCloseCode(code))
+  }
+}
+
+extension LiveTransport where Self == WebSocketLiveTransport {
+  /// One WebSocket for all subscriptions of a client, by the protocol `graphql-transport-ws`.
+  ///
+  /// - Parameters:
+  ///   - url: The address; by default the client's base URL, with `ws` for `http`.
+  ///   - sockets: Opens the WebSockets.
+  ///   - settings: How long the phases of a connection may take, and when another attempt is made.
+  ///   - scheduler: Times all that, and calls observers back.
+  ///   - prepare: Changes what an attempt sends: its address, its header fields, and the payload of `connection_init`.
+  ///     Called for each attempt, so it may give a new token each time.
+  public static func webSocket(
+    _ url: URL? = nil, over sockets: any WebSocketTransport, settings: LiveSettings = LiveSettings(),
+    scheduler: some Scheduler = ConcurrentScheduler(),
+    prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
+  ) -> Self {
+    WebSocketLiveTransport(.transport, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
+  }
+
+  /// The same by the older protocol `graphql-ws`, of the library subscriptions-transport-ws.
+  public static func legacyWebSocket(
+    _ url: URL? = nil, over sockets: any WebSocketTransport, settings: LiveSettings = LiveSettings(),
+    scheduler: some Scheduler = ConcurrentScheduler(),
+    prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
+  ) -> Self {
+    WebSocketLiveTransport(.legacy, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
+  }
+}
