@@ -9,8 +9,6 @@ struct SchemaBuilder {
   private var documents: [DocumentSyntax] = []
   /// The document that is being read; 0 is the prelude.
   private var document = 0
-  private let deprecated: NameTable.ID
-  private let oneOf: NameTable.ID
 
   /// The fields, values, members and interfaces of the type that is being defined.
   private var typeScope = Scope()
@@ -37,10 +35,6 @@ struct SchemaBuilder {
     }
   }()
 
-  private init() {
-    deprecated = tables.names.insert("deprecated")
-    oneOf = tables.names.insert("oneOf")
-  }
 }
 
 // MARK: - Types
@@ -130,7 +124,7 @@ extension SchemaBuilder {
           case .interfaces, .unionMembers:
             related += part.children.compactMap { relate($0, to: id) }
           case .directives where record.kind == .inputObject:
-            if part.children.contains(where: { isDirective($0, oneOf) }) { tables.types[number].isOneOf = true }
+            if part.children.contains(where: { isDirective($0, .oneOf) }) { tables.types[number].isOneOf = true }
           default: break
           }
         }
@@ -172,7 +166,7 @@ extension SchemaBuilder {
           }
         }
       case .directives:
-        isDeprecated = part.children.contains { isDirective($0, deprecated) }
+        isDeprecated = part.children.contains { isDirective($0, .deprecated) }
       default: break
       }
     }
@@ -199,7 +193,7 @@ extension SchemaBuilder {
       case .namedType, .listType:
         reference = resolve(part)
       case .directives:
-        isDeprecated = part.children.contains { isDirective($0, deprecated) }
+        isDeprecated = part.children.contains { isDirective($0, .deprecated) }
       default:
         // A value before the type is the description.
         if reference != nil { hasDefault = true }
@@ -215,7 +209,7 @@ extension SchemaBuilder {
     let name = intern(syntax.name)
     guard isNew(name, node, in: \.typeScope, "UniqueEnumValueNames", "value", of: .type(type)) else { return }
     let isDeprecated =
-      node.child(.directives)?.children.contains { isDirective($0, deprecated) } ?? false
+      node.child(.directives)?.children.contains { isDirective($0, .deprecated) } ?? false
     tables.add(SchemaTables.ValueRecord(name: name, source: source(node), isDeprecated: isDeprecated), of: type)
   }
 

@@ -10,6 +10,19 @@ struct NameTable: Sendable {
     static func < (a: ID, b: ID) -> Bool { a.rawValue < b.rawValue }
   }
 
+  /// The names that rules look for. They have the same numbers in every schema, those below.
+  private static let known = [
+    "deprecated", "oneOf", "skip", "include", "defer", "stream", "label", "if", "fields", "interfaces", "possibleTypes",
+    "inputFields", "__schema", "__type", "__typename", "Int", "Float", "String", "Boolean", "ID",
+  ]
+
+  /// A table that begins with the names that rules look for.
+  static func withKnownNames() -> NameTable {
+    var table = NameTable()
+    for name in known { _ = table.insert(name) }
+    return table
+  }
+
   private var bytes: [UInt8] = []
   /// Where each name ends in `bytes`; it begins where the one before it ends.
   private var ends: [UInt32] = []
@@ -62,6 +75,29 @@ struct NameTable: Sendable {
     for index in 0..<name.count where bytes[range.lowerBound + index] != name[index] { return false }
     return true
   }
+}
+
+extension NameTable.ID {
+  static let deprecated = NameTable.ID(rawValue: 0)
+  static let oneOf = NameTable.ID(rawValue: 1)
+  static let skip = NameTable.ID(rawValue: 2)
+  static let include = NameTable.ID(rawValue: 3)
+  static let `defer` = NameTable.ID(rawValue: 4)
+  static let stream = NameTable.ID(rawValue: 5)
+  static let label = NameTable.ID(rawValue: 6)
+  static let `if` = NameTable.ID(rawValue: 7)
+  static let fields = NameTable.ID(rawValue: 8)
+  static let interfaces = NameTable.ID(rawValue: 9)
+  static let possibleTypes = NameTable.ID(rawValue: 10)
+  static let inputFields = NameTable.ID(rawValue: 11)
+  static let schema = NameTable.ID(rawValue: 12)
+  static let type = NameTable.ID(rawValue: 13)
+  static let typename = NameTable.ID(rawValue: 14)
+  static let int = NameTable.ID(rawValue: 15)
+  static let float = NameTable.ID(rawValue: 16)
+  static let string = NameTable.ID(rawValue: 17)
+  static let boolean = NameTable.ID(rawValue: 18)
+  static let id = NameTable.ID(rawValue: 19)
 }
 
 /// Where numbered things are found again by their hash: open addressing, at most half full.

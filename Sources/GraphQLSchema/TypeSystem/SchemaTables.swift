@@ -65,7 +65,7 @@ struct SchemaTables: Sendable {
 
   /// The documents that the schema was built from; the first is the prelude.
   var documents: [DocumentSyntax] = []
-  var names = NameTable()
+  var names = NameTable.withKnownNames()
   var types: [TypeRecord] = []
   var fields: [FieldRecord] = []
   var inputs: [InputRecord] = []

@@ -1,0 +1,137 @@
+import GraphQLLanguage
+
+/// The rules that follow fragments: `SingleFieldSubscriptions` and `MaxIntrospectionDepth`.
+extension ValidationContext {
+  // MARK: SingleFieldSubscriptions
+
+  func checkSingleField(_ definition: Definition) {
+    guard definition.operation == .subscription, let type = definition.type, isChecked(.singleFieldSubscriptions) else {
+      return
+    }
+    let name = definition.name < 0 ? "the subscription" : "the subscription \"\(text(definition.name))\""
+    var conditions: [SyntaxNode] = []
+    var fields: [Int] = []
+    collectRootFields(definition, on: type, &fields, &conditions)
+    if !conditions.isEmpty {
+      report(
+        .singleFieldSubscriptions, "\(name) cannot use @skip or @include on its root field",
+        at: conditions.map(\.location))
+      return
+    }
+    var groups: [[Int]] = []
+    for field in fields {
+      let response = selections[field].responseName
+      if let index = groups.firstIndex(where: { selections[$0[0]].responseName == response }) {
+        groups[index].append(field)
+      } else {
+        groups.append([field])
+      }
+      if groups.count > 1_000 { return stop("\(name) selects too many fields to be checked") }
+    }
+    if fields.isEmpty, let set = OperationSyntax(definition.node)?.selectionSet {
+      report(.singleFieldSubscriptions, "\(name) must select one field", at: set.location)
+    } else if groups.count > 1 {
+      report(
+        .singleFieldSubscriptions, "\(name) must select only one field",
+        at: groups.dropFirst().flatMap { $0 }.map { node(selections[$0].node).location })
+    }
+    for group in groups where text(selections[group[0]].name).hasPrefix("__") {
+      report(
+        .singleFieldSubscriptions, "\(name) cannot select a field of introspection",
+        at: group.map { node(selections[$0].node).location })
+    }
+  }
+
+  /// The fields that an operation selects on its root, also through fragments, and the `@skip` and `@include` there.
+  private func collectRootFields(
+    _ definition: Definition, on type: TypeID, _ fields: inout [Int], _ conditions: inout [SyntaxNode]
+  ) {
+    var visited: Set<Int> = []
+    // The selections still to be looked at, from and up to.
+    var pending = [(definition.root + 1, selections[definition.root].end)]
+    while let (index, end) = pending.popLast() {
+      guard index < end else { continue }
+      let selection = selections[index]
+      pending.append((selection.end, end))
+      if let condition = condition(on: node(selection.node)) {
+        conditions.append(condition)
+        continue
+      }
+      switch selection.kind {
+      case .field, .definition: fields.append(index)
+      case .inlineFragment:
+        if let condition = InlineFragmentSyntax(node(selection.node))?.typeCondition,
+          !applies(condition, to: type)
+        {
+          continue
+        }
+        pending.append((index + 1, selection.end))
+      case .spread:
+        guard let index = fragment(named: selection.name), visited.insert(index).inserted,
+          let syntax = FragmentSyntax(definitions[index].node), applies(syntax.typeCondition, to: type)
+        else { continue }
+        pending.append((definitions[index].root + 1, selections[definitions[index].root].end))
+      }
+    }
+  }
+
+  private func condition(on node: SyntaxNode) -> SyntaxNode? {
+    guard let directives = SelectionSyntax(node)?.directives, !directives.isEmpty else { return nil }
+    return (directives.first { $0.name == "skip" } ?? directives.first { $0.name == "include" })?.node
+  }
+
+  private func applies(_ condition: TypeSyntax, to object: TypeID) -> Bool {
+    guard let type = type(condition.node)?.named else { return false }
+    return type == object || tables.kind(type).isAbstract && tables.isPossible(object, for: type)
+  }
+
+  // MARK: MaxIntrospectionDepth
+
+  /// Lists of types, fields and arguments may follow each other twice below `__schema` or `__type`.
+  func checkIntrospectionDepth() {
+    guard isChecked(.maxIntrospectionDepth) else { return }
+    var index = 0
+    while index < selections.count {
+      let selection = selections[index]
+      if selection.kind == .field {
+        let name = names.schemaID(selection.name)
+        if name == .schema || name == .type, exceedsIntrospectionDepth(index) {
+          report(
+            .maxIntrospectionDepth, "the introspection follows too many lists into each other",
+            at: node(selection.node).location)
+          index = selection.end
+          continue
+        }
+      }
+      index += 1
+    }
+  }
+
+  private func exceedsIntrospectionDepth(_ root: Int) -> Bool {
+    // For each fragment, the greatest depth at which it was looked at.
+    var depths: [Int: Int] = [:]
+    var pending = [(index: root + 1, end: selections[root].end, depth: 0)]
+    while let (index, end, depth) = pending.popLast() {
+      guard index < end else { continue }
+      let selection = selections[index]
+      pending.append((selection.end, end, depth))
+      switch selection.kind {
+      case .spread:
+        guard let fragment = fragment(named: selection.name), depths[fragment] ?? -1 < depth else { continue }
+        depths[fragment] = depth
+        pending.append((definitions[fragment].root + 1, selections[definitions[fragment].root].end, depth))
+      case .field:
+        let deeper =
+          switch names.schemaID(selection.name) {
+          case .fields, .interfaces, .possibleTypes, .inputFields: depth + 1
+          default: depth
+          }
+        if deeper >= 3 { return true }
+        pending.append((index + 1, selection.end, deeper))
+      case .inlineFragment, .definition:
+        pending.append((index + 1, selection.end, depth))
+      }
+    }
+    return false
+  }
+}

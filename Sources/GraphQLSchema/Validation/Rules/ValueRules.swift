@@ -1,0 +1,117 @@
+import GraphQLLanguage
+
+/// The rules about literals: `ValuesOfCorrectType` and `UniqueInputFieldNames`.
+extension ValidationContext {
+  /// Checks a literal against the type of its place. Variables in it are left to the rules about variables.
+  func checkValue(_ node: SyntaxNode, _ type: TypeRef?) {
+    guard let type else { return }
+    switch node.kind {
+    case .variable: return
+    case .null:
+      if type.isNonNull { reportValue("\(tables.text(type)) cannot be null", at: node) }
+    case _ where type.isList:
+      if node.kind == .list {
+        for element in node.children { checkValue(element, type.item) }
+      } else {
+        // One value stands for a list of it.
+        checkValue(node, type.item)
+      }
+    case _ where schema.storage.tables.kind(type.named) == .inputObject:
+      checkObject(node, type.named)
+    default:
+      checkLeafValue(node, type.named)
+    }
+  }
+
+  private func checkObject(_ node: SyntaxNode, _ type: TypeID) {
+    guard node.kind == .object else {
+      return reportValue("\(tables.name(type)) is an input object, and cannot be \(excerpt(node))", at: node)
+    }
+    let fields = node.children.compactMap { ObjectFieldSyntax($0) }
+    var given: [Int: SyntaxNode] = [:]
+    var known: [ObjectFieldSyntax] = []
+    for field in fields {
+      if let input = schema.storage.tables.inputField(names.schemaID(of: field.name), of: type) {
+        given[input] = field.value.node
+        known.append(field)
+      } else {
+        let names = NamedType(schema, type).inputFields.map(\.name)
+        let hint = Suggestions.question(Suggestions.nearest(to: field.name.text, among: names))
+        reportValue("\(tables.name(type)) has no field \"\(field.name)\"." + hint, at: field.node)
+      }
+    }
+    for index in schema.storage.tables[type].inputFields {
+      let input = schema.storage.tables.inputs[Int(index)]
+      if let value = given[Int(index)] {
+        checkValue(value, input.type)
+      } else if input.isRequired {
+        reportValue(
+          "\(tables.name(type)) requires the field \"\(tables.names[input.name])\" of type \(tables.text(input.type))",
+          at: node)
+      }
+    }
+    if schema.storage.tables[type].isOneOf {
+      let isNull = known.count == 1 && known[0].value.node.kind == .null
+      if known.count != 1 || isNull {
+        reportValue("\(tables.name(type)) takes exactly one field, which is not null", at: node)
+      }
+    }
+  }
+
+  private func checkLeafValue(_ node: SyntaxNode, _ type: TypeID) {
+    let record = schema.storage.tables[type]
+    if record.kind == .enum {
+      guard case .enumValue(let name)? = ValueSyntax(node)?.kind else {
+        let near = node.kind == .string ? valuesLike(StringSyntax(node)?.value ?? "", type) : []
+        return reportValue(
+          "\(tables.name(type)) is an enum, and cannot be \(excerpt(node))." + Suggestions.question(near), at: node)
+      }
+      if schema.storage.tables.value(names.schemaID(of: name), of: type) == nil {
+        reportValue(
+          "\(tables.name(type)) has no value \"\(name)\"." + Suggestions.question(valuesLike(name.text, type)), at: node
+        )
+      }
+    } else if !BuiltInScalar.accepts(node, as: record.name) {
+      reportValue("\(tables.name(type)) cannot be \(excerpt(node))", at: node)
+    }
+  }
+
+  private func valuesLike(_ name: String, _ type: TypeID) -> [String] {
+    Suggestions.nearest(to: name, among: NamedType(schema, type).values.map(\.name))
+  }
+
+  /// A literal as it is written, cut to what fits a message.
+  private func excerpt(_ node: SyntaxNode) -> String {
+    let text = node.text
+    return text.utf8.count > 80 ? text.prefix(60) + "…" : text
+  }
+
+  private func reportValue(_ message: @autoclosure () -> String, at node: SyntaxNode) {
+    report(.valuesOfCorrectType, message(), at: node.location)
+  }
+
+  func checkUniqueInputFields(_ object: SyntaxNode) {
+    for places in names.repeated(object.children.lazy.compactMap { ObjectFieldSyntax($0)?.name }) {
+      for other in places.dropFirst() {
+        report(
+          .uniqueInputFieldNames, "the field \"\(other)\" is given more than once", at: places[0].location,
+          other.location)
+      }
+    }
+  }
+}
+
+/// The forms of the five scalars that the specification defines (section 3.5).
+enum BuiltInScalar {
+  /// Whether a literal can be of a scalar type; custom scalars take anything.
+  static func accepts(_ node: SyntaxNode, as scalar: NameTable.ID) -> Bool {
+    switch scalar {
+    case .int: node.kind == .int && Int32(node.text) != nil
+    case .float: node.kind == .int || node.kind == .float
+    case .string: node.kind == .string
+    case .boolean: node.kind == .boolean
+    case .id: node.kind == .string || node.kind == .int
+    default: true
+    }
+  }
+}
