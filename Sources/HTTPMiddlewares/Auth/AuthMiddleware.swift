@@ -144,8 +144,10 @@ extension AuthMiddleware {
   /// Fails with `cancelled` if the account of the earlier grant has signed out: the connection was its own.
   package func grant(for request: HTTPRequest, after last: Grant?, isRejected: Bool) -> Observable<Grant> {
     .deferred {
-      let ticket = isRejected ? last?.ticket ?? keeper.ticket() : keeper.ticket()
-      let tickets = isRejected || ticket.isExpired ? keeper.renewed(ticket, for: request) : .just(ticket)
+      let ticket = keeper.ticket()
+      // Another request may have had it replaced already.
+      let isOfNoUse = ticket.isExpired || isRejected && ticket.token?.value == last?.token?.value
+      let tickets = isOfNoUse ? keeper.renewed(ticket, for: request) : .just(ticket)
       return tickets.take(1).map { ticket in
         if let old = last?.token, ticket.token == nil || ticket.token?.account != old.account {
           throw RequestError(

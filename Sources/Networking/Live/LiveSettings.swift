@@ -1,5 +1,7 @@
+public import Streams
+
 /// How long the phases of a live connection may take, and when another attempt is made.
-public struct LiveSettings: Hashable, Sendable {
+public struct LiveSettings: Sendable {
   /// From the start of an attempt, once it has its token, until the server has accepted the connection: with TCP, TLS,
   /// and the upgrade of a WebSocket; 20 seconds by default.
   public var dial = Duration.seconds(20)
@@ -25,12 +27,10 @@ public struct LiveSettings: Hashable, Sendable {
   /// How long a WebSocket is kept after its last subscription; 5 seconds by default.
   public var idle = Duration.seconds(5)
 
-  /// The longest pause before the first new attempt; it doubles from attempt to attempt. 1 second by default; a server
-  /// may set it by the field `retry` of an event stream.
-  public var firstPause = Duration.seconds(1)
-
-  /// The longest pause of all; 60 seconds by default. Each pause is any time from none to the longest: full jitter.
-  public var longestPause = Duration.seconds(60)
+  /// The pauses before new attempts: at most 1 second before the first, and twice as long from attempt to attempt, up to
+  /// 60 seconds by default. Each is any time from none to that: full jitter, so that clients which were cut off together
+  /// do not come back together. A server may set the first by the field `retry` of an event stream.
+  public var pauses = Backoff(initial: .seconds(1), maximum: .seconds(60))
 
   /// How many attempts in a row may fail before the subscriptions do; 20 by default, which takes some minutes. `nil` for
   /// any number.

@@ -43,13 +43,10 @@ final class LiveConnection: Sendable {
   private let inputs = Guarded((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
   private let work: Work
 
-  init(
-    _ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler,
-    random: @escaping @Sendable () -> Double
-  ) {
+  init(_ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler) {
     self.dialler = dialler
     self.scheduler = scheduler
-    work = Work(LiveMachine(LiveSupervisor(settings, dialler.traits, random: random)))
+    work = Work(LiveMachine(LiveSupervisor(settings, dialler.traits)))
   }
 
   deinit {

@@ -51,7 +51,9 @@ protocol LiveLine: Sendable {
 /// the same for all protocols. ``LiveSupervisor`` says when there is a connection.
 ///
 /// An operation is sent again on each new connection, in the order in which operations were begun, and under an id that
-/// was not used before; a mutation that was sent is not. Messages for ids that are not in use are ignored: they come late
+/// was not used before; a mutation that was sent is not. It counts as connected once the server has answered a ping that
+/// was sent behind it, or has sent something for it: what is fetched from then on, and what comes, leave no gap between
+/// them. Messages for ids that are not in use are ignored: they come late
 /// for an operation that was cancelled, or are a server's mistake.
 struct LiveMachine: Sendable {
   enum Input: Sendable {
@@ -76,6 +78,11 @@ struct LiveMachine: Sendable {
     /// The id on the current connection, once it has been sent there.
     var id: String?
     var hasBeenSent = false
+    var wasConnected = false
+    /// What is to be delivered once the server is known to have it.
+    var announcement: LiveEvent<Data>?
+    /// The ping whose pong says so.
+    var ping = 0
   }
 
   private(set) var supervisor: LiveSupervisor
@@ -83,6 +90,10 @@ struct LiveMachine: Sendable {
   private var numbers: [String: Int] = [:]
   private var lastID = 0
   private var isResumed = false
+  /// The pings and pongs on the current connection.
+  private var pings = 0
+  private var pongs = 0
+  private var unannounced: [Int] = []
   private var actions: [Action] = []
 
   init(_ supervisor: LiveSupervisor) {
@@ -108,7 +119,9 @@ struct LiveMachine: Sendable {
   private mutating func add(_ number: Int, _ isReplayable: Bool, at now: Duration) {
     operations[number] = Operation(isReplayable: isReplayable)
     perform(supervisor.need(true, at: now), at: now)
-    if supervisor.isOpen, operations[number]?.id == nil { send(number) }
+    guard supervisor.isOpen, operations[number]?.id == nil else { return }
+    send(number)
+    confirm(at: now)
   }
 
   private mutating func remove(_ number: Int, at now: Duration) {
@@ -136,9 +149,15 @@ struct LiveMachine: Sendable {
     switch message {
     case .acknowledged: perform(supervisor.acknowledged(at: now), at: now)
     case .ping(let payload): actions.append(.send(.pong(payload)))
-    case .pong, .keepAlive: break
+    case .keepAlive: break
+    case .pong:
+      pongs += 1
+      announceAll()
+      confirm(at: now)
     case .next(let id, let result):
-      if let number = number(of: id) { actions.append(.deliver(number, .value(result))) }
+      guard let number = number(of: id) else { return }
+      announce(number)
+      actions.append(.deliver(number, .value(result)))
     case .complete(let id):
       if let number = number(of: id) { end(number, nil, at: now) }
     case .failed(let id, let failure):
@@ -164,12 +183,20 @@ struct LiveMachine: Sendable {
       case .dial(let refreshingToken):
         actions.append(
           .dial(generation: supervisor.generation, refreshingToken: refreshingToken))
-      case .start: for number in operations.keys.sorted() { send(number) }
-      case .ping: actions.append(.send(.ping))
+      case .start:
+        (pings, pongs, unannounced) = (0, 0, [])
+        for number in operations.keys.sorted() { send(number) }
+        confirm(at: now)
+      case .ping:
+        pings += 1
+        actions.append(.send(.ping))
       case .close: actions.append(.closeLine(code: 1000))
       case .drop(let code):
         actions.append(.dropLine(code: code))
-        for number in operations.keys { operations[number]?.id = nil }
+        for number in operations.keys {
+          operations[number]?.id = nil
+          operations[number]?.announcement = nil
+        }
         numbers = [:]
       case .retry(let error, let pause):
         endUnreplayable(error)
@@ -203,8 +230,34 @@ struct LiveMachine: Sendable {
     numbers[id] = number
     operations[number]?.id = id
     operations[number]?.hasBeenSent = true
+    operations[number]?.announcement = !operation.wasConnected ? .connected : isResumed ? .resumed : .reconnected
+    // A ping that is on its way was sent before this.
+    operations[number]?.ping = pings + 1
+    unannounced.append(number)
     actions.append(.send(.subscribe(id: id, operation: number)))
-    actions.append(.deliver(number, !operation.hasBeenSent ? .connected : isResumed ? .resumed : .reconnected))
+  }
+
+  /// Sees to it that operations that were sent are announced: by a ping, one at a time, if the protocol has them.
+  private mutating func confirm(at now: Duration) {
+    guard !unannounced.isEmpty else { return }
+    guard supervisor.canPing else { return announceAll() }
+    if pings == pongs { perform([supervisor.ping(at: now)], at: now) }
+  }
+
+  private mutating func announceAll() {
+    var waiting: [Int] = []
+    for number in unannounced {
+      guard let operation = operations[number], operation.announcement != nil else { continue }
+      if supervisor.canPing, operation.ping > pongs { waiting.append(number) } else { announce(number) }
+    }
+    unannounced = waiting
+  }
+
+  private mutating func announce(_ number: Int) {
+    guard let announcement = operations[number]?.announcement else { return }
+    operations[number]?.announcement = nil
+    operations[number]?.wasConnected = true
+    actions.append(.deliver(number, announcement))
   }
 
   private mutating func end(_ number: Int, _ error: RequestError?, at now: Duration) {

@@ -63,15 +63,17 @@ struct LiveSupervisor: Sendable {
   private let settings: LiveSettings
   private let traits: LiveTraits
 
-  /// Takes a source of numbers from 0 to below 1, for the jitter.
-  init(_ settings: LiveSettings, _ traits: LiveTraits, random: @escaping @Sendable () -> Double) {
+  init(_ settings: LiveSettings, _ traits: LiveTraits) {
     self.settings = settings
     self.traits = traits
-    backoff = Backoff(initial: settings.firstPause, maximum: settings.longestPause, random: random)
+    backoff = settings.pauses
   }
 
   /// Whether operations can be sent.
   var isOpen: Bool { state == .acknowledged || state == .ready }
+
+  /// Whether the protocol has pings.
+  var canPing: Bool { traits.pings }
 
   /// When `tick` has something to do.
   var nextWake: Duration? {
@@ -82,8 +84,8 @@ struct LiveSupervisor: Sendable {
 
   private var silenceEnd: Duration? {
     guard isOpen else { return nil }
-    if traits.pings { return pongDue ?? heardAt + settings.silence }
-    return hasKeepAlive ? heardAt + settings.silence : nil
+    if let pongDue { return pongDue }
+    return traits.pings || hasKeepAlive ? heardAt + settings.silence : nil
   }
 
   /// Sets whether there are operations.
@@ -126,9 +128,15 @@ struct LiveSupervisor: Sendable {
     if isKeepAlive, traits.keepsAlive { hasKeepAlive = true }
   }
 
+  /// Asks for a sign of life.
+  mutating func ping(at now: Duration) -> Action {
+    pongDue = pongDue ?? now + settings.pong
+    return .ping
+  }
+
   /// The server says how long to wait before an attempt.
   mutating func setPause(_ pause: Duration) {
-    backoff.initial = min(pause, settings.longestPause)
+    backoff.initial = min(pause, settings.pauses.maximum)
   }
 
   /// Does what is due.
@@ -155,10 +163,7 @@ struct LiveSupervisor: Sendable {
       return [.close]
     }
     guard let silenceEnd, silenceEnd <= now else { return [] }
-    if traits.pings, pongDue == nil {
-      pongDue = now + settings.pong
-      return [.ping]
-    }
+    if traits.pings, pongDue == nil, !hasKeepAlive { return [ping(at: now)] }
     return lost(late("The live connection was silent for too long", closeCode: 4499), at: now)
   }
 

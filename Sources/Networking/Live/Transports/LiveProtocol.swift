@@ -13,7 +13,7 @@ enum LiveProtocol: Hashable, Sendable {
   var name: String { self == .transport ? "graphql-transport-ws" : "graphql-ws" }
 
   var traits: LiveTraits {
-    LiveTraits(acknowledges: true, pings: self == .transport, keepsAlive: self == .legacy)
+    LiveTraits(acknowledges: true, pings: true, keepsAlive: self == .legacy)
   }
 
   /// The first message of a connection.

@@ -10,23 +10,18 @@ public struct StreamLiveTransport: LiveTransport {
   private let format: any LiveStreamFormat
   private let settings: LiveSettings
   private let scheduler: any Scheduler
-  private let random: @Sendable () -> Double
 
-  init(
-    _ format: some LiveStreamFormat, _ settings: LiveSettings, _ scheduler: any Scheduler,
-    random: @escaping @Sendable () -> Double = { .random(in: 0..<1) }
-  ) {
+  init(_ format: some LiveStreamFormat, _ settings: LiveSettings, _ scheduler: any Scheduler) {
     self.format = format
     self.settings = settings
     self.scheduler = scheduler
-    self.random = random
   }
 
   /// Runs the operation; see ``LiveTransport/open(_:on:)``.
   public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
     .deferred {
       let dialler = StreamDialler(format, operation.request, client, settings)
-      return LiveConnection(dialler, settings, scheduler: scheduler, random: random).open(operation)
+      return LiveConnection(dialler, settings, scheduler: scheduler).open(operation)
     }
   }
 }

@@ -26,7 +26,6 @@ public struct WebSocketLiveTransport: LiveTransport {
   private let makeDialler: @Sendable (APIClient, HTTPRequest) -> WebSocketDialler
   private let settings: LiveSettings
   private let scheduler: any Scheduler
-  private let random: @Sendable () -> Double
   private let connections = Locked<[Holder: LiveConnection]>([:])
 
   /// Whose connection it is.
@@ -42,12 +41,10 @@ public struct WebSocketLiveTransport: LiveTransport {
 
   init(
     _ language: LiveProtocol, url: URL?, over sockets: any WebSocketTransport, _ settings: LiveSettings,
-    scheduler: any Scheduler, random: @escaping @Sendable () -> Double = { .random(in: 0..<1) },
-    prepare: @escaping @Sendable (inout Opening) throws -> Void
+    scheduler: any Scheduler, prepare: @escaping @Sendable (inout Opening) throws -> Void
   ) {
     self.settings = settings
     self.scheduler = scheduler
-    self.random = random
     makeDialler = { client, request in
       WebSocketDialler(
         language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings,
@@ -78,8 +75,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     return connections.withLock { connections in
       if let connection = connections[holder] { return connection }
       if connections.count >= Self.limit { connections = connections.filter { !$0.value.isUnused } }
-      let connection = LiveConnection(
-        makeDialler(client, request), settings, scheduler: scheduler, random: random)
+      let connection = LiveConnection(makeDialler(client, request), settings, scheduler: scheduler)
       connections[holder] = connection
       return connection
     }
@@ -132,7 +128,7 @@ private struct WebSocketDialler: LiveDialler {
         }
       case .message(.binary):
         return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
-      case .pong: return .heard
+      case .pong: return language == .legacy ? .message(.pong) : .heard
       case .closed(let closure):
         return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: redactor.redact(closure.reason)))
       }
@@ -178,6 +174,8 @@ private struct WebSocketLine: LiveLine {
   }
 
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
+    // The older protocol has no pings of its own.
+    if message == .ping, language == .legacy { return try connection.ping() }
     try connection.send(language.text(of: message, body: body))
   }
 
