@@ -205,6 +205,11 @@ public struct SyntaxNode: Hashable, Sendable {
   /// Its text as it was written.
   public var text: String { tree.text(range) }
 
+  /// Whether two nodes are written in the same way, white space included.
+  package func isWritten(like other: SyntaxNode) -> Bool {
+    tree.source[range].elementsEqual(other.tree.source[other.range])
+  }
+
   /// Its children, in order.
   @inlinable public var children: SyntaxList<SyntaxNode> {
     SyntaxList(tree, id + 1, tree.nodes[Int(id)].next)

@@ -27,6 +27,10 @@ public struct Schema: Sendable {
 
   var tables: SchemaTables { storage.tables }
 
+  private init(_ storage: Storage) {
+    self.storage = storage
+  }
+
   /// What is wrong with the schema, in the order of its documents.
   public var problems: [SchemaProblem] { storage.problems }
 
@@ -38,7 +42,8 @@ public struct Schema: Sendable {
   /// Builds the schema that several documents define together. Operations and fragments in them are ignored.
   public init(_ documents: [DocumentSyntax]) {
     let built = SchemaBuilder.build(documents)
-    storage = Storage(built.tables, built.problems)
+    let draft = Schema(Storage(built.tables, built.problems))
+    storage = Storage(built.tables, SchemaRules.problems(draft))
   }
 
   /// Reads a schema in the schema definition language.

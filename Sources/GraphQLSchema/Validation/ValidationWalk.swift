@@ -13,12 +13,12 @@ extension ValidationContext {
       definitions[index].type = schema.storage.tables.roots[operation.kind.index]
       checkOperation(operation)
       for variable in operation.variables { walk(variable) }
-      walk(directives: operation.directives, at: operation.kind.location, of: node, field: nil, parentType: nil)
+      walk(directives: operation.directives, at: operation.kind.location, field: nil, parentType: nil)
       walk(operation.selectionSet, on: definitions[index].type, field: nil)
     } else if let fragment = FragmentSyntax(node) {
       let type = checkTypeCondition(fragment.typeCondition, of: fragment.name)
       definitions[index].type = type
-      walk(directives: fragment.directives, at: .fragmentDefinition, of: node, field: nil, parentType: nil)
+      walk(directives: fragment.directives, at: .fragmentDefinition, field: nil, parentType: nil)
       walk(fragment.selectionSet, on: type, field: nil)
     }
     selections[root].end = selections.count
@@ -29,7 +29,7 @@ extension ValidationContext {
   private func walk(_ variable: VariableDefinitionSyntax) {
     let type = checkVariableType(variable)
     if let value = variable.defaultValue { checkValue(value.node, type) }
-    walk(directives: variable.directives, at: .variableDefinition, of: variable.node, field: nil, parentType: nil)
+    walk(directives: variable.directives, at: .variableDefinition, field: nil, parentType: nil)
   }
 
   /// - Parameter field: The field whose selections these are, on which directives stand that nobody knows.
@@ -62,7 +62,7 @@ extension ValidationContext {
         selections[index].hasArguments = true
         walk(arguments: part, of: field.map { .field($0) })
       case .directives:
-        walk(directives: syntax.directives, at: .field, of: syntax.node, field: field, parentType: parentType)
+        walk(directives: syntax.directives, at: .field, field: field, parentType: parentType)
       default:
         selectionSet = SelectionSetSyntax(part)
       }
@@ -83,7 +83,7 @@ extension ValidationContext {
       Selection(
         kind: .spread, node: spread.node.id, name: name, parentType: parentType, end: selections.count + 1))
     checkSpread(spread, name, on: parentType)
-    walk(directives: spread.directives, at: .fragmentSpread, of: spread.node, field: field, parentType: parentType)
+    walk(directives: spread.directives, at: .fragmentSpread, field: field, parentType: parentType)
   }
 
   private func walk(_ fragment: InlineFragmentSyntax, on parentType: TypeID?, field: Int?) {
@@ -96,7 +96,7 @@ extension ValidationContext {
       type = checkTypeCondition(condition, of: nil)
       if let type, let parentType { checkInlineFragment(fragment, type, on: parentType) }
     }
-    walk(directives: fragment.directives, at: .inlineFragment, of: fragment.node, field: field, parentType: parentType)
+    walk(directives: fragment.directives, at: .inlineFragment, field: field, parentType: parentType)
     walk(fragment.selectionSet, on: type, field: field)
     selections[index].end = selections.count
   }
@@ -134,9 +134,8 @@ extension ValidationContext {
   /// - Parameters:
   ///   - field: The field on which or in whose selections they stand.
   ///   - parentType: The type that is selected on.
-  private func walk(
-    directives: SyntaxList<DirectiveSyntax>, at location: DirectiveLocation, of node: SyntaxNode, field: Int?,
-    parentType: TypeID?
+  func walk(
+    directives: SyntaxList<DirectiveSyntax>, at location: DirectiveLocation, field: Int?, parentType: TypeID?
   ) {
     guard !directives.isEmpty else { return }
     checkRepeatedDirectives(directives)

@@ -23,12 +23,16 @@ struct Corpus {
     samples = try ValidationRule.allCases.flatMap { try Self.samples(of: $0) }
   }
 
+  private static func samples(of rule: ValidationRule) throws -> [Sample] {
+    try parts(of: "Rules/\(rule.rawValue).graphql").map { Sample(rule: rule, isValid: $0.isValid, text: $0.text) }
+  }
+
   /// A file is a sequence of documents, each after a line `### valid` or `### invalid`.
-  static func samples(of rule: ValidationRule) throws -> [Sample] {
-    let file = folder.appendingPathComponent("Rules/\(rule.rawValue).graphql")
-    return try String(contentsOf: file, encoding: .utf8).components(separatedBy: "### ").dropFirst().map { part in
+  static func parts(of file: String) throws -> [(isValid: Bool, text: String)] {
+    let text = try String(contentsOf: folder.appendingPathComponent(file), encoding: .utf8)
+    return text.components(separatedBy: "### ").dropFirst().map { part in
       let lines = part.split(separator: "\n", maxSplits: 1, omittingEmptySubsequences: false)
-      return Sample(rule: rule, isValid: lines[0] == "valid", text: String(lines.last ?? ""))
+      return (lines[0] == "valid", String(lines.last ?? ""))
     }
   }
 }

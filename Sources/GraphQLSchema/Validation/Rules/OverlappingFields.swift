@@ -228,7 +228,14 @@ struct FieldKeys {
   }
 
   mutating func argumentsDiffer(_ a: Int, _ b: Int) -> Bool {
-    if !context.selections[a].hasArguments && !context.selections[b].hasArguments { return false }
+    let (first, second) = (context.selections[a], context.selections[b])
+    if !first.hasArguments && !second.hasArguments { return false }
+    if first.hasArguments && second.hasArguments,
+      let one = context.node(first.node).child(.arguments), let other = context.node(second.node).child(.arguments),
+      one.isWritten(like: other)
+    {
+      return false
+    }
     return argumentsNumber(a) != argumentsNumber(b)
   }
 

@@ -1,0 +1,66 @@
+import Foundation
+import GraphQLSchema
+import Testing
+
+@Suite struct SchemaRulesTests {
+  private struct Sample {
+    let isValid: Bool
+    let sdl: String
+  }
+
+  private func samples() throws -> [Sample] {
+    try Corpus.parts(of: "schemas.graphql").map { Sample(isValid: $0.isValid, sdl: $0.text) }
+  }
+
+  @Test("A schema of the corpus has a problem if, and only if, it breaks a rule")
+  func corpus() throws {
+    for sample in try samples() {
+      let problems = try Schema(parsing: sample.sdl).problems
+      #expect(problems.isEmpty == sample.isValid, "\(sample.sdl) \(problems)")
+    }
+  }
+
+  @Test("graphql-core accepts the schemas of the corpus that have no problem, and refuses the others")
+  func oracle() async throws {
+    let samples = try samples()
+    let responses = try await GraphQLCore.run("check_schema", samples.map(\.sdl), as: Bool.self)
+    for (sample, isValid) in zip(samples, responses) { #expect(sample.isValid == isValid, "\(sample.sdl)") }
+    #expect(responses.count == samples.count)
+  }
+
+  @Test("What a foreign schema may do wrong without harm is a warning, and has the place")
+  func warnings() throws {
+    let schema = try Schema(
+      parsing: """
+        interface I { a: Int }
+        type Query implements I {
+          a: Int @deprecated
+          "The first counts."
+          b: Int
+          "The second does not."
+          b: String @unknown
+        }
+        """)
+    #expect(
+      schema.problems.map(\.description) == [
+        "warning: the field \"b\" of \"Query\" is defined more than once; the first counts [UniqueFieldDefinitionNames] (5:3)",
+        "warning: \"Query.a\" is deprecated, but \"I.a\" is not [DeprecatedImplementations] (3:3)",
+        "warning: the schema has no directive \"@unknown\". [KnownDirectives] (7:13)",
+      ])
+    #expect(schema.type(named: "Query")?.field(named: "b")?.documentation == "The first counts.")
+  }
+
+  @Test("Types that need themselves without end are found in deep and wide graphs, in about linear time")
+  func inputCycles() throws {
+    let chain = (0..<5_000).map { "input I\($0) { next: I\($0 + 1)! }" }.joined(separator: "\n")
+    let end = "input I5000 { a: Int } type Query { a(x: I0): Int }"
+    #expect(try Schema(parsing: chain + end).problems.isEmpty)
+    let loop = "input I5000 { a: I0! } type Query { a(x: I0): Int }"
+    #expect(try Schema(parsing: chain + loop).problems.count == 5_001)
+    let defaults = (0..<5_000).map { "input I\($0) { next: I\($0 + 1) = {} }" }.joined(separator: "\n")
+    #expect(try Schema(parsing: defaults + end).problems.isEmpty)
+    #expect(
+      try Schema(parsing: defaults + "input I5000 { a: I0 = {} } type Query { a(x: I0): Int }").problems.map(\.rule)
+        == ["InputCycles"])
+  }
+}
