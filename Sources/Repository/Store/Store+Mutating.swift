@@ -171,7 +171,7 @@ extension Store {
     load(key)
     while true {
       let now = clock.now
-      let (current, version) = perform { ($0.current(key, now: now), $0.entries[key]?.version ?? 0) }
+      let (current, version) = perform { ($0.current(key, now: now, evenHidden: true), $0.entries[key]?.version ?? 0) }
       var changed = current
       if let current {
         if let value = try change(current) {

@@ -125,9 +125,14 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
     let source = load(key) ?? .memory
-    // Asked here, not under the lock: it is the user's code.
-    let isOutage = configuration.mayServeStale(RequestError(wrapping: error))
-    perform { $0.fail(key, fetchID: fetchID, error: error, isOutage: isOutage, source: source, now: clock.now) }
+    // Called here, not under the lock: it is the user's code.
+    let failure = RequestError(wrapping: error)
+    let isOutage = configuration.mayServeStale(failure)
+    let effect = isOutage ? .keep : configuration.effectOfFailure(failure)
+    let now = clock.now
+    perform {
+      $0.fail(key, fetchID: fetchID, error: error, isOutage: isOutage, effect: effect, source: source, now: now)
+    }
   }
 
   /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the

@@ -1,4 +1,5 @@
 public import HTTP
+import Networking
 public import Streams
 
 /// How a store caches its values.
@@ -19,6 +20,10 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// revoked, or who may no longer see something, gets no data. Called on the thread on which the request failed; errors
   /// of other types are wrapped, with the kind `unknown`.
   public var mayServeStale: @Sendable (RequestError) -> Bool = { $0.isOutage }
+
+  /// What becomes of cached values when a request fails with an error that is not an outage by ``mayServeStale``;
+  /// ``FailureEffect/standard(for:)`` by default. Called as that is.
+  public var effectOfFailure: @Sendable (RequestError) -> FailureEffect = { .standard(for: $0) }
 
   /// The greatest number of values in memory; values of watched keys are held in addition while they are watched.
   public var memoryCount = 1_000
@@ -47,6 +52,30 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
 
   /// The defaults.
   public init() {}
+}
+
+/// What becomes of a store's cached values when a request fails.
+public enum FailureEffect: Hashable, Sendable {
+  /// They stay as they are.
+  case keep
+
+  /// The value of the requested key is removed, also from the source of truth.
+  case remove
+
+  /// All values are hidden, and kept: until a request or mutation that begins later succeeds, reads and watchers get
+  /// only what is written after the failure.
+  case hideAll
+
+  /// All values are removed, also from the source of truth.
+  case removeAll
+
+  /// The effect of a refusal on what the server gave before: `hideAll` if the user has to sign in again
+  /// (`RequestError.isUnauthenticated`), as whoever asks may no longer be who it was; `remove` if the user may not see
+  /// this (`RequestError.isForbidden`); `keep` after any other failure.
+  public static func standard(for error: RequestError) -> FailureEffect {
+    if error.isUnauthenticated { return .hideAll }
+    return error.isForbidden ? .remove : .keep
+  }
 }
 
 /// How long cached values may be used. A limit of `nil` means no limit.

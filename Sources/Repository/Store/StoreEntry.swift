@@ -36,6 +36,8 @@ struct CachedValue<Value: Sendable>: Sendable {
   /// What is missing from a partial response; empty for a complete one.
   @usableFromInline var errors: [any Error] = []
   @usableFromInline var isInvalidated = false
+  /// The number of the write that brought it; 0 if it was loaded from the source of truth. A local change keeps it.
+  @usableFromInline var writtenBy: UInt64 = 0
   var cost = 1
 
   /// A partial value is kept only while there is no complete one, and never on disk.

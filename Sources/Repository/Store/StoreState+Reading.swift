@@ -5,7 +5,8 @@ extension StoreState {
   @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
     let entry = entries[key]
-    guard let cached = entry?.cached ?? memory.peek(key), !freshness.isExpired(cached, now: now) else { return nil }
+    guard let cached = entry?.cached ?? memory.peek(key), !freshness.isExpired(cached, now: now), !isHidden(cached)
+    else { return nil }
     return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
 
@@ -116,6 +117,7 @@ extension StoreState {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
+    if !response.isPartial { unhide(afterSuccessOf: fetchID) }
     acquire(target)
     let mayBeOutdated = fetch.mayBeOutdated || logged.invalidatedAt > fetchID
     var response = response
@@ -162,15 +164,24 @@ extension StoreState {
     effects += beginning
   }
 
-  /// Handles the failure of a request. In an outage, the cached value may be returned instead; `source` is where it
-  /// comes from.
+  /// Handles the failure of a request. In an outage, which has no effect, the cached value may be returned instead;
+  /// `source` is where it comes from.
   mutating func fail(
-    _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, source: SnapshotSource, now: StoreTime
+    _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, effect: FailureEffect, source: SnapshotSource,
+    now: StoreTime
   ) {
     guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
     end(fetch, of: key)
     setErrors([error], for: key)
     entries[key]?.hasFailed = isOutage
+    switch effect {
+    case .keep: break
+    case .remove: remove(key, isAsynchronous: true)
+    case .hideAll:
+      refusedAt = nextNumber()
+      for other in Array(entries.keys) where other != key { publish(other) }
+    case .removeAll: removeAll(isAsynchronous: true) { _ in }
+    }
     let cached = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
@@ -179,6 +190,13 @@ extension StoreState {
       let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
       effects.append(.call { waiter.completion(standsIn ? .success(state) : .failure(error)) })
     }
+  }
+
+  /// Shows again what a refusal has hidden, if the server has accepted a request or mutation that began after it.
+  mutating func unhide(afterSuccessOf number: UInt64) {
+    guard let refusedAt, number > refusedAt else { return }
+    self.refusedAt = nil
+    for key in Array(entries.keys) { publish(key) }
   }
 
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {

@@ -53,10 +53,10 @@ extension StoreState {
   }
 
   /// Removes everything; requests under way go on. The completion runs with the other effects.
-  mutating func removeAll(then completion: @escaping WriteCompletion) {
+  mutating func removeAll(isAsynchronous: Bool = false, then completion: @escaping WriteCompletion) {
     guard !isSignedOut else { return removeRemains(then: completion) }
     garbage += memory.removeAll() as [Any]
-    store(.removeAll, completion: completion)
+    store(.removeAll, isAsynchronous: isAsynchronous, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
       publish(key)
@@ -111,7 +111,11 @@ extension StoreState {
   }
 
   /// From now on, only `endLayer` removes the layer. Returns `false` if it has been removed already.
-  mutating func beginCommit(of id: UInt64) -> Bool { layers.beginCommit(of: id) }
+  mutating func beginCommit(of id: UInt64) -> Bool {
+    guard layers.beginCommit(of: id) else { return false }
+    unhide(afterSuccessOf: id)
+    return true
+  }
 
   /// Removes a layer whose commit is done.
   mutating func endLayer(_ id: UInt64) {

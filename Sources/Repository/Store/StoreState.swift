@@ -22,6 +22,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Tells which keys were written locally since a change began that waits in order.
   var localWrites = WriteLog<Key>()
   @usableFromInline var isSignedOut = false
+  /// When the server refused a request so that all values from before are hidden; `nil` if they are not.
+  @usableFromInline var refusedAt: UInt64?
   var effects: [Effect] = []
   /// Replaced values, to be released after the lock is: their last release may run the user's code.
   var garbage: [Any] = []
@@ -66,15 +68,19 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// The cached value of a key that was acquired, now counted as read; an expired value is removed.
-  mutating func current(_ key: Key, now: StoreTime) -> CachedValue<Value>? {
+  mutating func current(_ key: Key, now: StoreTime, evenHidden: Bool = false) -> CachedValue<Value>? {
     guard let cached = entries[key]?.cached else { return nil }
     if freshness.isExpired(cached, now: now) {
       remove(key, isAsynchronous: true)
       return nil
     }
+    if !evenHidden, isHidden(cached) { return nil }
     noteRead(key, now: now)
     return cached
   }
+
+  @inlinable
+  func isHidden(_ cached: CachedValue<Value>) -> Bool { refusedAt.map { cached.writtenBy < $0 } ?? false }
 
   @inlinable
   mutating func noteRead(_ key: Key, now: StoreTime) {
@@ -108,6 +114,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
+    var cached = cached
+    if !isChange { cached.writtenBy = number }
     install(cached, for: key)
   }
 
@@ -170,7 +178,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
 
   func keyState(_ key: Key, source: SnapshotSource) -> KeyState<Key, Value> {
     let entry = entries[key]
-    return KeyState(key: key, cached: entry?.cached, layers: layers.concerning(key), source: source, entry: entry)
+    let cached = entry?.cached.flatMap { isHidden($0) ? nil : $0 }
+    return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: source, entry: entry)
   }
 
   /// Notifies all watchers of a key.
