@@ -16,7 +16,7 @@ extension AuthMiddlewareTests {
     #expect(try start().status == 200 && tokens.refreshCount == 2)
   }
 
-  @Test func `no request goes again for another account`() throws {
+  @Test func `a request is not resent for another account`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
     let late = try start(isReplayable: false)
@@ -40,7 +40,7 @@ extension AuthMiddlewareTests {
   }
 
   @Test(arguments: ["a", nil])
-  func `after a sign-out no request goes again under the token of who left`(account: String?) throws {
+  func `a request is not resent after a sign-out under the former user's token`(account: String?) throws {
     tokens.tokens.setToken(AccessToken("t1", account: account))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
     let late = try start(isReplayable: false)
@@ -53,7 +53,7 @@ extension AuthMiddlewareTests {
     #expect(sent == ["t1", "t1"])
   }
 
-  @Test func `what waited for a token when its holder signed out is sent without one`() throws {
+  @Test func `a request that waited for a token when the user signed out is sent without one`() throws {
     harness.transport.always(.any, .response())
     tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch, account: "a"))
     let outcome = try start()
@@ -63,7 +63,7 @@ extension AuthMiddlewareTests {
     #expect(sent == ["-"])
   }
 
-  @Test func `a request of nobody goes again for who signed in while it waited`() throws {
+  @Test func `a request without an account is resent for the user who signed in while it waited`() throws {
     tokens.tokens.setToken(nil)
     harness.transport.expect(.any, .response(status: 401))
     let outcome = try start()
@@ -74,7 +74,7 @@ extension AuthMiddlewareTests {
   }
 
   @Test(arguments: ["a", nil])
-  func `after a sign-out no request waits for the refresh of who left`(account: String?) throws {
+  func `a request after a sign-out does not wait for the former user's refresh`(account: String?) throws {
     harness.transport.always(.any, .response(status: 401))
     tokens.tokens.setToken(AccessToken("t1", account: account))
     let first = try start()
@@ -85,7 +85,7 @@ extension AuthMiddlewareTests {
     #expect(tokens.refreshCount == 2)
   }
 
-  @Test func `an answer that is too long to be held back is an error where it is to be given, and not cut`() throws {
+  @Test func `a response that is too long to be withheld becomes an error when it is due, and is not cut`() throws {
     tokens.tokens.setToken(AccessToken("t1", account: "a"))
     let long = ScriptedResponse.response(status: 401, body: Data(count: 200_000)).inPieces(of: 10_000)
     harness.transport.expect(.any, long.after(.seconds(1)))
@@ -97,7 +97,7 @@ extension AuthMiddlewareTests {
   }
 
   @Test(arguments: ["a", nil])
-  func `after a sign-out a late challenge starts no refresh`(account: String?) throws {
+  func `a late challenge starts no refresh after a sign-out`(account: String?) throws {
     tokens.tokens.setToken(AccessToken("t1", account: account))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
     let late = try start(isReplayable: false)
@@ -108,7 +108,7 @@ extension AuthMiddlewareTests {
   }
 
   @Test(arguments: [AccessToken("t1", account: "a"), nil])
-  func `what a refresh brought before a sign-out is not sent after it`(token: AccessToken?) throws {
+  func `a token that a refresh brought before a sign-out is not sent after it`(token: AccessToken?) throws {
     tokens.tokens.setToken(token)
     harness.transport.expect(.any, .response(status: 401).after(.seconds(1)))
     harness.transport.expect(.any, .response(status: 401))

@@ -8,7 +8,7 @@ import Testing
 
 // Tokens that say when they expire.
 extension AuthMiddlewareTests {
-  @Test func `a token that is about to expire is renewed beside, once`() throws {
+  @Test func `a token that is about to expire is refreshed once, while requests still send it`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 60))
     #expect(try start().status == 200 && tokens.refreshCount == 0)
     harness.scheduler.advance(by: .seconds(30))
@@ -28,7 +28,7 @@ extension AuthMiddlewareTests {
     #expect(sent == Array(repeating: "t2", count: 10))
   }
 
-  @Test func `with a first token that has expired no request goes out without one`() throws {
+  @Test func `a request is not sent without a token where the first one has expired`() throws {
     let answer = PublishSubject<AccessToken>()
     let provider = InMemoryTokenProvider(AccessToken("", expiresAt: .distantPast)) { _ in answer.asObservable() }
     var harness = harness
@@ -39,7 +39,7 @@ extension AuthMiddlewareTests {
     #expect(outcomes.allSatisfy { $0.status == 200 } && sent == ["t2", "t2"])
   }
 
-  @Test func `a token that came for an expired one and is turned down is refreshed before the request goes again`()
+  @Test func `a token that replaced an expired one and is rejected is refreshed before the request is resent`()
     throws
   {
     tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
@@ -52,7 +52,7 @@ extension AuthMiddlewareTests {
     #expect(sent == ["t2", "t3"])
   }
 
-  @Test func `when a refresh ahead fails, the old token is sent, and the next try waits a second`() throws {
+  @Test func `the old token is sent when a refresh ahead fails, and the next attempt waits a second`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
     _ = try start()
     tokens.fail(RequestError(.connectionLost, "…"))
@@ -61,7 +61,7 @@ extension AuthMiddlewareTests {
     #expect(try start().status == 200 && tokens.refreshCount == 2)
   }
 
-  @Test func `a refresh ahead that fails is no answer to a request that did not wait for it`() throws {
+  @Test func `a refresh ahead that fails does not fail a request that did not wait for it`() throws {
     tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch + 20))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
     let outcome = try start()
@@ -73,7 +73,7 @@ extension AuthMiddlewareTests {
     #expect(sent == ["t1", "t2"])
   }
 
-  @Test func `a refresh ahead that somebody waits for is a refresh like any other`() throws {
+  @Test func `a refresh ahead that a request waits for is a refresh like any other`() throws {
     tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch + 20))
     harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
     let late = try start()
@@ -85,7 +85,7 @@ extension AuthMiddlewareTests {
   }
 
   @Test(arguments: [AuthMiddlewareTests.epoch, nil])
-  func `T6: who waits for a token is told in time where none comes`(expiry: Date?) throws {
+  func `T6: a request that waits for a token fails at its deadline where none comes`(expiry: Date?) throws {
     tokens.tokens.setToken(AccessToken("t1", expiresAt: expiry))
     let timeouts = HTTPTimeouts(total: .seconds(2))
     let outcome = try harness.start(MiddlewareHarness.request(timeouts: timeouts))

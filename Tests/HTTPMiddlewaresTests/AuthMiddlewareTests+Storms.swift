@@ -63,7 +63,7 @@ extension AuthMiddlewareTests {
     #expect(tokens.refreshCount == 4)
   }
 
-  @Test("R5: where the wall clock is wrong, a token that a refresh has just brought is sent all the same")
+  @Test("R5: a token that a refresh has just brought is sent although the wall clock is wrong")
   func fastClock() throws {
     let ahead = Locked(600.0)
     var harness = harness

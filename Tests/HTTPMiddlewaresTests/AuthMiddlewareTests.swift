@@ -59,7 +59,7 @@ struct AuthMiddlewareTests {
     }
   }
 
-  @Test func `R5: 100 simultaneous 401s cause one refresh, and each request goes again once`() throws {
+  @Test func `R5: 100 simultaneous 401s cause one refresh, and each request is resent once`() throws {
     let outcomes = try (0..<100).map { try start(isReplayable: $0 % 2 == 0) }
     #expect(tokens.refreshCount == 1)
     tokens.succeed(with: AccessToken("t2"))
@@ -68,7 +68,9 @@ struct AuthMiddlewareTests {
     #expect(sent == Array(repeating: "t1", count: 100) + Array(repeating: "t2", count: 100))
   }
 
-  @Test func `R5: a refresh that fails fails all who wait with one error, and does not poison the next`() throws {
+  @Test func `R5: a refresh that fails fails all requests that wait with one error, and does not affect the next`()
+    throws
+  {
     let outcomes = try (0..<100).map { _ in try start() }
     tokens.fail(RequestError(.connectionLost, "gone", status: 503))
     #expect(outcomes.allSatisfy { $0.error?.kind == .connectionLost && $0.error?.status == 503 })
@@ -91,7 +93,7 @@ struct AuthMiddlewareTests {
     #expect(outcome.error?.kind == error.kind && outcome.error?.status == error.status)
   }
 
-  @Test func `R5: a refresh that never answers fails all who wait`() throws {
+  @Test func `R5: a refresh that never responds fails all requests that wait`() throws {
     let outcomes = try (0..<10).map { _ in try start() }
     harness.scheduler.run()
     #expect(outcomes.allSatisfy { $0.error?.kind == .timedOut })
@@ -104,7 +106,7 @@ struct AuthMiddlewareTests {
     #expect(outcome.error != nil)
   }
 
-  @Test func `a late answer under an old token starts no other refresh`() throws {
+  @Test func `a late response under an old token starts no other refresh`() throws {
     harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
     let late = try start()
     let first = try start()
@@ -116,7 +118,7 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t1", "t1", "t2", "t2"])
   }
 
-  @Test func `a late answer to a request from before a refresh that failed has its error`() throws {
+  @Test func `a late 401 of a request from before a failed refresh fails with the refresh's error`() throws {
     harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
     let late = try start()
     let first = try start()
@@ -127,7 +129,7 @@ struct AuthMiddlewareTests {
     #expect(tokens.refreshCount == 1)
   }
 
-  @Test func `a late answer joins a refresh that is under way, whatever its token`() throws {
+  @Test func `a late 401 joins the current refresh, whatever its token`() throws {
     harness.transport.expect(.any, .response(status: 401).after(.seconds(5)))
     let late = try start()
     _ = try start()
@@ -142,7 +144,7 @@ struct AuthMiddlewareTests {
     #expect(tokens.refreshCount == 2)
   }
 
-  @Test func `a request that is refused again under the new token goes no third time`() throws {
+  @Test func `a request that is refused under the new token, too, is not sent a third time`() throws {
     harness.transport.always(Self.sent("t2"), .response(status: 401, body: Data("still".utf8)))
     let outcome = try start()
     tokens.succeed(with: AccessToken("t2"))
@@ -150,7 +152,7 @@ struct AuthMiddlewareTests {
     #expect(sent == ["t1", "t2"] && tokens.refreshCount == 1)
   }
 
-  @Test func `without a token the first challenge brings one`() throws {
+  @Test func `the first challenge fetches a token where there is none`() throws {
     tokens.tokens.setToken(nil)
     harness.transport.expect(.any, .response(status: 401))
     let outcome = try start()
@@ -183,7 +185,7 @@ struct AuthMiddlewareTests {
     #expect(tokens.refreshCount == 0)
   }
 
-  @Test func `a token goes in the field that was chosen`() throws {
+  @Test func `a token is sent in the field that was chosen`() throws {
     let harness = MiddlewareHarness {
       [AuthMiddleware(tokens, fieldName: "X-API-Key", fieldValue: { "key-\($0.value)" }, scheduler: $0)]
     }
@@ -195,7 +197,7 @@ struct AuthMiddlewareTests {
     #expect(harness.transport.requests.allSatisfy { !$0.headers.contains("Authorization") })
   }
 
-  @Test func `one who leaves does not stop the refresh for the others`() throws {
+  @Test func `a request that is cancelled does not stop the refresh for the others`() throws {
     let first = try start()
     let second = try start()
     first.dispose()
@@ -224,7 +226,7 @@ struct AuthMiddlewareTests {
     }
   }
 
-  @Test func `a refresh, and what follows for all who wait, is no work of the task that needs it first`() throws {
+  @Test func `a refresh, and the requests that it releases, do not run on the task that needs it first`() throws {
     let isOnTask = Locked<[Bool]>([])
     let answer = PublishSubject<AccessToken>()
     let tokens = InMemoryTokenProvider(AccessToken("t1")) { _ in

@@ -41,7 +41,7 @@ struct CircuitBreakerMiddlewareTests {
     #expect(try send(1, .response()).first?.status == 200)
   }
 
-  @Test func `it opens at the rate, refuses unsent, and closes after a trial that succeeds`() throws {
+  @Test func `the breaker opens at its rate, refuses requests unsent, and closes after a trial that succeeds`() throws {
     let states = Mutex<[CircuitState]>([])
     let origin = try MiddlewareHarness.request().origin
     let watch = breaker.state(of: origin).subscribe(onNext: { state in states.withLock { $0.append(state) } })
@@ -68,7 +68,7 @@ struct CircuitBreakerMiddlewareTests {
     #expect(try send(1, .response(), to: "http://127.0.0.1:2/").first?.status == 200)
   }
 
-  @Test func `a status that nobody knows is an error of the server, too`() throws {
+  @Test func `an unknown status is an error of the server, too`() throws {
     _ = try send(4, .response(status: 600))
     #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
   }
@@ -96,7 +96,7 @@ struct CircuitBreakerMiddlewareTests {
     #expect(try send(1, .response()).first?.error?.kind == .circuitOpen)
   }
 
-  @Test func `a watcher may send requests, whose changes come after those that it is told of`() throws {
+  @Test func `a watcher may send requests, whose changes come after the one that it handles`() throws {
     let states = Mutex<[CircuitState]>([])
     let watch = breaker.state(of: try MiddlewareHarness.request().origin).subscribe(onNext: { [harness] state in
       if state == .open {

@@ -55,7 +55,7 @@ private struct Model {
 @Suite("The circuit as a state machine")
 struct CircuitTests {
   @Test(arguments: 0..<50)
-  func `it does what the model does, whatever happens`(seed: UInt64) {
+  func `a circuit does what its model does under random events`(seed: UInt64) {
     var dice = SplitMix(seed: seed)
     let policy = CircuitBreakerPolicy(
       failureRate: [0.2, 0.4, 0.6].randomElement(using: &dice) ?? 0.6, minimumCalls: .random(in: 1...6, using: &dice),
@@ -106,7 +106,7 @@ struct CircuitTests {
     #expect(circuit.state == .closed)
   }
 
-  @Test("a trial that takes longer than the circuit is open closes it all the same", arguments: 1...20)
+  @Test("a trial that takes longer than the circuit's pause still closes it", arguments: 1...20)
   func slowTrial(answerInTenths: Int) {
     let policy = CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1))
     var circuit = Circuit(policy)
@@ -128,7 +128,7 @@ struct CircuitTests {
     #expect(refused <= 10 * answerInTenths && circuit.state == .closed)
   }
 
-  @Test("a slow trial that is given up lets no other one begin while a later one is under way")
+  @Test("a slow trial that is cancelled does not admit another one beside a later one")
   func abandonedTrial() throws {
     var circuit = Circuit(CircuitBreakerPolicy(minimumCalls: 1, openDuration: .seconds(1)))
     let pass = circuit.enter(at: .zero)

@@ -21,7 +21,7 @@ struct ConcurrencyLimitMiddlewareTests {
     harness.transport.requests.compactMap { $0.operationName.flatMap { Int($0) } }
   }
 
-  @Test func `at most so many are under way, the others go in the order they came`() throws {
+  @Test func `requests above the limit wait, and are sent in the order in which they came`() throws {
     let harness = harness(3)
     harness.transport.always(.response().after(.seconds(1)))
     let outcomes = try start(0..<10, harness)
@@ -34,7 +34,7 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(harness.scheduler.now == .seconds(4))
   }
 
-  @Test func `where the line is full, a request fails at once`() throws {
+  @Test func `a request fails at once where the queue is full`() throws {
     let harness = harness(1, queueLimit: 2)
     harness.transport.always(.response().after(.seconds(1)))
     let outcomes = try start(0..<4, harness)
@@ -54,7 +54,7 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(sent(harness) == [0, 7])
   }
 
-  @Test func `who leaves the line is not sent, and who leaves on the way makes place`() throws {
+  @Test func `a request that leaves the queue is not sent, and one that is cancelled frees its slot`() throws {
     let harness = harness(1)
     harness.transport.always(.never)
     let outcomes = try start(0..<4, harness)
@@ -86,7 +86,7 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(8)])
   }
 
-  @Test func `T6: who waits in line is told in time where its turn does not come`() throws {
+  @Test func `T6: a request in the queue fails at its deadline where its turn does not come`() throws {
     let harness = harness(1)
     harness.transport.always(.never)
     let first = try start([0], harness)
@@ -101,7 +101,7 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(sent(harness) == [0])
   }
 
-  @Test func `who goes on leaves no timer behind`() throws {
+  @Test func `a request that leaves the queue leaves no timer behind`() throws {
     let harness = harness(1)
     harness.transport.always(.response().after(.seconds(1)))
     let outcomes = try start(0..<2, harness)
@@ -118,7 +118,7 @@ struct ConcurrencyLimitMiddlewareTests {
     #expect(outcomes.allSatisfy { $0.status == 200 })
   }
 
-  @Test func `under 8 threads no place is lost, and the limit holds`() async throws {
+  @Test func `slots are not lost and the limit holds under 8 threads`() async throws {
     let limit = ConcurrencyLimitMiddleware(4, queueLimit: 100_000)
     let counts = Monitor((now: 0, most: 0))
     let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { _ in

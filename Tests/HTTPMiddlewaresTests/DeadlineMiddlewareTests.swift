@@ -13,7 +13,7 @@ struct DeadlineMiddlewareTests {
     try MiddlewareHarness.request(timeouts: HTTPTimeouts(total: total))
   }
 
-  @Test func `T6: it ends a request at its total, and stops the exchange`() throws {
+  @Test func `T6: the deadline ends a request at its total, and stops the exchange`() throws {
     let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
     harness.transport.always(.never)
     let outcome = try harness.start(request(total: .milliseconds(250)))
@@ -40,7 +40,7 @@ struct DeadlineMiddlewareTests {
     #expect(harness.scheduler.pendingCount == 0)
   }
 
-  @Test func `T6: it ends what other middlewares wait for`() throws {
+  @Test func `T6: the deadline ends what other middlewares wait for`() throws {
     struct Wait: HTTPMiddleware {
       func intercept(
         _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
@@ -78,7 +78,7 @@ struct DeadlineMiddlewareTests {
     #expect(harness.transport.requests.isEmpty)
   }
 
-  @Test func `T6: an answer in time leaves no timer, and no deadline means none`() throws {
+  @Test func `T6: a response in time leaves no timer, and a request without a deadline has none`() throws {
     let harness = MiddlewareHarness { [DeadlineMiddleware(scheduler: $0)] }
     harness.transport.always(.response())
     #expect(try harness.start(request(total: .seconds(1))).status == 200)

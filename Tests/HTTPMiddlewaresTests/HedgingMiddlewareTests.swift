@@ -11,13 +11,13 @@ import Testing
 struct HedgingMiddlewareTests {
   private let harness = MiddlewareHarness { [HedgingMiddleware(after: .fixed(.seconds(1)), scheduler: $0)] }
 
-  @Test func `a query that answers in time is sent once`() throws {
+  @Test func `a query whose response comes in time is sent once`() throws {
     harness.transport.always(.response().after(.milliseconds(999)))
     #expect(try harness.finish(MiddlewareHarness.request()).get().head.status == 200)
     #expect(harness.transport.requests.count == 1 && harness.scheduler.pendingCount == 0)
   }
 
-  @Test func `a slow one is sent again, the first answer wins, and the other is cancelled`() throws {
+  @Test func `a slow query is sent again, the first response wins, and the other attempt is cancelled`() throws {
     harness.transport.expect(.never)
     harness.transport.expect(.json("second").after(.seconds(1)))
     #expect(try harness.finish(MiddlewareHarness.request()).get().body == Data("second".utf8))
@@ -26,7 +26,7 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(60), .seconds(59)])
   }
 
-  @Test func `the first attempt may still win, with the whole of its answer`() throws {
+  @Test func `the first attempt may still win, with its whole response`() throws {
     harness.transport.expect(.json("first").inPieces(of: 2).after(.seconds(2)))
     harness.transport.expect(.json("second").after(.seconds(2)))
     #expect(try harness.finish(MiddlewareHarness.request()).get().body == Data("first".utf8))
@@ -42,14 +42,14 @@ struct HedgingMiddlewareTests {
     #expect(try harness.finish(MiddlewareHarness.request()).get().body == Data("good".utf8))
   }
 
-  @Test func `where both fail, the later failure is given`() throws {
+  @Test func `the later failure is delivered where both attempts fail`() throws {
     harness.transport.expect(.failure(RequestError(.connectionLost, "…")).after(.seconds(2)))
     harness.transport.expect(.json("busy", status: 503).after(.seconds(3)))
     #expect(try harness.finish(MiddlewareHarness.request()).get().body == Data("busy".utf8))
     #expect(harness.transport.cancellations == 0)
   }
 
-  @Test func `a failure that is too long to be held back is the answer, and comes whole`() throws {
+  @Test func `a failure that is too long to be withheld is the response, and is delivered whole`() throws {
     harness.transport.always(.response(status: 503, body: Data(count: 200_000)).inPieces(of: 10_000))
     let response = try harness.finish(MiddlewareHarness.request()).get()
     #expect(response.head.status == 503 && response.body.count == 200_000)
@@ -84,7 +84,7 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.requests.count == 110)
   }
 
-  @Test func `by a percentile it learns what is slow`() throws {
+  @Test func `a percentile learns which responses are slow`() throws {
     let harness = MiddlewareHarness { [HedgingMiddleware(after: .percentile(95), scheduler: $0)] }
     for milliseconds in 1...19 {
       harness.transport.expect(.response().after(.milliseconds(milliseconds)))

@@ -22,19 +22,19 @@ import Testing
     return transport.send(request, through: [logging]).collect(upTo: 1 << 20)
   }
 
-  @Test func `an exchange is told of in two lines`() async throws {
+  @Test func `an exchange is logged in two lines`() async throws {
     transport.expect(.any, .json("{\"a\": 1}", status: 201).inPieces(of: 3))
     _ = try await send(try request(body: Data("12345".utf8), operationName: "getUser")).value
     #expect(log == ["#1 getUser -> POST http://127.0.0.1/graphql, 5 bytes", "#1 getUser <- 201, 8 bytes, N ms"])
   }
 
-  @Test func `an operation without a name is told of without one`() async throws {
+  @Test func `an operation without a name is logged without one`() async throws {
     transport.expect(.any, .response(status: 204))
     _ = try await send(try request()).value
     #expect(log == ["#1 -> POST http://127.0.0.1/graphql, 0 bytes", "#1 <- 204, 0 bytes, N ms"])
   }
 
-  @Test func `lines of exchanges at the same time are told apart by a number`() throws {
+  @Test func `lines of concurrent exchanges are distinguished by a number`() throws {
     transport.expect(.any, .never)
     transport.expect(.any, .never)
     let response = send(try request(operationName: "getUser"))
@@ -43,26 +43,26 @@ import Testing
     #expect(log.map { $0.prefix(13) } == ["#1 getUser ->", "#2 getUser ->", "#2 getUser <-", "#1 getUser <-"])
   }
 
-  @Test func `a failure is told of with its error`() async throws {
+  @Test func `a failure is logged with its error`() async throws {
     transport.expect(.any, .json("{}").thenFailing(RequestError(.connectionLost, "Lost.")))
     _ = await send(try request(operationName: "getUser")).failure
     #expect(log.last == "#1 getUser <- failed after N ms: connection lost: Lost.")
     #expect(log.count == 2)
   }
 
-  @Test func `an exchange that is stopped is told of once`() throws {
+  @Test func `an exchange that is cancelled is logged once`() throws {
     transport.expect(.any, .never)
     let subscription = send(try request(operationName: "getUser")).subscribe()
     subscription.dispose()
     #expect(log == ["#1 getUser -> POST http://127.0.0.1/graphql, 0 bytes", "#1 getUser <- stopped after N ms"])
   }
 
-  @Test func `nothing is told before somebody subscribes`() throws {
+  @Test func `an exchange is logged only once it is subscribed to`() throws {
     _ = send(try request())
     #expect(log.isEmpty)
   }
 
-  @Test func `header fields are told of in full detail`() async throws {
+  @Test func `header fields are logged in full detail`() async throws {
     transport.expect(.any, .response(headers: ["Server": "nginx", "X-Trace": "12345678"]))
     _ = try await send(try request(headers: ["Accept": "text/plain", "X-Key": "1"]), detail: .headers).value
     #expect(
@@ -89,7 +89,7 @@ import Testing
     #expect(!log.joined().contains(canary))
   }
 
-  @Test func `S3: what a session calls secret is in no line, wherever it stands in the address`() async throws {
+  @Test func `S3: a session's secrets are in no line, wherever they stand in the URL`() async throws {
     transport.expect(.any, .response())
     var request = try request("http://127.0.0.1/invites/\(canary)?\(canary)=1")
     request.context.secrets = [HTTPField(received: "code", value: canary)]
@@ -97,7 +97,7 @@ import Testing
     #expect(log.first == "#1 -> POST http://127.0.0.1/invites/<redacted>?<redacted>=…, 0 bytes")
   }
 
-  @Test func `S5: what a server sends cannot forge a line`() async throws {
+  @Test func `S5: a server cannot forge a line`() async throws {
     transport.expect(.any, .failure(RequestError(.badResponse, "a\nforged \u{1B}[2J")))
     _ = await send(try request(operationName: "a\nb")).failure
     #expect(log.count == 2)

@@ -43,13 +43,13 @@ import Testing
     #expect(log.withLock { $0 } == ["a out", "b out", "c out", "c back", "b back", "a back"])
   }
 
-  @Test func `without middlewares the transport is asked alone`() async throws {
+  @Test func `a request without middlewares reaches the transport alone`() async throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .json("{}"))
     #expect(try await transport.send(try request(), through: []).collect(upTo: 9).value.body == Data("{}".utf8))
   }
 
-  @Test func `a middleware may answer without asking`() async throws {
+  @Test func `a middleware may respond without sending`() async throws {
     let transport = ScriptedTransport()
     let custom = Custom { _, _ in .from([.head(HTTPResponseHead(status: 299))]) }
     #expect(try await transport.send(try request(), through: [custom]).collect(upTo: 0).value.head.status == 299)
@@ -80,7 +80,7 @@ import Testing
     #expect(sent["X-B"] == "default")
   }
 
-  @Test func `disposing goes through middlewares to the transport`() throws {
+  @Test func `disposing reaches the transport through the middlewares`() throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .never)
     let log = Locked<[String]>([])
@@ -89,7 +89,7 @@ import Testing
     #expect(transport.cancellations == 1)
   }
 
-  @Test func `of a scripted answer that nobody waits for any more nothing is left`() throws {
+  @Test func `a scripted response that is no longer awaited leaves nothing behind`() throws {
     let harness = MiddlewareHarness()
     harness.transport.always(.response().after(.seconds(60)))
     try harness.start(request()).dispose()

@@ -57,7 +57,7 @@ private struct ConnectingTransport: HTTPTransport {
   }
 }
 
-@Suite("What an observer hears")
+@Suite("Events of an observed request")
 struct ObservingTests {
   private let log = EventLog()
 
@@ -77,7 +77,7 @@ struct ObservingTests {
     #expect(log.lines.withLock { $0 }.last?.hasPrefix("ended cancelled") == true)
   }
 
-  @Test func `nothing is told after the end`() throws {
+  @Test func `an observer receives nothing after the end`() throws {
     var request = try HTTPRequest(method: .get, url: #require(URL(string: "http://h/")))
     let observation = RequestObservation(log, &request, scheduler: TestScheduler())
     _ = observation.watch(Observable.just(1)).subscribe()

@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 @testable import HTTPMiddlewares
 
-@Suite("What middlewares keep of origins")
+@Suite("State of middlewares for each origin")
 struct OriginTableTests {
   private let origins: [HTTPOrigin]
 

@@ -55,7 +55,7 @@ struct RedirectMiddlewareTests {
     }
   }
 
-  @Test func `R1: what fails after a redirect has reached the server before`() throws {
+  @Test func `R1: a request that fails after a redirect may have reached the server before it`() throws {
     harness.transport.expect(try redirect(303, to: "/there"))
     harness.transport.expect(.failure(RequestError(.cannotConnect, "Refused.")))
     let failure = #expect(throws: RequestError.self) { try harness.finish(request()).get() }
@@ -102,7 +102,7 @@ struct RedirectMiddlewareTests {
     #expect(harness.transport.requests.map(\.timeouts.total) == [.seconds(10), .seconds(6), .seconds(5)])
   }
 
-  @Test func `T2: other answers are left alone`() throws {
+  @Test func `T2: other responses are passed on unchanged`() throws {
     for status in [200, 300, 304, 305, 404] {
       harness.transport.expect(try redirect(status, to: "/z"))
       #expect(try harness.finish(request()).get().head.status == status)

@@ -47,7 +47,7 @@ struct RetryMiddlewareTests {
   }
 
   @Test(arguments: lasting.indices)
-  func `R4: what does not pass is sent once`(index: Int) throws {
+  func `R4: a request whose failure is permanent is sent once`(index: Int) throws {
     let harness = harness()
     harness.transport.always(Self.lasting[index])
     _ = try harness.finish(MiddlewareHarness.request())
@@ -71,7 +71,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.map(\.idempotencyKey) == Array(repeating: request.idempotencyKey, count: 3))
   }
 
-  @Test func `the answer of a later attempt is the answer`() throws {
+  @Test func `a later attempt's response is the response`() throws {
     let harness = harness()
     harness.transport.expect(.json("no", status: 503))
     harness.transport.expect(.json("half").thenFailing(RequestError(.connectionLost, "…")))
@@ -81,7 +81,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.failures.isEmpty)
   }
 
-  @Test func `when all fail, the last answer is given whole`() throws {
+  @Test func `the last response is delivered whole when all attempts fail`() throws {
     let harness = harness()
     harness.transport.expect(.json("first", status: 500))
     harness.transport.expect(.failure(RequestError(.cannotConnect, "…")))
@@ -224,7 +224,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == count)
   }
 
-  @Test func `an answer over the limit goes on as it comes, and is not asked for again`() throws {
+  @Test func `a response over the limit is passed on as it arrives, and is not requested again`() throws {
     let harness = harness(limit: 4)
     let lost = RequestError(.connectionLost, "…")
     harness.transport.always(.json("123456").inPieces(of: 3).thenFailing(lost))
@@ -232,7 +232,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 1)
   }
 
-  @Test func `a failure over the limit comes whole, and is not asked for again`() throws {
+  @Test func `a failure over the limit is delivered whole, and is not requested again`() throws {
     let harness = harness(limit: 4)
     harness.transport.always(.response(status: 503, body: Data("123456789".utf8)).inPieces(of: 3))
     let response = try harness.finish(MiddlewareHarness.request()).get()
@@ -241,7 +241,7 @@ struct RetryMiddlewareTests {
   }
 
   @Test(arguments: ["text/event-stream", "multipart/mixed; boundary=x", "Multipart/X-Mixed-Replace"])
-  func `an answer without an end goes on as it comes`(type: String) throws {
+  func `a response without an end is passed on as it arrives`(type: String) throws {
     let harness = harness()
     var headers = HTTPHeaders()
     try headers.set("Content-Type", to: type)
@@ -290,7 +290,7 @@ struct RetryMiddlewareTests {
     #expect(try partsSoFar(of: "application/x-ndjson", readsWhole: nil, status: 503) == 0)
   }
 
-  @Test("any response that is read whole is asked for again if it is cut off")
+  @Test("a response that is read whole is requested again if it is cut off")
   func cutOff() throws {
     let harness = harness()
     let half = ScriptedResponse.response(headers: ["Content-Type": "image/png"], body: Data("half".utf8))

@@ -16,7 +16,7 @@ import Testing
     #expect(slots.lineLength < 64)
   }
 
-  @Test func `a slot that is given back goes to the first in line, and only then to others`() {
+  @Test func `a slot that is returned goes to the first in the queue, and only then to others`() {
     var slots = Slots<Int>(limit: 2, queueLimit: 9)
     let taken = [slots.takeFree(), slots.takeFree(), slots.takeFree()]
     #expect(taken == [true, true, false])

@@ -22,7 +22,7 @@ import Testing
   }
 
   @Test(arguments: JSONCases.accepted + JSONCases.suiteAccepted)
-  func `what RFC 8259 allows is read`(text: JSONCase) throws {
+  func `a text that RFC 8259 allows is read`(text: JSONCase) throws {
     let value = try read(text.bytes)
     if let expected = text.value { #expect(value == expected) }
     try skip(text.bytes)
@@ -38,7 +38,7 @@ import Testing
   }
 
   @Test(arguments: JSONCases.rejected + JSONCases.suiteRejected)
-  func `what RFC 8259 forbids is an error, also in values that are skipped`(text: JSONCase) {
+  func `a text that RFC 8259 forbids is an error, also in values that are skipped`(text: JSONCase) {
     #expect(throws: JSONError.self) { try read(text.bytes) }
     #expect(throws: JSONError.self) { try skip(text.bytes) }
     let inArray = Array("[0,".utf8) + text.bytes + Array("]".utf8)
@@ -48,14 +48,14 @@ import Testing
   }
 
   @Test(arguments: JSONCases.acceptedByUs + JSONCases.suiteOpenAccepted)
-  func `what RFC 8259 leaves open is read as documented`(text: JSONCase) throws {
+  func `a text that RFC 8259 leaves open is read as documented`(text: JSONCase) throws {
     let value = try read(text.bytes)
     if let expected = text.value { #expect(value == expected) }
     try skip(text.bytes)
   }
 
   @Test(arguments: JSONCases.rejectedByUs + JSONCases.suiteOpenRejected)
-  func `what RFC 8259 leaves open is refused as documented`(text: JSONCase) {
+  func `a text that RFC 8259 leaves open is refused as documented`(text: JSONCase) {
     #expect(throws: JSONError.self) { try read(text.bytes) }
   }
 

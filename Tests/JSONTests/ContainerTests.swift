@@ -121,7 +121,7 @@ import Testing
     #expect(parts.direct == .null && parts.optional == nil)
   }
 
-  @Test func `a container that is asked for twice is the same one`() throws {
+  @Test func `a container that is requested twice is the same one`() throws {
     try expectEncodedAsByFoundation(Merged())
     try expectEncodedAsByFoundation(Resumed())
     try expectEncodedAsByFoundation(["a": [Resumed(), Resumed()]])
@@ -201,7 +201,7 @@ import Testing
   }
 
   @Test(arguments: 1...40)
-  func `of equal keys the last counts, however many there are`(count: Int) throws {
+  func `the last of equal keys counts, however many there are`(count: Int) throws {
     let members = (0..<count).map { #""k\#($0)":\#($0)"# } + [#""k0":-1"#, #""\u006b1":-2"#]
     let text = Data("{\(members.joined(separator: ","))}".utf8)
     struct First: Decodable { var k0: Int; var k1: Int }

@@ -101,7 +101,7 @@ import Testing
     #expect(Date(iso8601: text) == nil)
   }
 
-  @Test func `whatever is read as a date is written, and read back as the same`() throws {
+  @Test func `every date that is read is written, and read back as the same`() throws {
     var random = SplitMix(seed: 5)
     for round in 0..<40_000 {
       // A quarter is from the two stretches of years where a `Date` and its distance from 1970 have different steps.

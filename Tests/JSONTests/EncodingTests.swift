@@ -112,7 +112,7 @@ import Testing
     #expect(throws: EncodingError.self) { try JSONCoder(keys: .snakeCase).encode([Twice()]) }
   }
 
-  @Test func `what fails within nested containers is let go of`() throws {
+  @Test func `a value that fails within nested containers is released`() throws {
     weak var held: HeldKey.Token?
     do {
       let token = HeldKey.Token()

@@ -66,7 +66,7 @@ import Testing
     (#"{"a":"no","b":"yes"}"#, "At a (byte 9): expected 'yes'"),
     (#"{"a":"yes","b":"no"}"#, "At b (byte 19): expected 'yes'"),
   ])
-  func `what a type rejects has the path of the value before`(text: String, description: String) {
+  func `a value that its type rejects has the path of the value read before`(text: String, description: String) {
     #expect(#expect(throws: JSONError.self) { try [String: Yes](json: text) }?.description == description)
   }
 
@@ -198,7 +198,7 @@ import Testing
     #expect(bad.description.hasPrefix("At b[0] (byte 1"))
   }
 
-  @Test func `a member's error can be told from a missing one`() throws {
+  @Test func `a member's error differs from a missing member's`() throws {
     #expect(try error("{}").kind == .missing(key: "x"))
     #expect(try error(#"{"x":[]}"#).kind == .mismatch(.array))
     #expect(try error(#"{"x":1e30}"#).kind == .outOfRange)

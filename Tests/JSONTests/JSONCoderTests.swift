@@ -123,7 +123,7 @@ import Testing
     #expect(try snake.decode(Map.self, from: snake.encode(map)) == map)
   }
 
-  @Test func `a type that reads and writes itself is asked to, wherever it stands`() throws {
+  @Test func `a type that reads and writes itself does so wherever it stands`() throws {
     struct Box<Value: Codable & Equatable>: Codable, Equatable { var value: Value }
     let box = Box(value: [SelfMade(number: 7)])
     let data = try coder.encode(box)
@@ -167,7 +167,7 @@ import Testing
     #expect(key.stringValue == "k" && context.codingPath.isEmpty)
   }
 
-  @Test func `what cannot be written leaves no trace where its error is caught`() throws {
+  @Test func `a value that cannot be written leaves no trace where its error is caught`() throws {
     struct Careful: Encodable {
       func encode(to encoder: any Encoder) throws {
         var container = encoder.container(keyedBy: AnyKey.self)
@@ -204,7 +204,7 @@ import Testing
     }
   }
 
-  @Test func `a decoder that somebody keeps still reads when the bytes are gone`() throws {
+  @Test func `a decoder that is kept still reads when the bytes are released`() throws {
     struct Later: Decodable {
       var decoder: any Decoder
       init(from decoder: any Decoder) throws { self.decoder = decoder }
@@ -248,7 +248,7 @@ import Testing
     }
   }
 
-  @Test func `what a Codable type finds in userInfo is what the coder was given`() throws {
+  @Test func `a Codable type finds in userInfo what the coder was given`() throws {
     struct Reader: Codable, Equatable {
       var found: String?
       init() {}

@@ -37,11 +37,11 @@ import Testing
     #expect(try value("-0.25") == .number(-0.25))
   }
 
-  @Test func `booleans and numbers are told apart`() throws {
+  @Test func `booleans and numbers are distinguished`() throws {
     #expect(try value("[true, 1, false, 0]") == [.bool(true), .integer(1), .bool(false), .integer(0)])
   }
 
-  @Test func `what was read is written the same`() throws {
+  @Test func `a value that was read is written the same`() throws {
     let json = #"{"a":[null,true,-7,0.5,"x",{}],"b":{"c":[]}}"#
     let encoder = JSONEncoder()
     encoder.outputFormatting = .sortedKeys
@@ -71,7 +71,7 @@ import Testing
     }
   }
 
-  @Test func `of two equal keys in a literal the last counts`() {
+  @Test func `the last of two equal keys in a literal counts`() {
     #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
   }
 }

@@ -41,7 +41,7 @@ import Testing
     return keeper
   }
 
-  @Test func `decoders that somebody keeps stay where they were, also where decoding failed`() throws {
+  @Test func `decoders that are kept stay where they were, also where decoding failed`() throws {
     let objects = (0..<6).map { #"{"n":\#($0)}"# }.joined(separator: ",")
     let keeper = try decode(Patient.self, #"{"list":[\#(objects)]}"#)
     #expect(keeper.decoders.count == 6)
@@ -52,7 +52,7 @@ import Testing
     }
   }
 
-  @Test func `decoders that somebody keeps know the path of those they came from`() throws {
+  @Test func `decoders that are kept know the path of their parents`() throws {
     struct Outer: Decodable {
       let inner: [String: [Kept]]
     }

@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `members are found in whatever order a type asks for them`() throws {
+  @Test func `members are found in any order in which a type reads them`() throws {
     var random = SplitMix(seed: 7)
     for _ in 0..<2000 {
       // Names of all lengths that differ in one place.

@@ -29,7 +29,7 @@ import Testing
     return String(repeating: #"[[],{"a":"#, count: pairs) + innermost + String(repeating: "}]", count: pairs)
   }
 
-  @Test func `T4: what is kept as bytes is not written deeper than it can be read`() throws {
+  @Test func `T4: raw JSON is not written deeper than it can be read`() throws {
     for levels in [127, 128] {
       let raw = try RawJSON(json: text(levels: levels))
       #expect(try RawJSON(raw) == raw)
@@ -50,7 +50,7 @@ import Testing
     #expect(throws: JSONError.self) { try Boxed(inner: raw).json() }
   }
 
-  @Test func `what is no JSON is not kept`() {
+  @Test func `a text that is no JSON is not kept`() {
     struct Nothing: JSONEncodable {
       func encode(to json: inout JSONWriter) {}
     }

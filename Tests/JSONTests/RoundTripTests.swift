@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test func `what Foundation writes is read the same`() throws {
+  @Test func `JSON that Foundation writes is read the same`() throws {
     var random = RandomJSON(seed: 8)
     for _ in 0..<1000 {
       let value = random.value()
@@ -164,7 +164,7 @@ import Testing
     #expect(count > texts.count / 10, "\(type)")
   }
 
-  @Test func `whatever is read as a number is written, and read back as the same`() throws {
+  @Test func `every number that is read is written, and read back as the same`() throws {
     try comesBack(Double.self, from: Self.numbers)
     try comesBack(Float.self, from: Self.numbers)
     try comesBack(Decimal.self, from: Self.numbers)
@@ -176,7 +176,7 @@ import Testing
     try comesBack(UInt128.self, from: Self.numbers)
   }
 
-  @Test func `whatever is read as a date of any strategy is written, and read back as the same`() throws {
+  @Test func `every date of any strategy that is read is written, and read back as the same`() throws {
     let coders = [
       JSONCoder(dates: .secondsSince1970), JSONCoder(dates: .millisecondsSince1970), JSONCoder(dates: .deferredToDate),
     ]
@@ -187,7 +187,7 @@ import Testing
     try comesBack(Date.self, from: Self.numbers + times, coders: coders)
   }
 
-  @Test func `whatever is read as a URL, a UUID or data is written, and read back as the same`() throws {
+  @Test func `every URL, UUID and data that is read is written, and read back as the same`() throws {
     let urls = [
       "https://a.example/b c?d=e f#g h", "https://例え.jp/é", "a/b", "//a", "?q", "#f", "mailto:a@b", "http://[::1]:80/",
       "%20", "a%zz",
@@ -201,7 +201,7 @@ import Testing
     try comesBack(Data.self, from: ["", "AA==", "AB==", "AAA=", "AAAA", "A A=", "AA", "-_=="].map { "\"\($0)\"" })
   }
 
-  @Test func `what has no form in JSON is an error that names its place`() throws {
+  @Test func `a value without a form in JSON is an error that names its place`() throws {
     let values: [String: [Double?]] = ["a": [1, nil, 2], "b": [0, .nan]]
     let error = try #require(throws: JSONError.self) { try values.json() }
     #expect(error.pathText == "b[1]")
@@ -211,7 +211,7 @@ import Testing
     #expect(throws: JSONError.self) { try deep.json() }
   }
 
-  @Test func `what cannot be written is named by its own place, and not by that before it`() throws {
+  @Test func `a value that cannot be written is named by its own place, and not by the one before it`() throws {
     let (good, bad) = (Date(timeIntervalSince1970: 0), Date(timeIntervalSince1970: 1e15))
     let flat = try #require(throws: JSONError.self) { try [good, bad].json() }
     #expect(flat.path == [.index(1)])
@@ -242,7 +242,7 @@ import Testing
     #expect(String(decoding: try raw.json(), as: UTF8.self) == #"[{"a" : 1.0},"\u0061"]"#)
   }
 
-  @Test func `what was written stays whole however long the texts are`() throws {
+  @Test func `the output stays whole however long the texts are`() throws {
     for length in [0, 1, 7, 8, 9, 15, 16, 17, 255, 256, 257, 5000] {
       for piece in ["a", "\n", "\u{1}", "\"", "中", "😀"] {
         let text = String(repeating: piece, count: length)

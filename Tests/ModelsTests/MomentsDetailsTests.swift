@@ -7,7 +7,7 @@ import Testing
     #expect(try MomentsDetails(json: Fixture.json) == Fixture.details)
   }
 
-  @Test func `what was read is written and read the same`() throws {
+  @Test func `a value that was read is written, and read back as the same`() throws {
     let data = try JSONEncoder().encode(Fixture.details)
     #expect(try JSONDecoder().decode(MomentsDetails.self, from: data) == Fixture.details)
   }

@@ -55,7 +55,7 @@ struct ReadmeTests {
     #expect(transport.requests.count == 1)
   }
 
-  @Test func `an observer is told of the events of the sample`() throws {
+  @Test func `an observer receives the events of the sample`() throws {
     final class Statuses: RequestObserver {
       let seen = Mutex<[Int?]>([])
 
@@ -205,7 +205,7 @@ struct ReadmeTests {
     ).value
   }
 
-  @Test func `the sample of a home screen joins three answers`() async throws {
+  @Test func `the sample of a home screen joins three responses`() async throws {
     let home = try await home()
     #expect(home.timeline.moments.count == 60 && home.friend?.name == "Émile O'Neill")
     #expect(try home.gallery.get().datas.count == 20)

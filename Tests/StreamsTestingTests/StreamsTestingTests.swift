@@ -65,7 +65,7 @@ import Testing
     ("a|a", "something comes after the end: a|a"), ("(#|)", "something comes after the end: (#|)"),
     ("ab", "no value for b: ab"),
   ])
-  func `a line that is wrong is told as the difference`(_ line: String, _ fault: String) {
+  func `a wrong line is reported as the difference`(_ line: String, _ fault: String) {
     let observer = TestScheduler().observe(Observable<Int>.never())
     #expect(observer.difference(from: line, values: ["a": 1]) == fault)
   }
@@ -124,7 +124,7 @@ import Testing
         """)
   }
 
-  @Test func `an element without a name, and one between two frames, are told in full`() {
+  @Test func `an element without a name, and one between two frames, are reported in full`() {
     let scheduler = TestScheduler()
     let source = Observable.just(7).delay(.milliseconds(1500), scheduler: scheduler)
     let observer = scheduler.observe(source)

@@ -14,7 +14,7 @@ struct ChildProcessTests {
     #expect(result.exitCode == 69)
   }
 
-  @Test func `input larger than a pipe goes in while output comes out`() async throws {
+  @Test func `input larger than a pipe is written while output is read`() async throws {
     let bytes = [UInt8](repeating: 0x61, count: 1_000_000)
     let result = try await ChildProcess.run(URL(fileURLWithPath: "/bin/cat"), input: .bytes(bytes))
     #expect(result.output == bytes)
@@ -72,7 +72,7 @@ struct ChildProcessTests {
     #expect(result.errorText == "no terminal\n")
   }
 
-  @Test func `what a program uses is seen while it runs, and its peak afterwards`() async throws {
+  @Test func `a program's use of memory is measured while it runs, and its peak afterwards`() async throws {
     let child = try ChildProcess(shell, ["-c", "echo ready; read line"], input: .open)
     try await child.waitForOutput(containing: "ready")
     let usage = try #require(child.usage)

@@ -72,7 +72,7 @@ struct ScriptedServerTests {
       [.readRequest, .sendForever([0, 0])],
       [.readRequest, .drip([0, 0, 0], gap: .seconds(60))],
     ] as [[ScriptedServer.Step]])
-  func `that the client closed is noticed in any step`(script: [ScriptedServer.Step]) async throws {
+  func `a step notices that the client has closed, whichever it is`(script: [ScriptedServer.Step]) async throws {
     let server = try ScriptedServer(script)
     let client = try RawConnection(port: server.port)
     client.send("GET / HTTP/1.1\r\n\r\n")
@@ -98,7 +98,7 @@ struct ScriptedServerTests {
     #expect(client.receiveAll() == RawConnection.Received(bytes: [], end: .reset))
   }
 
-  @Test func `a half-closed connection still hears the client`() async throws {
+  @Test func `a half-closed connection still receives from the client`() async throws {
     let server = try ScriptedServer([.finishSending, .readRequest])
     let client = try RawConnection(port: server.port)
     #expect(client.receiveAll().end == .closed)

@@ -8,7 +8,7 @@ struct UnreachablePortTests {
     #expect("\(String(describing: error))".contains("refused"))
   }
 
-  @Test func `a server can come to a refusing port, and go`() async throws {
+  @Test func `a server can open a refusing port, and leave it`() async throws {
     let port = try RefusingPort()
     for _ in 0..<2 {
       let server = try await BFFServer.start(arguments: ["--port", "\(port.port)"])

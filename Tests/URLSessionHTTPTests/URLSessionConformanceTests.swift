@@ -27,7 +27,7 @@ struct URLSessionConformanceTests {
     try await test.check(URLSessionTransport())
   }
 
-  @Test func `nothing else imports the part of Foundation that needs libcurl`() throws {
+  @Test func `the part of Foundation that needs libcurl is imported in one file`() throws {
     let sources = RepositoryLayout.root.appending(path: "Sources")
     let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
     let importers = try files.compactMap { $0 as? URL }.filter {

@@ -16,7 +16,7 @@ struct URLSessionTransportTests {
     try HTTPRequest(method: .get, url: server.url, headers: headers, timeouts: timeouts)
   }
 
-  @Test func `a header may hold any text, and no coding is asked for`() async throws {
+  @Test func `a header may hold any text, and no coding is requested`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse() })
     let headers = HTTPHeaders([try HTTPField(name: "X-Name", value: "王")])
     _ = try await transport.send(request(server, headers: headers)).collect(upTo: 100).value
@@ -42,7 +42,9 @@ struct URLSessionTransportTests {
   }
 
   @Test(arguments: [ScriptedServer.Fault.endlessHeaders, .truncatedGzip])
-  func `T8: what Foundation cannot be trusted with is a bad answer`(fault: ScriptedServer.Fault) async throws {
+  func `T8: a response that Foundation cannot be trusted with is a bad response`(fault: ScriptedServer.Fault)
+    async throws
+  {
     let server = try ScriptedServer(fault)
     let error = await #expect(throws: RequestError.self) {
       try await transport.send(request(server)).collect(upTo: 1 << 20).value
@@ -58,7 +60,7 @@ struct URLSessionTransportTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func `a transport that goes away with its last exchange leaves nothing behind`() async throws {
+  @Test func `a transport that is released with its last exchange leaves nothing behind`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     weak var gone: URLSessionTransport?
     do {

@@ -69,7 +69,7 @@ import Testing
     #expect(RequestError(wrapping: StreamError.timeout).kind == .timedOut)
   }
 
-  @Test func `kinds are told apart by name, and others may be made`() {
+  @Test func `kinds are distinguished by name, and others may be made`() {
     let mine = RequestError.Kind("mine")
     #expect(mine == RequestError.Kind("mine"))
     #expect(mine != .unknown)

@@ -18,7 +18,7 @@ import Testing
     #expect(redactor.redact("") == "")
   }
 
-  @Test func `what is public stays`() throws {
+  @Test func `public fields are not redacted`() throws {
     let text = "application/json MomentsSDK/0.1.0 Bearer"
     #expect(try redactor().redact(text) == text)
   }
@@ -111,11 +111,11 @@ import Testing
   }
 
   @Test(arguments: [#"see \u{202E}"#, #"see \u{202E}…"#, #"C:\users"#, #"\u00zz"#, #"\u{zz"#, "90 %o", #"\u0041\x"#])
-  func `what is no escape at a text's end is not taken for a cut one`(text: String) throws {
+  func `a text's end that is no escape is not taken for a cut one`(text: String) throws {
     #expect(try redactor().redact(text) == text)
   }
 
-  @Test func `an excerpt is redacted, harmless and bounded`() throws {
+  @Test func `an excerpt is redacted, sanitized and bounded`() throws {
     let redactor = try redactor()
     #expect(redactor.excerpt(of: Data()) == nil)
     #expect(redactor.excerpt(of: Data("a\(canary)\u{1B}[0m".utf8)) == #"a<redacted>\u{1B}[0m"#)
@@ -133,7 +133,7 @@ import Testing
     }
   }
 
-  @Test func `S3: an answer that is full of the secret shows no part of it at the excerpt's end`() throws {
+  @Test func `S3: a response that is full of the secret shows no part of it at the excerpt's end`() throws {
     let token = String((0..<600).map { _ in Character(Unicode.Scalar(UInt8.random(in: 97...122))) })
     let redactor = try redactor("Authorization", "Bearer \(token)")
     let body = Data(String(repeating: token, count: 20).utf8)

@@ -23,7 +23,7 @@ struct SanitizedTextTests {
     ("\u{FFF9}a", #"\u{FFF9}a"#),
     ("\u{180E}", #"\u{180E}"#), ("😀\u{FE0F}\u{FE01}", "😀\u{FE0F}" + #"\u{FE01}"#), ("a\u{34F}b", #"a\u{34F}b"#),
   ])
-  func `what drives, hides or reorders is written out`(text: String, expected: String) {
+  func `characters that drive a terminal, hide or reorder text are escaped`(text: String, expected: String) {
     #expect(Array(text.sanitized().unicodeScalars) == Array(expected.unicodeScalars))
   }
 
@@ -51,7 +51,7 @@ struct SanitizedTextTests {
     #expect("".sanitized(upTo: 0) == "")
   }
 
-  @Test func `of a text that is cut no more is looked at than is shown`() {
+  @Test func `a text that is cut is read no further than it is shown`() {
     let time = { (count: Int) in
       let text = "a" + String(repeating: "\u{301}", count: count)
       #expect(text.sanitized(upTo: 100) == "…")
@@ -60,7 +60,7 @@ struct SanitizedTextTests {
     #expect(time(1_000_000) < time(1000) * 100)
   }
 
-  @Test func `what was made harmless stays as it is`() {
+  @Test func `a sanitized text is not changed by sanitizing it again`() {
     let text = "\u{1B}]0;owned\u{7}\u{9B}31m\r\nforged \u{202E}txt.exe 早安".sanitized()
     #expect(text.sanitized() == text)
   }

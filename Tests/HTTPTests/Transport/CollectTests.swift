@@ -13,16 +13,16 @@ import Testing
     .from([head] + bodies.map { .body(Data($0.utf8)) })
   }
 
-  @Test func `head and pieces become one answer`() async throws {
+  @Test func `a head and its pieces become one response`() async throws {
     let response = try await parts("ab", "c", "早安").collect(upTo: 100).value
     #expect(response == HTTPResponse(status: 201, headers: ["Server": "s"], body: Data("abc早安".utf8)))
   }
 
-  @Test func `an answer without a body has an empty one`() async throws {
+  @Test func `a response without a body has an empty one`() async throws {
     #expect(try await parts().collect(upTo: 0).value == HTTPResponse(status: 201, headers: ["Server": "s"]))
   }
 
-  @Test func `T3: as many bytes as the limit are taken, and one more fails as too large`() async throws {
+  @Test func `T3: a body of exactly the limit is accepted, and one more byte fails as too large`() async throws {
     #expect(try await parts("ab", "cd").collect(upTo: 4).value.body.count == 4)
     for stream in [parts("ab", "cd", "e"), parts("abcde"), parts("a", "b", "c", "d", "e", "f")] {
       #expect(await stream.collect(upTo: 4).failure?.kind == .tooLarge)
@@ -30,7 +30,7 @@ import Testing
     #expect(await parts("a").collect(upTo: 0).failure?.kind == .tooLarge)
   }
 
-  @Test func `T3: nothing is read after the first byte over the limit`() async {
+  @Test func `T3: a body is not read after the first byte over the limit`() async {
     let taken = Atomic<Int>(0)
     let endless = Observable.from(0...)
       .map { $0 == 0 ? head : .body(Data("0123456789".utf8)) }
@@ -39,20 +39,20 @@ import Testing
     #expect(taken.load(ordering: .relaxed) == 11)
   }
 
-  @Test func `T3: the exchange behind an answer that is too large is stopped`() async throws {
+  @Test func `T3: the exchange behind a response that is too large is cancelled`() async throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .response(body: Data(repeating: 0, count: 100)).inPieces(of: 1))
     #expect(await transport.send(try request()).collect(upTo: 10).failure?.kind == .tooLarge)
     #expect(transport.cancellations == 1)
   }
 
-  @Test func `parts without a head are a bad answer`() async {
+  @Test func `parts without a head are a bad response`() async {
     #expect(await Observable<HTTPResponsePart>.empty().collect(upTo: 9).failure?.kind == .badResponse)
     let bodyAlone = Observable<HTTPResponsePart>.just(.body(Data("a".utf8)))
     #expect(await bodyAlone.collect(upTo: 9).failure?.kind == .badResponse)
   }
 
-  @Test func `an error in the middle is passed on, and nothing of the answer`() async throws {
+  @Test func `an error in the middle is passed on, and no part of the response`() async throws {
     let lost = RequestError(.connectionLost, "Lost.")
     let transport = ScriptedTransport()
     transport.expect(.any, .json("{}").thenFailing(lost))

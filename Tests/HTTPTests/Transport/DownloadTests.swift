@@ -27,7 +27,7 @@ import Testing
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) }
   }
 
-  @Test func `the body is in the file, which has replaced the one before, and nobody else may read it`() async throws {
+  @Test func `the body is in the file, which has replaced the former one and only its owner may read`() async throws {
     try Data("old".utf8).write(to: file)
     let body = String(repeating: "0123456789", count: 300_000)
     let server = try ScriptedServer(.answering { _ in RawResponse(201, body: body) })
@@ -43,7 +43,7 @@ import Testing
     (ScriptedServer.Fault.truncatedContentLength, RequestError.Kind.connectionLost), (.resetInBody, .connectionLost),
     (.truncatedChunked, .connectionLost), (.endlessBody, .tooLarge),
   ])
-  func `an answer that fails leaves nothing behind, and the file as it was`(
+  func `a response that fails leaves nothing behind, and the file as it was`(
     fault: ScriptedServer.Fault, kind: RequestError.Kind
   ) async throws {
     try Data("old".utf8).write(to: file)
@@ -54,7 +54,7 @@ import Testing
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func `an answer that is no success is not written`() async throws {
+  @Test func `a response whose status is no success is not written`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(404, body: "nothing here") })
     let error = try await download(server).failure
     #expect(error?.kind == .httpStatus)

@@ -12,13 +12,13 @@ import Testing
     ExchangeDeadlines(HTTPTimeouts(connect: connect, idle: idle, total: total), start: start)
   }
 
-  @Test func `before any sign the connection is waited for`() throws {
+  @Test func `the limit for connecting applies until the first progress`() throws {
     let next = try #require(deadlines(.seconds(1), .seconds(2), .seconds(3)).next)
     #expect(next.phase == .connection)
     #expect(next.instant == start + .seconds(1))
   }
 
-  @Test func `after a sign the next one is waited for`() throws {
+  @Test func `the idle limit applies after progress`() throws {
     var deadlines = deadlines(.seconds(1), .seconds(2), .seconds(9))
     deadlines.recordActivity(at: start + .milliseconds(500))
     let next = try #require(deadlines.next)
@@ -26,7 +26,7 @@ import Testing
     #expect(next.instant == start + .milliseconds(2500))
   }
 
-  @Test func `each sign starts the idle time anew`() throws {
+  @Test func `each progress restarts the idle time`() throws {
     var deadlines = deadlines(nil, .seconds(2), nil)
     #expect(deadlines.next == nil)
     for second in 1...5 {
@@ -43,7 +43,7 @@ import Testing
     #expect(deadlines.next?.instant == start + .seconds(3))
   }
 
-  @Test func `without timeouts there are no deadlines`() {
+  @Test func `a request without timeouts has no deadlines`() {
     var deadlines = deadlines(nil, nil, nil)
     #expect(deadlines.next == nil)
     deadlines.recordActivity(at: start)

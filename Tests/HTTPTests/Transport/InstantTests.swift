@@ -5,7 +5,7 @@ import Testing
 @testable import HTTP
 
 @Suite struct InstantTests {
-  @Test func `it goes with the standard library's clock`() {
+  @Test func `an instant agrees with the standard library's clock`() {
     let (before, start) = (ContinuousClock.now, Instant.now)
     let offset = start - Instant(nanoseconds: 0)
     let (end, after) = (Instant.now, ContinuousClock.now)
@@ -21,7 +21,7 @@ import Testing
     #expect((start + .milliseconds(2)) - start == .milliseconds(2))
   }
 
-  @Test func `what is further off than the clock goes is as far as it goes`() {
+  @Test func `an instant beyond the clock's range is the range's end`() {
     let start = Instant.now
     for seconds in [Int64.max, Int64.max / 1_000_000_000, 9_300_000_000] {
       #expect(start + .seconds(seconds) == Instant(nanoseconds: .max))

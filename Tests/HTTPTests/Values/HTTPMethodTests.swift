@@ -15,13 +15,13 @@ import Testing
   }
 
   @Test(arguments: ["", " ", "GET ", " GET", "GET POST", "GET/1", "G:T", "G\"T", "G(T", "GÉT", "ＧＥＴ", "GET\u{301}"])
-  func `what is no token throws`(text: String) {
+  func `a method that is no token throws`(text: String) {
     let error = #expect(throws: RequestError.self) { try HTTPMethod(text) }
     #expect(error?.kind == .invalidRequest)
   }
 
   @Test(arguments: ["CONNECT", "TRACE"])
-  func `what is not for requests to a server throws`(text: String) {
+  func `a method that is not for requests to a server throws`(text: String) {
     let error = #expect(throws: RequestError.self) { try HTTPMethod(text) }
     #expect(error?.kind == .invalidRequest && error?.message.contains("'\(text)'") == true)
   }

@@ -24,7 +24,7 @@ import Testing
     #expect(timeouts == HTTPTimeouts(connect: .seconds(10), idle: .seconds(30), total: .seconds(60)))
   }
 
-  @Test func `a request goes elsewhere with all that it has`() throws {
+  @Test func `a request with another URL keeps everything else`() throws {
     let first = try request(headers: ["X-A": "a"], body: Data("b".utf8), operationName: "getUser")
     let second = try first.to(url("https://h.example:8443/x?y"))
     #expect(second.url.absoluteString == "https://h.example:8443/x?y" && second.origin.port == 8443)

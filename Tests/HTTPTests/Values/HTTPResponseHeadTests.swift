@@ -13,7 +13,7 @@ import Testing
     #expect(HTTPResponseHead(status: 200, headers: headers).mediaType == type)
   }
 
-  @Test func `without Content-Type there is no media type`() {
+  @Test func `a response without Content-Type has no media type`() {
     #expect(HTTPResponseHead(status: 200).mediaType == nil)
   }
 

@@ -33,7 +33,7 @@ import Testing
   }
 
   @Test(arguments: ["http://localhost/", "http://127.0.0.1:8080/", "http://127.9.9.9/", "http://[::1]/"])
-  func `this machine is never reached through a proxy`(_ text: String) throws {
+  func `a proxy is never used to reach this machine`(_ text: String) throws {
     #expect(try server(["http_proxy": "http://one:3128"], for: text) == nil)
   }
 
@@ -80,7 +80,7 @@ import Testing
     #expect(try "\(server(environment, for: "http://example.com/") as Any)".contains("all:1"))
   }
 
-  @Test func `credentials are for the proxy, and shown to nobody`() throws {
+  @Test func `credentials are sent to the proxy alone, and not shown`() throws {
     let server = try ProxyServer("http://me:\(canary)@proxy:3128")
     #expect(server.authorization == "Basic \(Data("me:\(canary)".utf8).base64EncodedString())")
     #expect("\(server)" == "proxy:3128")
@@ -109,7 +109,7 @@ import Testing
     }
   }
 
-  @Test func `S3: every redactor takes out what proxies are told`() throws {
+  @Test func `S3: every redactor removes the credentials of proxies`() throws {
     let password = "proxy+\(canary)"
     let request = try request()
     _ = ProxyConfiguration(https: "http://me:\(password)@proxy:3128")

@@ -21,7 +21,7 @@ import Testing
     "http://h:65536/", "http://h:99999999999/", "http://h\\@evil/",
     "http://[1:2:3:4:5:6:7]/", "http://[0:0:0:0:0:0:ffff:192.0.2.1]/",
   ])
-  func `what is no such URL throws`(text: String) {
+  func `a text that is no http URL throws`(text: String) {
     let error = #expect(throws: (any Error).self) { try HTTPTarget(url(text)) }
     if let error = error as? RequestError { #expect(error.kind == .invalidRequest) }
   }
@@ -63,14 +63,14 @@ import Testing
     #expect((try? HTTPTarget(url(text)))?.isLoopback != true)
   }
 
-  @Test func `what is shown of a URL holds no user, password, value of the query or fragment`() throws {
+  @Test func `the description of a URL holds no user, password, query value or fragment`() throws {
     let text = "https://user-\(canary):\(canary)@h:81/a%20b?token=\(canary)&flag&x=#\(canary)"
     let shown = try url(text).shownSafely
     #expect(!shown.contains(canary))
     #expect(shown == "https://h:81/a b?token=…&…&x=…")
   }
 
-  @Test func `what is shown of a query without names is that there is one`() throws {
+  @Test func `the description of a query without names says only that there is one`() throws {
     #expect(try url("https://h/?\(canary)").shownSafely == "https://h/?…")
     #expect(try url("https://h/?\(canary)&a=\(canary)").shownSafely == "https://h/?…&a=…")
   }
@@ -87,7 +87,7 @@ import Testing
     }
   }
 
-  @Test func `S5: controls that were percent-encoded are shown harmless`() throws {
+  @Test func `S5: percent-encoded controls are shown escaped`() throws {
     #expect(try url("http://h/a%0Ab%1B%E2%80%AE").shownSafely == #"http://h/a\nb\u{1B}\u{202E}"#)
     #expect(try url("http://h/" + String(repeating: "a", count: 2000)).shownSafely.utf8.count < 600)
   }

@@ -42,7 +42,7 @@ struct ArgumentsTests {
     #expect(try Arguments(["unlike", id, "--user", "3"]).action == .updateLike(false, momentID: id))
   }
 
-  @Test func `what is kept and the outbox have commands, which need a folder`() throws {
+  @Test func `the cache and the outbox have commands, which need a folder`() throws {
     let commands: KeyValuePairs<[String], Arguments.Action> = [
       ["cache", "stats"]: .cacheStatistics, ["cache", "clear"]: .clearCache, ["outbox", "list"]: .listOutbox,
       ["outbox", "flush"]: .flushOutbox, ["outbox", "discard", "x"]: .discard(id: "x"),

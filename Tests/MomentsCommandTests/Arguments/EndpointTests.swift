@@ -22,7 +22,7 @@ struct EndpointTests {
     "https://example.com:0/", "https://example.com:65536/", "https://example.com:x/", "https://[::1/",
     "https://example.com:99999999999999999999/", "https://%6cocalhost/", "https://example.com/\u{7F}", "javascript:1",
   ])
-  func `what is no http URL is wrong usage`(text: String) throws {
+  func `an endpoint that is no http URL is wrong usage`(text: String) throws {
     let error = try #require(throws: UsageError.self) { try Endpoint(text, from: "--endpoint") }
     #expect(error.message.hasPrefix("--endpoint"))
   }

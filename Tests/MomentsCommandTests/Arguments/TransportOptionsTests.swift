@@ -39,11 +39,11 @@ final class TransportOptionsTests {
     ["--transport", "pigeon"], ["--cert", #filePath], ["--key", #filePath], ["--ca", "/nowhere/ca.pem"],
     ["--cert", "/nowhere/a.pem", "--key", "/nowhere/b.pem"], ["--transport", "urlsession", "--ca", #filePath],
   ])
-  func `what does not go together, or cannot be read, is wrong usage`(arguments: [String]) {
+  func `options that contradict each other, or cannot be read, are wrong usage`(arguments: [String]) {
     #expect(throws: UsageError.self) { try Arguments(arguments) }
   }
 
-  @Test func `what holds no certificate, or no key that fits, is wrong usage, and is named`() throws {
+  @Test func `a file without a certificate, or without its key, is wrong usage, and is named`() throws {
     let (file, other) = (try file("a.pem"), try file("b.pem"))
     for (arguments, name) in [
       (["--ca", "/tmp"], "'/tmp'"), (["--ca", #filePath], #filePath),

@@ -27,7 +27,7 @@ struct EmbeddedBackendTests {
     #expect(dates.allSatisfy { $0 < 1_800_000_000 })
   }
 
-  @Test func `a like is seen in its answer and in the next read, and can be taken back`() async throws {
+  @Test func `a like is seen in its response and in the next read, and can be taken back`() async throws {
     for isLiked in [true, true, false, false] {
       let answer = try await backend.updateLike(isLiked, momentID: "m0-1", fromUserID: "0").value
       #expect(try await backend.getMoments(userID: "0").value == answer)
@@ -37,7 +37,7 @@ struct EmbeddedBackendTests {
     }
   }
 
-  @Test func `the answer to another's like is the owner's timeline, whose own likes count`() async throws {
+  @Test func `the response to another user's like is the owner's timeline, whose own likes count`() async throws {
     let answer = try await backend.updateLike(true, momentID: "m1-0", fromUserID: "3").value
     #expect(answer.userDetails.id == "1")
     #expect(answer.moments.first?.likes?.map(\.id) == ["1", "3"])
@@ -66,7 +66,7 @@ struct EmbeddedBackendTests {
     #expect(try await backend.getMoments(userID: "0").value == before)
   }
 
-  @Test func `nothing happens before somebody subscribes`() async throws {
+  @Test func `the embedded backend does nothing before it is subscribed to`() async throws {
     let before = try await backend.getMoments(userID: "0").value
     _ = backend.updateLike(true, momentID: "m0-1", fromUserID: "0")
     #expect(try await backend.getMoments(userID: "0").value == before)

@@ -14,12 +14,12 @@ struct ErrorLineTests {
     #expect("\(ErrorLine(StoreError.notCached))".hasPrefix("moments: not cached: "))
   }
 
-  @Test func `the start of an answer is shown where it is known`() {
+  @Test func `the start of a response is shown where it is known`() {
     let error = RequestError(.httpStatus, "Status 404.", status: 404, excerpt: "not here")
     #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. (the answer begins: not here)")
   }
 
-  @Test func `it is one bounded line that can do a terminal no harm`() {
+  @Test func `an error is one bounded, sanitized line`() {
     let evil = String(repeating: "\u{1B}[2J\r\n\u{202E}\u{200B}", count: 10_000)
     for error: any Error in [UsageError(evil), RequestError(.graphQL, evil, excerpt: evil)] {
       let line = "\(ErrorLine(error))"

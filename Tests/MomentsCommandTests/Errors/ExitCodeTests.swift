@@ -26,7 +26,7 @@ struct ExitCodeTests {
     (401, ExitCode.notAllowed), (403, .notAllowed), (429, .unreachable), (500, .unreachable), (503, .unreachable),
     (599, .unreachable), (400, .unusableAnswer), (404, .unusableAnswer), (600, .unreachable), (204, .unusableAnswer),
   ])
-  func `each status has a code, also where the answer could not be read`(status: Int, code: ExitCode) {
+  func `each status has a code, also where the response could not be read`(status: Int, code: ExitCode) {
     #expect(ExitCode(RequestError(.httpStatus, "message", status: status)) == code)
     #expect(ExitCode(RequestError(.undecodable, "message", status: status)) == code)
   }
@@ -36,7 +36,8 @@ struct ExitCodeTests {
     #expect(ExitCode(RequestError(.cannotConnect, "message", status: status)) == .unreachable)
   }
 
-  @Test func `a GraphQL error that asks for a token is not allowed, wherever it stands in the list`() {
+  @Test
+  func `a GraphQL error that demands a token has the code for a missing permission, wherever it stands in the list`() {
     let errors = [
       GraphQLError(message: "a"), GraphQLError(message: "b", extensions: ["code": .string("UNAUTHENTICATED")]),
     ]

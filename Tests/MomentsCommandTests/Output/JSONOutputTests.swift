@@ -29,7 +29,7 @@ struct JSONOutputTests {
     #expect(text.contains(#""isLiked":false,"likes":[],"photos":[],"title":"t""#))
   }
 
-  @Test func `what drives or reorders is escaped, and reads back as it was`() throws {
+  @Test func `characters that drive a terminal or reorder text are escaped, and read back as they were`() throws {
     var title = "\u{61C}\u{200B}\u{200E}\u{200F}\u{2028}\u{2029}\u{202A}\u{202E}\u{2066}\u{2069}\u{FEFF}\u{E0001}"
     for value in UInt32(0)...0x9F {
       if let scalar = Unicode.Scalar(value) { title.unicodeScalars.append(scalar) }

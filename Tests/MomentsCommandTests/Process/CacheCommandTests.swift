@@ -4,7 +4,7 @@ import Testing
 
 @Suite("the command's cache")
 struct CacheCommandTests {
-  @Test func `without a network networkFirst shows the cached timeline, says so, and ends with 0`() async throws {
+  @Test func `networkFirst without a network shows the cached timeline, says so, and ends with 0`() async throws {
     let account = try Account.offline()
     let online = try await account.online { _ in try await account.run("timeline") }
     online.expectSuccess()
@@ -20,14 +20,14 @@ struct CacheCommandTests {
     try await account.run("--policy", "networkOnly").expectFailure(69, "cannot connect")
   }
 
-  @Test func `without a network and without a cached timeline it ends as without a cache`() async throws {
+  @Test func `a timeline without a network and without a cached value ends as without a cache`() async throws {
     let account = try Account.offline()
     try await account.run("timeline").expectFailure(69, "cannot connect")
     try await account.run("timeline", "--policy", "cacheOnly").expectFailure(65, "not cached")
     try await Moments.run(["--policy", "cacheOnly"]).expectFailure(65, "not cached")
   }
 
-  @Test func `each policy asks whom it says, and --verbose tells where the answer comes from`() async throws {
+  @Test func `each policy reads from where it says, and --verbose reports the source`() async throws {
     let account = try Account.offline()
     try await account.online { server in
       for (policy, requests, origin) in [
@@ -59,7 +59,7 @@ struct CacheCommandTests {
     }
   }
 
-  @Test func `its size is told, and it is cleared, for one account alone`() async throws {
+  @Test func `the cache's size is reported, and it is cleared, for one account alone`() async throws {
     let account = try Account.offline()
     try await account.online { _ in
       for user in ["0", "1"] { try await account.run("--user", user).expectSuccess() }
@@ -100,7 +100,7 @@ struct CacheCommandTests {
     }
   }
 
-  @Test func `what the server refuses, and answers in part, is not cached`() async throws {
+  @Test func `a refused timeline and a partial one are not cached`() async throws {
     let account = try Account.offline()
     try await account.online { _ in
       try await account.run("--user", "404").expectFailure(65, "GraphQL")
@@ -115,7 +115,7 @@ struct CacheCommandTests {
   }
 
   @Test(arguments: [["cache", "stats"], ["cache", "clear"], ["outbox", "list"], ["outbox", "flush"]])
-  func `what only looks at a folder does not make it`(arguments: [String]) async throws {
+  func `a command that only reads a folder does not make it`(arguments: [String]) async throws {
     let account = try Account.offline()
     let folder = try #require(account.options.last)
     try await account.run(arguments[0], arguments[1]).expectFailure(64, "wrong usage", saying: folder)
@@ -133,7 +133,7 @@ struct CacheCommandTests {
     #expect(kept.contains("m0-1") && !kept.contains("canary"))
   }
 
-  @Test func `whoever has the folder's lock is waited for no longer than --timeout says`() async throws {
+  @Test func `the folder's lock is waited for no longer than --timeout says`() async throws {
     let account = try Account.offline()
     try await account.online { _ in
       try await account.run("timeline").expectSuccess()

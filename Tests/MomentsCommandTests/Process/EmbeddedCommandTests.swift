@@ -8,7 +8,7 @@ import Testing
 @Suite("the command with the embedded backend")
 struct EmbeddedCommandTests {
   @Test(arguments: [[], ["timeline"], ["--user", "0"]])
-  func `without an endpoint there is a timeline to look at`(arguments: [String]) async throws {
+  func `a command without an endpoint shows the embedded timeline`(arguments: [String]) async throws {
     let result = try await Moments.run(arguments)
     result.expectSuccess()
     #expect(result.outputText.hasPrefix("Lin Wei "))
@@ -79,14 +79,14 @@ struct EmbeddedCommandTests {
   }
 }
 
-@Suite("what becomes of the command's output")
+@Suite("the command's output")
 struct CommandOutputTests {
   private func shell(_ script: String) async throws -> ChildProcess.State {
     let path = try RepositoryLayout.executable("moments").path
     return try await ChildProcess.run(URL(fileURLWithPath: "/bin/sh"), ["-c", script], environment: ["MOMENTS": path])
   }
 
-  @Test func `a reader that goes away is no error`() async throws {
+  @Test func `a reader that closes the pipe is no error`() async throws {
     // The command starts once the reader is gone; its status goes another way than its output.
     let result = try await shell(
       #"""
@@ -110,7 +110,7 @@ struct CommandOutputTests {
     #expect(all.exitCode == 0 && all.outputText.hasPrefix("moments "))
   }
 
-  @Test func `results never go into a socket that took the number of a closed stream`() async throws {
+  @Test func `results are never written to a socket that took the number of a closed stream`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: TimelineJSON.plain) })
     let result = try await shell(#""$MOMENTS" --json --endpoint http://127.0.0.1:\#(server.port)/ <&- >&-"#)
     #expect(result.exitCode == 74)

@@ -43,7 +43,7 @@ struct FailingServerTests {
       (#"{"errors":[{"message":"m","extensions":{"code":"X"},"path":["#, "1,", "0]}]}"),
       (#"{"extensions":["#, "{},", #"0],"errors":[{"message":"m","extensions":{"code":"X"}}]}"#),
     ])
-  func `T3: an answer below the limit takes little more memory than its bytes`(
+  func `T3: a response below the limit takes little more memory than its bytes`(
     start: String, piece: String, end: String
   ) async throws {
     let size = 15 << 20
@@ -82,13 +82,13 @@ struct FailingServerTests {
     (RawResponse(contentType: "text/html", body: "<!doctype html>"), "the server sent text/html"),
     (RawResponse(), "body is empty"),
   ])
-  func `an answer with one flaw in it ends with 65, and the flaw is named`(answer: RawResponse, flaw: String)
+  func `a response with one flaw in it ends with 65, and the flaw is named`(answer: RawResponse, flaw: String)
     async throws
   {
     try await run(ScriptedServer(.answering { _ in answer })).expectFailure(65, "not decodable", saying: flaw)
   }
 
-  @Test func `an answer without end is cut off and ends with 65`() async throws {
+  @Test func `a response without end is cut off and ends with 65`() async throws {
     try await run(ScriptedServer(.endlessBody), "--timeout", "60").expectFailure(65, "too large")
   }
 
@@ -120,7 +120,7 @@ struct FailingServerTests {
   @Test(arguments: [
     #"{}"#, #"{"data":null}"#, #"{"data":{}}"#, #"{"data":{"getMomentsDetailsByUserID":null}}"#, "[]", "null", "3",
   ])
-  func `an answer without a timeline ends with 65`(body: String) async throws {
+  func `a response without a timeline ends with 65`(body: String) async throws {
     try await run(ScriptedServer(.answering { _ in RawResponse(body: body) })).expectFailure(65, "not decodable")
   }
 

@@ -6,7 +6,7 @@ import Testing
 @Suite("the command and Ctrl-C")
 struct InterruptTests {
   @Test(arguments: [[], ["like", "m0-1"]])
-  func `it ends with 130, and the request is given up`(arguments: [String]) async throws {
+  func `an interrupt ends the command with 130, and cancels the request`(arguments: [String]) async throws {
     let server = try ScriptedServer(.neverAnswering)
     let child = try Moments.start(arguments + ["--endpoint", server.url.absoluteString])
     try await server.waitForRequests()
@@ -16,7 +16,7 @@ struct InterruptTests {
     try await server.waitForClientToClose()
   }
 
-  @Test func `it ends with 130 however early it comes`() async throws {
+  @Test func `an interrupt ends the command with 130 however early it comes`() async throws {
     let server = try ScriptedServer(.neverAnswering)
     for _ in 0..<TestScale.count(20, long: 200) {
       let child = try Moments.start(["--endpoint", server.url.absoluteString])
@@ -26,7 +26,7 @@ struct InterruptTests {
     }
   }
 
-  @Test func `it ends with 130 in the middle of a body, too`() async throws {
+  @Test func `an interrupt ends the command with 130 in the middle of a body, too`() async throws {
     let server = try ScriptedServer(.neverFinishing)
     let child = try Moments.start(["--verbose", "--endpoint", server.url.absoluteString])
     try await child.waitForErrors(containing: "Content-Length: 1000")
@@ -34,7 +34,7 @@ struct InterruptTests {
     #expect(try await child.waitForEnd(within: .seconds(10)).ending == .exited(130))
   }
 
-  @Test func `a job that a shell started in the background goes on, as it should`() async throws {
+  @Test func `a job that a shell started in the background ignores the interrupt, as it should`() async throws {
     let latch = Latch()
     let answer = RawResponse(body: TimelineJSON.plain)
     let server = try ScriptedServer([.readRequest, .wait(for: latch), .send(answer), .close])
@@ -49,7 +49,7 @@ struct InterruptTests {
     #expect(try await child.waitForEnd().outputText.hasSuffix("status 0\n"))
   }
 
-  @Test func `it ends a write that nobody takes`() async throws {
+  @Test func `an interrupt ends a write that is not read`() async throws {
     let title = String(repeating: "x", count: 1 << 20)
     let body = TimelineJSON.plain.replacing("早安 🌅", with: title)
     let server = try ScriptedServer(.answering { _ in RawResponse(body: body) })
@@ -68,7 +68,7 @@ struct InterruptTests {
     #expect(result.errorText.hasPrefix("{moments: cancelled: "))
   }
 
-  @Test func `it ends a write that nobody takes on standard error either`() async throws {
+  @Test func `an interrupt ends a write to standard error that is not read`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: TimelineJSON.plain) })
     let pipe = FileManager.default.temporaryDirectory.appendingPathComponent("moments-\(UUID())").path
     // The pipe is full, the shell holds both ends, and nobody takes anything.

@@ -43,7 +43,7 @@ struct OddServerTests {
     try await expectSameJSON(RawResponse(body: TimelineJSON.answer(with)).bytes, as: without)
   }
 
-  @Test func `of members that stand twice the last counts`() async throws {
+  @Test func `the last of equal members counts`() async throws {
     let other = #"{"userDetails":{"id":"1","name":"","avatar":"","backgroundImage":""},"moments":[]}"#
     let field = #""getMomentsDetailsByUserID":"#
     for body in [
@@ -73,7 +73,7 @@ struct OddServerTests {
     try await expectSameJSON(RawResponse(contentType: type, body: TimelineJSON.plain).bytes)
   }
 
-  @Test func `an answer may end with the connection, or have interim answers before it`() async throws {
+  @Test func `a response may end with the connection, or have interim responses before it`() async throws {
     let response = RawResponse(body: TimelineJSON.plain)
     try await expectSameJSON(response.bytesUntilClose)
     try await expectSameJSON([UInt8]("HTTP/1.1 100 Continue\r\n\r\n".utf8) + response.bytes)
@@ -127,7 +127,7 @@ struct OddServerTests {
     #expect(request.method == "POST" && request.target == "/")
   }
 
-  @Test func `an answer to a like without the moment ends with 65`() async throws {
+  @Test func `a response to a like without the moment ends with 65`() async throws {
     let answer = #"{"data":{"updateMomentLike":\#(TimelineJSON.details)}}"#
     let server = try ScriptedServer(.answering { _ in RawResponse(body: answer) })
     let endpoint = server.url.absoluteString

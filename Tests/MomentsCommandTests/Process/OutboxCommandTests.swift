@@ -65,7 +65,7 @@ struct OutboxCommandTests {
     }
   }
 
-  @Test func `what a flush brings is in the cache when it ends`() async throws {
+  @Test func `a flush's responses are in the cache when it ends`() async throws {
     let account = try Account.offline()
     for round in 0..<3 {
       let id = "m0-\(round)"
@@ -111,7 +111,7 @@ struct OutboxCommandTests {
     }
   }
 
-  @Test func `a queued like that cannot be read any more is listed, told of by flush, and can be discarded`()
+  @Test func `a queued like that can no longer be read is listed, reported by flush, and can be discarded`()
     async throws
   {
     let account = try Account.offline()
@@ -150,7 +150,7 @@ struct OutboxCommandTests {
     }
   }
 
-  @Test func `without a valid token a like is queued, which waits for one, and the exit code says so`() async throws {
+  @Test func `a like without a valid token is queued until there is one, and the exit code says so`() async throws {
     let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     try await account.online(["--auth", "http"]) { server in
@@ -190,7 +190,7 @@ struct OutboxCommandTests {
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
   }
 
-  @Test func `likes that find nobody behind a network that drops all are never set aside`() async throws {
+  @Test func `likes are never set aside while the network drops everything`() async throws {
     let (port, account) = (try UnansweredPort(), try Account.offline())
     let endpoint = "http://127.0.0.1:\(port.port)/graphql"
     let options = ["--endpoint", endpoint, "--timeout", "0.3"] + account.options.suffix(2)
@@ -203,8 +203,7 @@ struct OutboxCommandTests {
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
   }
 
-  @Test func `what only looks at the folder makes nothing in it, also for a user of whom nothing is kept`() async throws
-  {
+  @Test func `a command that only reads the folder makes nothing in it, also for a user without data`() async throws {
     let account = try Account.offline()
     _ = try await account.run("like", "m0-1")
     let folder = try #require(account.options.last)
@@ -220,7 +219,8 @@ struct OutboxCommandTests {
     #expect(try FileManager.default.subpathsOfDirectory(atPath: folder).sorted() == before)
   }
 
-  @Test func `--timeout ends a timeline whose server does not even answer what is queued before`() async throws {
+  @Test func `--timeout ends a timeline whose server does not even respond to the likes queued before it`() async throws
+  {
     let server = try ScriptedServer(.neverAnswering)
     let account = try Account.offline()
     let options = ["--endpoint", server.url.absoluteString, "--timeout", "2", "--retries", "0"]
@@ -236,7 +236,7 @@ struct OutboxCommandTests {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `a run that hangs while it sends holds up no other for longer than --timeout`() async throws {
+  func `a run that hangs while it sends delays no other for longer than --timeout`() async throws {
     let server = try ScriptedServer(.neverAnswering)
     let account = try Account.offline()
     let folder = account.options.suffix(2)

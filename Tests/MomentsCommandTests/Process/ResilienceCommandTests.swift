@@ -17,19 +17,19 @@ struct ResilienceCommandTests {
   }
 
   @Test(arguments: [(0, 1), (1, 2), (4, 5)])
-  func `a timeline is asked for again as often as --retries says`(retries: Int, requests: Int) async throws {
+  func `a timeline is requested again as often as --retries says`(retries: Int, requests: Int) async throws {
     let server = try server(failing: 9)
     try await run(server, "--retries", "\(retries)").expectFailure(69, "HTTP status")
     #expect(server.requests.count == requests)
   }
 
-  @Test func `by default it is asked for twice more`() async throws {
+  @Test func `a timeline is requested twice more by default`() async throws {
     let server = try server(failing: 2)
     try await run(server).expectSuccess()
     #expect(server.requests.count == 3)
   }
 
-  @Test func `by default it is asked for three times, and no more`() async throws {
+  @Test func `a timeline is requested three times by default, and no more`() async throws {
     let server = try server(failing: 9)
     try await run(server).expectFailure(69, "HTTP status")
     #expect(server.requests.count == 3)
@@ -76,7 +76,7 @@ struct ResilienceCommandTests {
     try await bff.stop()
   }
 
-  @Test func `S3: tokens in an answer that cannot be read are shown nowhere`() async throws {
+  @Test func `S3: tokens in a response that cannot be read are shown nowhere`() async throws {
     let server = try ScriptedServer(
       .answering { request in
         guard String(decoding: request.body, as: UTF8.self).contains("mutation refreshToken") else {

@@ -57,7 +57,7 @@ struct SecureServerTests {
     #expect(result.outputText.hasPrefix("Lin Wei "))
   }
 
-  @Test func `a server that asks for a certificate is shown the one of --cert and --key`() async throws {
+  @Test func `a server that requests a certificate receives the one of --cert and --key`() async throws {
     defer { try? FileManager.default.removeItem(at: folder) }
     let client = try TestCertificate(.init(commonName: "Client", usage: "clientAuth"), signedBy: authority)
     let relay = try await relay(asking: authority)

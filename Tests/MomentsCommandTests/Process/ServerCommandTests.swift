@@ -22,7 +22,7 @@ struct ServerCommandTests {
   }
 
   @Test(arguments: ["0", "1", "2", "3", "4", "5"], [true, false])
-  func `json equals the server's answer`(userID: String, withLikes: Bool) async throws {
+  func `json equals the server's response`(userID: String, withLikes: Bool) async throws {
     let server = try await BFFServer.shared()
     let options = ["--json", "--user", userID] + (withLikes ? [] : ["--no-likes"])
     let result = try await Moments.run(options + ["--endpoint", server.graphqlURL.absoluteString])
@@ -89,7 +89,7 @@ struct ServerCommandTests {
   }
 
   @Test(arguments: ["graphql", "http"], [nil, "expired-token", "canary-token-1234"])
-  func `without a valid token it ends with 77, and shows no token`(mode: String, token: String?) async throws {
+  func `a command without a valid token ends with 77, and shows no token`(mode: String, token: String?) async throws {
     let server = try await BFFServer.shared()
     let result = try await Moments.run(
       arguments(server, "--header", "X-Auth-Mode: \(mode)", "--json"), environment: ["MOMENTS_TOKEN": token])

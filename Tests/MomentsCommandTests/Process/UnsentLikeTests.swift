@@ -72,7 +72,7 @@ struct UnsentLikeTests {
     #expect(server.requests.count == 1)
   }
 
-  @Test func `a like that another run sends is told of in JSON, too`() async throws {
+  @Test func `a like that another run sends is reported in JSON, too`() async throws {
     let account = try Account.offline()
     let server = try ScriptedServer(.neverAnswering)
     let options = ["--endpoint", server.url.absoluteString] + account.options.suffix(2)
@@ -105,7 +105,7 @@ struct UnsentLikeTests {
     }
   }
 
-  @Test func `what is queued, discarded and queued again is told in JSON, too`() async throws {
+  @Test func `a like that is queued, discarded and queued again is reported in JSON, too`() async throws {
     let account = try Account.offline()
     let queued = try JSONValue(try await account.run("like", "m0-1", "--json").output)["queued"]
     #expect(queued?["mutation"]?["momentID"] == .string("m0-1"))

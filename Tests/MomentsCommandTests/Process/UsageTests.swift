@@ -18,7 +18,7 @@ struct UsageTests {
     ["outbox", "retry", "--cache-dir=x"],
     ["cache", "stats", "clear", "--cache-dir=x"],
   ])
-  func `it ends with 64 and one line`(arguments: [String]) async throws {
+  func `wrong usage ends with 64 and one line`(arguments: [String]) async throws {
     try await Moments.run(arguments).expectFailure(64, "wrong usage")
   }
 

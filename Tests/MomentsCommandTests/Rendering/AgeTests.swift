@@ -10,7 +10,7 @@ struct AgeTests {
     (2592000, "1 month ago"), (31449600, "12 months ago"), (31536000, "1 year ago"),
     (157680000, "5 years ago"), (-1, "just now"), (-300, "just now"), (-301, "in 5 minutes"), (-172800, "in 2 days"),
   ])
-  func `ages are told in the largest whole unit`(seconds: Int64, words: String) {
+  func `ages are shown in the largest whole unit`(seconds: Int64, words: String) {
     let now: Int64 = 1_800_000_000
     #expect(Age.words(createdDate: String(now - seconds), now: now) == words)
   }
@@ -19,7 +19,7 @@ struct AgeTests {
     #expect(Age.words(createdDate: "-86400", now: 0) == "1 day ago")
   }
 
-  @Test func `a time in milliseconds is told like one in seconds`() {
+  @Test func `a time in milliseconds is shown like one in seconds`() {
     #expect(Age.words(createdDate: "1799740800000", now: 1_800_000_000) == "3 days ago")
   }
 

@@ -26,7 +26,7 @@ struct TimelineRendererTests {
   }
 
   @Test(arguments: [40, 41, 60, 61])
-  func `a row whose name is cut within a wide character reaches the margin all the same`(columns: Int) {
+  func `a row whose name is cut within a wide character still reaches the margin`(columns: Int) {
     let details = details([], name: String(repeating: "名", count: 60))
     let row = renderer(columns: columns).timeline(details).split(separator: "\n").first
     #expect(row?.columns == columns && row?.hasSuffix("no moments yet") == true)
@@ -104,7 +104,7 @@ struct TimelineRendererTests {
     #expect(text.contains(#"VIDEO\u{1B} · soon\n"#))
   }
 
-  @Test func `nothing from the server can drive the terminal`() {
+  @Test func `text from the server cannot drive the terminal`() {
     let evil = "\u{1B}[2J\u{9B}31m\u{202E}\u{2066}\u{200B}\u{7}\r\n\u{85}\u{2028}x"
     let nasty = MomentsDetails(
       userDetails: .init(id: evil, name: evil, avatar: evil, backgroundImage: evil),

@@ -27,7 +27,7 @@ struct FittedTextTests {
     #expect("one two".wrapped(toColumns: 5, lineLimit: 2) == ["one", "two"])
   }
 
-  @Test func `no line is wider than asked for, and no visible character is lost`() {
+  @Test func `no line is wider than its limit, and no visible character is lost`() {
     let text = "Lorem 早安上海 ipsum 👩‍👩‍👧‍👦👍🏽 dolor，sit amet 🇸🇪 consectetur e\u{301}lit"
     for columns in 2...80 {
       let lines = text.wrapped(toColumns: columns)

@@ -7,7 +7,7 @@ import Testing
 
 @Suite struct APIClientTests {
   @Test(arguments: ["ftp://h", "/graphql", "http://u:p@127.0.0.1", "https://h/#f", "https://"])
-  func `a base URL that no request can go to throws`(base: String) {
+  func `a base URL that no request can be sent to throws`(base: String) {
     let error = #expect(throws: RequestError.self) { try client(base: base) }
     #expect(error?.kind == .invalidRequest)
   }
@@ -46,7 +46,7 @@ import Testing
     ("https://h", "//evil.com/a", "https://h//evil.com/a"), ("https://h", "a:b@c", "https://h/a:b@c"),
     ("https://h", "%E6%97%A9%2F%3F%23", "https://h/%E6%97%A9%2F%3F%23"), ("https://h/a%20b", "c", "https://h/a%20b/c"),
   ])
-  func `a path goes below the base URL`(base: String, path: String, expected: String) async throws {
+  func `a path is appended to the base URL`(base: String, path: String, expected: String) async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     _ = try await Send(path: path, parameters: NoParameters()).get(on: client(transport, base: base)).value
     #expect(transport.onlyRequest?.url.absoluteString == expected)
@@ -56,7 +56,7 @@ import Testing
     "a?b=c", "a#b", "a b", "早安", "%", "%2", "%zz", "a%", "..", "a/../b", ".", "a/./b", "../", "%2e%2e/a", "a/%2E./b",
     ".%2e", "%2E", "a\\b", "a\r\nb", "a\u{0}", "<", "\"", "[a]",
   ])
-  func `what is no path, or climbs out of the base, throws and sends nothing`(path: String) async throws {
+  func `a text that is no path, or leaves the base, throws and sends nothing`(path: String) async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     let error = await Send(path: path, parameters: NoParameters()).get(on: try client(transport)).failure
     #expect(error?.kind == .invalidRequest && !(error?.cause is WrongSettings))
@@ -72,7 +72,7 @@ import Testing
     #expect(path.dropFirst("/users/".count).removingPercentEncoding == id)
   }
 
-  @Test func `default headers go along, and a session's own win`() async throws {
+  @Test func `default headers are added, and a session's own win`() async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     var client = try client(transport)
     client.defaultHeaders = ["X-A": "client", "X-B": "client"]
@@ -106,7 +106,7 @@ import Testing
     #expect(HTTPHeaders.platform(name: "", version: "早")["User-Agent"]?.hasPrefix("unknown/unknown (") == true)
   }
 
-  @Test func `what a client is made of may be given at once, so that it can be a constant`() async throws {
+  @Test func `a client's settings may all be passed to its initializer, so that it can be a constant`() async throws {
     let client = try APIClient(
       baseURL: url("https://h"), transport: ScriptedTransport(always: .json(#"{"id": 7, "name": "Wei"}"#)),
       observer: RequestObservers([]), responseBodyLimit: 24, encoder: FoundationJSON(), decoder: FoundationJSON())
@@ -116,14 +116,14 @@ import Testing
     #expect(client.encoder is FoundationJSON && client.decoder is FoundationJSON)
   }
 
-  @Test func `a session that makes its request itself may go below the base URL by the same checks`() throws {
+  @Test func `a session that makes its own request may use the same checked path below the base URL`() throws {
     let client = try client(base: "https://h/api?key=1")
     #expect(try client.url(forPath: "").absoluteString == "https://h/api?key=1")
     #expect(try client.url(forPath: "a/%2F").absoluteString == "https://h/api/a/%2F?key=1")
     #expect(throws: RequestError.self) { try client.url(forPath: "../a") }
   }
 
-  @Test func `T3: an answer over the client's limit is too large`() async throws {
+  @Test func `T3: a response over the client's limit is too large`() async throws {
     var client = try client(ScriptedTransport(always: .json("{\"a\": 1}")))
     client.responseBodyLimit = 7
     #expect(await Send(parameters: NoParameters()).get(on: client).failure?.kind == .tooLarge)
@@ -131,7 +131,7 @@ import Testing
     #expect(await Send(parameters: NoParameters()).get(on: client).failure?.kind == nil)
   }
 
-  @Test func `the limit is 16 MiB unless set, and timeouts go along with each request`() async throws {
+  @Test func `the limit is 16 MiB unless set, and each request carries the timeouts`() async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     var client = try client(transport)
     #expect(client.responseBodyLimit == 16 << 20)

@@ -47,7 +47,7 @@ struct SessionDownloadTests {
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) }
   }
 
-  @Test func `a file arrives by the client's headers and middlewares, and its observer hears of it`() async throws {
+  @Test func `a download uses the client's headers, middlewares and observer`() async throws {
     let body = String(repeating: "0123456789", count: 300_000)
     let server = try ScriptedServer(.answering { _ in RawResponse(contentType: "image/jpeg", body: body) })
     #expect(try await client(server).download(GetPhoto(), to: file).value.mediaType == "image/jpeg")
@@ -60,7 +60,7 @@ struct SessionDownloadTests {
     try FileManager.default.removeItem(at: folder)
   }
 
-  @Test func `whoever downloads is told how far it has come`() async throws {
+  @Test func `a download reports its progress`() async throws {
     let half = Latch()
     let server = try ScriptedServer([
       .readRequest, .send(RawResponse().bytes(contentLength: 20)), .send("0123456789"), .wait(for: half),
@@ -78,7 +78,7 @@ struct SessionDownloadTests {
   }
 
   @Test(arguments: [false, true])
-  func `whoever sends a session hears how far its upload has come`(isIntercepted: Bool) async throws {
+  func `an upload reports its progress`(isIntercepted: Bool) async throws {
     struct AddPhoto: APISession {
       typealias ResponseType = NoContent
       let parameters: Data

@@ -60,14 +60,14 @@ import Testing
 
   private let transport = ScriptedTransport(always: .json(#"{"id": 7, "name": "Wei"}"#))
 
-  @Test func `an interceptor sees typed answers, the first outermost`() async throws {
+  @Test func `interceptors see typed responses, the first outermost`() async throws {
     let log = Locked<[String]>([])
     let notes = ["a", "b"].map { Note(name: $0, log: log) }
     _ = try await GetUser().get(on: client(transport, interceptors: notes)).value
     #expect(log.withLock { $0 } == ["a GetUser", "b GetUser", "b User", "a User"])
   }
 
-  @Test func `interceptors run anew for each subscriber, and not before`() async throws {
+  @Test func `interceptors run for each subscriber, and not before`() async throws {
     let log = Locked<[String]>([])
     let user = GetUser().get(on: try client(transport, interceptors: [Note(name: "a", log: log)]))
     #expect(log.withLock { $0 } == [])
@@ -76,23 +76,23 @@ import Testing
     #expect(log.withLock { $0 } == ["a GetUser", "a User", "a GetUser", "a User"])
   }
 
-  @Test func `an interceptor may replace the answer`() async throws {
+  @Test func `an interceptor may replace the response`() async throws {
     let users = Users { next in next().map { User(id: $0.id, name: "Replaced") } }
     #expect(try await GetUser().get(on: client(transport, interceptors: [users])).value.name == "Replaced")
   }
 
-  @Test func `an interceptor may answer without asking`() async throws {
+  @Test func `an interceptor may respond without sending`() async throws {
     let users = Users { _ in .just(User(name: "Cached")) }
     #expect(try await GetUser().get(on: client(transport, interceptors: [users])).value.name == "Cached")
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `an interceptor may fail the answer`() async throws {
+  @Test func `an interceptor may turn the response into an error`() async throws {
     let users = Users { next in next().map { _ in throw RequestError(.cancelled, "Not now.") } }
     #expect(await GetUser().get(on: try client(transport, interceptors: [users])).failure?.message == "Not now.")
   }
 
-  @Test func `an interceptor may delay the answer`() async throws {
+  @Test func `an interceptor may delay the response`() async throws {
     let gate = PublishSubject<Void>()
     let users = Users { next in next().flatMap { user in gate.asObservable().take(1).map { user } } }
     let answers = Locked<[User]>([])

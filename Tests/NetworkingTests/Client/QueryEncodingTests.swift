@@ -75,7 +75,7 @@ import Testing
     #expect(query == "b=2&b=1&c=x%26y")
   }
 
-  @Test func `nothing to carry is no query`() async throws {
+  @Test func `empty parameters give no query`() async throws {
     #expect(try await encoded([String: Int]()).query == nil)
     #expect(try await encoded([String: Int]()).form == "")
   }
@@ -102,7 +102,7 @@ import Testing
     #expect(transport.onlyRequest?.query == "page_size=3")
   }
 
-  @Test func `what is nested, or no object, is an error that says so, and nothing is sent`() async throws {
+  @Test func `parameters that are nested, or no object, are an error that says so, and are not sent`() async throws {
     let transport = ScriptedTransport(always: .json("{}"))
     let client = try client(transport)
     for error in [

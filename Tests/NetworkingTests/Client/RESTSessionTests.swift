@@ -40,7 +40,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPMethod.get, .head, .delete])
-  func `these methods carry parameters in the query`(method: HTTPMethod) async throws {
+  func `GET and DELETE carry parameters in the query`(method: HTTPMethod) async throws {
     _ = try await client(transport).send(Send(parameters: Parameters()), method: method).value
     let request = try #require(transport.onlyRequest)
     #expect(request.method == method)
@@ -50,7 +50,7 @@ import Testing
   }
 
   @Test(arguments: [HTTPMethod.post, .put, .patch])
-  func `these methods carry parameters as JSON in the body`(method: HTTPMethod) async throws {
+  func `POST, PUT and PATCH carry parameters as JSON in the body`(method: HTTPMethod) async throws {
     _ = try await client(transport).send(Send(parameters: Parameters()), method: method).value
     let request = try #require(transport.onlyRequest)
     #expect(request.method == method)
@@ -67,7 +67,7 @@ import Testing
     #expect(transport.requests.map(\.method) == [.get, .post, .put, .patch, .delete])
   }
 
-  @Test func `without parameters a body is empty, and none for GET and DELETE`() async throws {
+  @Test func `a session without parameters has an empty body, and none for GET and DELETE`() async throws {
     let client = try client(transport)
     for verb in [GetUser.get, GetUser.post, GetUser.put, GetUser.patch, GetUser.delete] {
       _ = try await verb(GetUser())(client).value
@@ -128,7 +128,7 @@ import Testing
     #expect(await Put(parameters: sent).put(on: try client(missing)).failure?.kind == .httpStatus)
   }
 
-  @Test func `nothing is sent before somebody subscribes, and each subscriber sends anew`() async throws {
+  @Test func `a session is sent once for each subscriber, and not before`() async throws {
     let answers = GetUser().get(on: try client(transport))
     #expect(transport.requests.isEmpty)
     _ = try await answers.value

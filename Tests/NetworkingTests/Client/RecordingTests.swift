@@ -14,7 +14,7 @@ import Testing
 
   private func url(_ text: String) throws -> URL { try #require(URL(string: text)) }
 
-  @Test func `what was recorded is replayed from a file, which holds no secret header`() async throws {
+  @Test func `a recording is replayed from a file, which holds no secret header`() async throws {
     let live = ScriptedTransport(
       always: .response(headers: ["Content-Type": "a/b", "Set-Cookie": "canary-cookie"], body: Data([0xFF, 0])))
     let recorder = RecordingTransport(live)
@@ -38,7 +38,7 @@ import Testing
     #expect(recorder.exchanges.isEmpty)
   }
 
-  @Test func `what a server may send in a header can be replayed`() throws {
+  @Test func `any header that a server may send can be replayed`() throws {
     let headers = HTTPHeaders([HTTPField(received: "Server", value: "a\tb\u{85}c")])
     let exchange = try RecordedExchange(request("a"), HTTPResponse(status: 200, headers: headers))
     #expect(try exchange.response().head.headers["Server"] == "a\tb\u{85}c")
@@ -51,7 +51,7 @@ import Testing
     #expect(throws: RequestError.self) { try exchange.response() }
   }
 
-  @Test func `an answer over the limit is passed on, and not kept`() async throws {
+  @Test func `a response over the limit is passed on, and not recorded`() async throws {
     let live = ScriptedTransport()
     for body in ["12345", "123"] { live.expect(.any, .response(body: Data(body.utf8)).inPieces(of: 2)) }
     let recorder = RecordingTransport(live, bodyLimit: 3)

@@ -26,7 +26,7 @@ import Testing
     #expect(transport.failures.isEmpty)
   }
 
-  @Test(arguments: [HTTPMethod.post, .get]) func `two requests for an operation are told apart by their variables`(
+  @Test(arguments: [HTTPMethod.post, .get]) func `two requests for an operation are distinguished by their variables`(
     method: HTTPMethod
   ) async throws {
     struct GetUser: GraphQLSession {

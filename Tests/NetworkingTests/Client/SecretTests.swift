@@ -79,7 +79,7 @@ import Testing
 
   private static let echo = "You sent 'Bearer \(canary)', and \(canary) is no good."
 
-  @Test func `S3: an answer that is a secret itself is not quoted`() async throws {
+  @Test func `S3: a response that is a secret itself is not quoted`() async throws {
     struct LogIn: APISession {
       struct ResponseType: Decodable, Sendable { let token: String, isGood: Bool }
       let isResponseSecret = true
@@ -179,14 +179,14 @@ import Testing
     }
   }
 
-  @Test func `S3: told by the error of a transport or a middleware`() async throws {
+  @Test func `S3: echoed in the error of a transport or a middleware`() async throws {
     let failure = RequestError(.badResponse, Self.echo, excerpt: Self.echo)
     for place in Place.allCases {
       check(await GetUser().get(on: try client(.failure(failure), place)).failure, .badResponse)
     }
   }
 
-  @Test func `S3: what a session calls secret is in no log, wherever the server sends it back`() async throws {
+  @Test func `S3: a session's secrets are in no log, wherever the server echoes them`() async throws {
     struct LogIn: APISession {
       typealias ResponseType = User
       let secrets = ["sesame \(canary)"]

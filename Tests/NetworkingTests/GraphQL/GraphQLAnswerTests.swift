@@ -21,7 +21,7 @@ import Testing
     GetThing(errorPolicy: policy).post(on: try client(ScriptedTransport(always: answer)))
   }
 
-  @Test func `G1: by the policy none, errors beside data fail, with their paths`() async throws {
+  @Test func `G1: errors beside data fail with their paths under the policy none`() async throws {
     let error = try #require(await answers(.json(Self.partial)).failure)
     #expect(error.kind == .graphQL)
     #expect(error.operationName == "getThing")
@@ -31,14 +31,14 @@ import Testing
     #expect(error.status == 200)
   }
 
-  @Test func `G1: by the policy ignore, data is taken and the errors are dropped`() async throws {
+  @Test func `G1: errors beside data are dropped under the policy ignore`() async throws {
     let response = try await answers(.json(Self.partial), .ignore).value
     #expect(response.data?.thing?.name == "a")
     #expect(response.errors == [])
     #expect(response.extensions == ["cost": 3])
   }
 
-  @Test func `G1: by the policy all, both are given, with their paths`() async throws {
+  @Test func `G1: data and errors are both delivered, with their paths, under the policy all`() async throws {
     let response = try await answers(.json(Self.partial), .all).value
     #expect(response.data == .init(thing: .init(name: "a", count: nil)))
     #expect(response.errors.map(\.message) == ["No count."])
@@ -50,7 +50,7 @@ import Testing
     #"{"data": null, "errors": [{"message": "no"}]}"#, #"{"errors": [{"message": "no"}]}"#,
     #"{"errors": [{"message": "no"}], "data": null, "extensions": null}"#,
   ])
-  func `G2: without data the errors fail by every policy`(json: String) async throws {
+  func `G2: errors without data fail under every policy`(json: String) async throws {
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
       let error = try await answers(.json(json), policy).failure
       #expect(error?.kind == .graphQL)
@@ -68,7 +68,7 @@ import Testing
   }
 
   @Test(arguments: [#"{"data": null}"#, "{}", #"{"data": null, "errors": []}"#, #"{"errors": null}"#])
-  func `neither data nor errors is an answer that cannot be read`(json: String) async throws {
+  func `a response with neither data nor errors cannot be read`(json: String) async throws {
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
       let error = try await answers(.json(json), policy).failure
       #expect(error?.kind == .undecodable)
@@ -82,14 +82,14 @@ import Testing
     (#"{"data": 7}"#, "data"), ("[]", ""), ("", ""), ("<html>", ""),
     (#"{"data": {"thing": null}, "errors": {}}"#, "errors"), (#"{"data": {}, "errors": "no"}"#, "errors"),
   ])
-  func `G7: what does not fit is an error that names the path`(json: String, path: String) async throws {
+  func `G7: a value that does not fit is an error that names the path`(json: String, path: String) async throws {
     let error = try await answers(.json(json), .all).failure
     #expect(error?.kind == .undecodable)
     #expect((error?.cause as? DecodingFailure)?.path ?? "" == path)
     #expect(error?.operationName == "getThing")
   }
 
-  @Test func `data that does not fit is told by the server's own errors where there are some`() async throws {
+  @Test func `data that does not fit fails with the server's own errors where there are some`() async throws {
     let json = #"{"data": {"thing": {}}, "errors": [{"message": "no name", "path": ["thing", "name"]}]}"#
     for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
       #expect(try await answers(.json(json), policy).failure?.kind == .graphQL)
@@ -97,7 +97,7 @@ import Testing
   }
 
   @Test(arguments: [200, 201, 400, 401, 404, 500, 503, 302])
-  func `G4: an answer of GraphQL's own type is parsed at any status`(status: Int) async throws {
+  func `G4: a response of GraphQL's own type is parsed at any status`(status: Int) async throws {
     let whole = #"{"data": {"thing": {"name": "a", "count": 1}}}"#
     #expect(try await answers(.graphQL(whole, status: status)).value.data == .whole)
     let failing = #"{"errors": [{"message": "no", "extensions": {"code": "UNAUTHENTICATED"}}]}"#
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `G4: a proxy's page under GraphQL's type is told by its status`() async throws {
+  @Test func `G4: a proxy's page under GraphQL's type is reported by its status`() async throws {
     let error = try await answers(.graphQL("<html>", status: 502)).failure
     #expect(error?.kind == .httpStatus)
     #expect(error?.status == 502)
@@ -165,7 +165,7 @@ import Testing
     #expect(transport.requests.allSatisfy { $0.method == .post })
   }
 
-  @Test func `a session applies its policy to an answer from elsewhere too`() throws {
+  @Test func `a session applies its policy to a response from elsewhere, too`() throws {
     let errors = [GraphQLError(message: "no")]
     let partial = GraphQLResponse(data: GetThing.ResponseData.whole, errors: errors)
     let error = #expect(throws: RequestError.self) { try GetThing().data(of: partial) }

@@ -96,7 +96,7 @@ import Testing
     #expect((document + comment + user).text == document.text)
   }
 
-  @Test func `what is no document gives no operation, and crashes nothing`() {
+  @Test func `a text that is no document has no operation, and does not trap`() {
     let documents: [GraphQLDocument] = [
       "", "}}}", "{{{", "\"", "\"\"\"", "\"\\", "\"\"\"\\\"\"\"", "#", "query", ")](", "type Query { a: Int }", "\u{0}",
       "早",

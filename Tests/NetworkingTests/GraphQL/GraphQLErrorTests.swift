@@ -43,19 +43,19 @@ import Testing
     #"{"message": "m", "locations": [{"line": "1"}], "path": [1.5], "extensions": []}"#,
     #"{"message": "m", "path": [null], "extensions": {"a": 1e999}}"#,
   ])
-  func `an error of another form is an error all the same`(json: String) async throws {
+  func `an error of another form is still an error`(json: String) async throws {
     let errors = try await errors("[\(json), \(json)]")
     #expect(errors.count == 2)
     #expect(errors.allSatisfy { !$0.message.isEmpty && $0.path.isEmpty && $0.locations.isEmpty })
   }
 
-  @Test func `G9: at most 100 errors are kept`() async throws {
+  @Test func `G9: no more than 100 errors are kept`() async throws {
     let many = "[" + (0..<5000).map { #"{"message": "\#($0)"}"# }.joined(separator: ",") + "]"
     let errors = try await errors(many)
     #expect(errors.map(\.message) == (0..<100).map(String.init))
   }
 
-  @Test func `G9: at most 4 KiB of each are kept`() async throws {
+  @Test func `G9: no more than 4 KiB of each error are kept`() async throws {
     let long = String(repeating: "早", count: 2000)
     let list = "[" + Array(repeating: "\"\(long)\"", count: 40).joined(separator: ",") + "]"
     let numbers = "[" + Array(repeating: "1", count: 2000).joined(separator: ",") + "]"
@@ -74,7 +74,7 @@ import Testing
     }
   }
 
-  @Test func `G9: of extensions that are too large to be built the code is kept`() async throws {
+  @Test func `G9: extensions that are too large are reduced to their code`() async throws {
     let large = "{" + (0..<5000).map { "\"k\($0)\": 1, " }.joined() + #""code": "X", "z": {"code": "Y"}}"#
     let list = "[" + Array(repeating: "1", count: 40_000).joined(separator: ",") + "]"
     for (extensions, code) in [(large, "X"), ("{\"code\": \(list)}", nil), (list, nil)] {
@@ -84,7 +84,7 @@ import Testing
     }
   }
 
-  @Test func `G9: an answer's own extensions are left out where they are larger than 256 KiB`() async throws {
+  @Test func `G9: a response's own extensions are left out where they are larger than 256 KiB`() async throws {
     for (count, isKept) in [(100_000, true), (140_000, false)] {
       let list = "[" + Array(repeating: "1", count: count).joined(separator: ",") + "]"
       let transport = ScriptedTransport(always: .json(#"{"extensions": \#(list), "data": {"thing": null}}"#))
@@ -110,7 +110,7 @@ import Testing
     #expect((error?.cause as? GraphQLErrors)?.errors.count == 3)
   }
 
-  @Test func `S5: nothing in an error's line drives a terminal`() async throws {
+  @Test func `S5: an error's line cannot drive a terminal`() async throws {
     let text = #"a\u001b[2J\u009b\n\u202eb"#
     let error = try await errors(
       #"[{"message": "\#(text)", "path": ["\#(text)"], "extensions": {"code": "\#(text)"}}]"#)[0]
@@ -121,7 +121,7 @@ import Testing
     }
   }
 
-  @Test func `without errors there is nothing to show`() {
+  @Test func `an empty list of errors has no description`() {
     #expect(RequestError(.timedOut, "Late.").graphQLErrors == [])
     #expect("\(GraphQLErrors([]))" == "The server sent no errors.")
   }
@@ -136,7 +136,7 @@ import Testing
     #expect(errors.map(\.isUnauthenticated) == [true, true, false, false, false])
   }
 
-  @Test func `what Foundation calls an error's description is its own`() {
+  @Test func `an error's localizedDescription is its description`() {
     let errors: [any Error] = [
       RequestError(.cannotConnect, "Refused.", operationName: "getUser"), StreamError.timeout,
       GraphQLErrors([GraphQLError(message: "No.")]),

@@ -29,7 +29,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `extensions go along where there are some`() async throws {
+  @Test func `extensions are sent where there are some`() async throws {
     _ = try await GetThing(extensions: ["a": [1, nil]]).post(on: client(transport)).value
     #expect(transport.onlyRequest?.bodyJSON?["extensions"] == ["a": [1, nil]])
   }
@@ -56,7 +56,7 @@ import Testing
     #expect(request.query?.wholeMatch(of: #/([A-Za-z0-9._~&=-]|%[0-9A-F]{2})*/#) != nil)
   }
 
-  @Test func `G5: a mutation is refused by GET, however it is asked for`() async throws {
+  @Test func `G5: a mutation is refused by GET, however it is requested`() async throws {
     let client = try client(transport)
     for error in [
       await ChangeThing().get(on: client).failure, await client.send(ChangeThing(), method: .get).failure,
@@ -106,7 +106,7 @@ import Testing
     #expect(transport.requests.isEmpty)
   }
 
-  @Test func `of several operations the session's name says which runs`() async throws {
+  @Test func `the session's name says which of several operations runs`() async throws {
     let client = try client(transport)
     _ = try await RunOne(operationName: "read").get(on: client).value
     _ = try await RunOne(operationName: "write").post(on: client).value

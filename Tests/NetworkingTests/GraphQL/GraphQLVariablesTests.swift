@@ -42,7 +42,7 @@ import Testing
     #expect(try await sent(input) == ["title": nil, "tags": nil, "inner": nil])
   }
 
-  @Test func `G8: a value is sent, and absent and null are told apart in it as well`() async throws {
+  @Test func `G8: a value is sent, and absent and null are distinguished in it as well`() async throws {
     let input = Input(title: .some("t"), tags: .some([]), inner: .some(.init(count: .null)), plain: "p")
     #expect(try await sent(input) == ["title": "t", "tags": [], "inner": ["count": nil], "plain": "p"])
     let dates = Input(inner: .some(.init(at: .some(Date(timeIntervalSince1970: 0)))))
@@ -60,7 +60,7 @@ import Testing
   }
 
   @Test(arguments: [JSONCoder(), FoundationJSON()] as [any BodyEncoder])
-  func `G8: what is absent where it cannot be left out is an error, and is not sent as null`(
+  func `G8: an absent value where it cannot be left out is an error, and is not sent as null`(
     encoder: any BodyEncoder
   ) async throws {
     func expectFailure(_ variables: some Encodable & Sendable) async throws {

@@ -102,7 +102,7 @@ import Testing
     (#"{"errors":[],"data":{"count":1},"errors":[{"message":"no"}]}"#, ["1 nil", "no [] [:]", "nil"]),
     (#"{"errors":[{"message":"a"}],"data":null,"errors":[{"message":"b"}]}"#, ["GraphQL", "", "b []"]),
   ])
-  func `of members that stand twice the last counts in both ways`(json: String, expected: [String]) async throws {
+  func `the last of equal members counts in both ways`(json: String, expected: [String]) async throws {
     let fields = { "\($0 as Int) \($1 as [String]?)" }
     #expect(try await outcome(of: json, Direct(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)
     #expect(try await outcome(of: json, Generic(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)

@@ -39,7 +39,7 @@ import Testing
     }
   }
 
-  @Test func `G1: by default partial data is a failure that names each place`() async throws {
+  @Test func `G1: partial data is by default a failure that names each place`() async throws {
     let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)
     let error = await #expect(throws: RequestError.self) {
       try await ReadViews(errorPolicy: .none).post(on: client).value
@@ -48,7 +48,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `T7: cancelling ends the wait for a slow answer, and the next request is answered`() async throws {
+  func `T7: a cancelled request ends its wait for a slow response, and the next request succeeds`() async throws {
     let server = try await BFFServer.start()
     let client = try APIClient(baseURL: server.graphqlURL)
     var slow = client

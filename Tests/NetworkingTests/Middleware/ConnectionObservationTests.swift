@@ -39,7 +39,7 @@ private struct ConnectionLatches: HTTPMiddleware {
   }
 }
 
-@Suite("What is observed of real connections")
+@Suite("Observation of real connections")
 struct ConnectionObservationTests {
   private static let answer = RawResponse(body: #"{"data":{"getMomentsDetailsByUserID":{"moments":[]}}}"#)
 
@@ -71,7 +71,7 @@ struct ConnectionObservationTests {
     }
   }
 
-  @Test func `a connection that takes the place of a lost one is the one that is told of`() async throws {
+  @Test func `a connection that replaces a lost one is the one that is reported`() async throws {
     let server = try ScriptedServer(
       [.readRequest, .wait(for: connections.latches[0]), .send(Self.answer), .readRequest, .close],
       [.readRequest, .wait(for: connections.latches[2]), .send(Self.answer), .waitForClientToClose])
@@ -81,7 +81,7 @@ struct ConnectionObservationTests {
     #expect(summaries.map(\.isConnectionReused) == [false, false])
   }
 
-  @Test func `a fast answer does not come before what is told of its connection`() async throws {
+  @Test func `a fast response does not come before the events of its connection`() async throws {
     let server = try ScriptedServer(.answering { _ in Self.answer })
     let client = try client(server)
     for _ in 0..<1000 { _ = try await Ping().post(on: client).value }
@@ -98,7 +98,7 @@ struct ConnectionObservationTests {
     #expect(summaries.map(\.isConnectionReused) == [false, false])
   }
 
-  @Test func `where no connection came to stand there is no time to tell`() async throws {
+  @Test func `a connection that did not open has no times`() async throws {
     let port = try RefusingPort()
     let url = try #require(URL(string: "http://127.0.0.1:\(port.port)/"))
     var client = try APIClient(baseURL: url, transport: SocketTransport())

@@ -6,7 +6,7 @@ import NetworkingTesting
 import Streams
 import Testing
 
-@Suite("What asks for a new token in GraphQL")
+@Suite("GraphQL errors that demand a new token")
 struct GraphQLChallengeTests {
   private static let unauthenticated = #"{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}"#
 
@@ -59,7 +59,7 @@ struct GraphQLChallengeTests {
     #expect(try await GetThing().post(on: client).value.data == .whole)
   }
 
-  @Test func `an answer without a media type is taken for JSON here, too`() async throws {
+  @Test func `a response without a media type is taken for JSON here, too`() async throws {
     let transport = ScriptedTransport()
     transport.expect(.any, .response(body: Data(#"{"errors":[\#(Self.unauthenticated)]}"#.utf8)))
     transport.expect(.any, .json(#"{"data":{"like":true}}"#))
@@ -79,7 +79,7 @@ struct GraphQLChallengeTests {
       (RequestError(.undecodable, "", status: 200), false), (RequestError(.timedOut, ""), false),
       (RequestError(.circuitOpen, ""), false), (RequestError(wrapping: CancellationError()), false),
     ])
-  func `only a server that refuses to refresh a token makes the user sign in again`(
+  func `the user has to sign in again only where the server refuses to refresh a token`(
     error: RequestError, isRefused: Bool
   ) async throws {
     let transport = ScriptedTransport(always: .response(status: 401))

@@ -6,7 +6,7 @@ import NetworkingTesting
 import Streams
 import Testing
 
-@Suite("what may be sent again")
+@Suite("requests that may be resent")
 struct IdempotencyTests {
   private struct Query: GraphQLSession {
     struct ResponseData: Decodable, Sendable {}
@@ -35,7 +35,7 @@ struct IdempotencyTests {
     return transport.requests.map(\.idempotencyKey)
   }
 
-  @Test func `R1: queries and GETs go again, without a key`() async throws {
+  @Test func `R1: queries and GETs are resent, without a key`() async throws {
     #expect(try await keys { Query().post(on: $0) } == [nil, nil, nil])
     #expect(try await keys { Query().get(on: $0) } == [nil, nil, nil])
     #expect(try await keys { Rest().get(on: $0) } == [nil, nil, nil])
@@ -47,7 +47,7 @@ struct IdempotencyTests {
     #expect(try await keys { Rest().delete(on: $0) } == [nil])
   }
 
-  @Test func `R1: those that are declared idempotent do, all attempts with one key`() async throws {
+  @Test func `R1: mutations that are declared idempotent are resent, all attempts with one key`() async throws {
     let key = UUID().uuidString
     #expect(try await keys { Mutation(idempotencyKey: key).post(on: $0) } == [key, key, key])
     #expect(try await keys { Rest(idempotencyKey: key).put(on: $0) } == [key, key, key])

@@ -129,7 +129,7 @@ struct StandardStackTests {
     #expect(transport.requests.map { $0.headers["Authorization"] } == ["Bearer a-token", "Bearer b-token"])
   }
 
-  @Test func `of two challenges each judges only the responses that it asked for`() async throws {
+  @Test func `each of two challenges judges only the responses to its own requests`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, .json(#"{"data": {"getMomentsDetailsByUserID": {"moments": []}}}"#))
     let forbidden = AuthenticationChallenge(isPossible: { $0.status == 403 }, isMet: { _ in true })
@@ -155,7 +155,7 @@ struct StandardStackTests {
     }
   }
 
-  @Test func `S3: what is sent elsewhere is the same request to who counts, logs and redacts`() async throws {
+  @Test func `S3: a redirected request is the same request to what counts, logs and redacts`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, .failure(RequestError(.connectionLost, "'canary-password' is wrong")))
     let logged = Mutex("")
@@ -210,7 +210,7 @@ struct StandardStackTests {
     #expect(server.requests.map { $0["Authorization"] } == ["Bearer a-token", "Bearer b-token"])
   }
 
-  @Test func `a query comes through faults within its deadline, and the observer hears of it`() async throws {
+  @Test func `a query succeeds through faults within its deadline, and the observer is notified`() async throws {
     let faults: [ScriptedServer.Fault] = [.closedBeforeHeaders, .resetInBody]
     let server = try ScriptedServer { number in
       number < faults.count
@@ -229,7 +229,7 @@ struct StandardStackTests {
     #expect(server.requests.count == 3 && server.requests.allSatisfy { $0["traceparent"] == nil })
   }
 
-  @Test func `the observer hears that an answer could not be read`() async throws {
+  @Test func `the observer is notified that a response could not be read`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{") })
     let ears = Ears()
     var client = try APIClient(baseURL: server.url)
@@ -248,7 +248,7 @@ struct StandardStackTests {
     var secrets: [String] { [variables.password] }
   }
 
-  @Test func `S3: what a session calls secret is in no event and no error`() async throws {
+  @Test func `S3: a session's secrets are in no event and no error`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, .json(#"{"errors":[{"message":"'canary-password' is wrong"}]}"#))
     let ears = Ears()

@@ -110,7 +110,7 @@ import Testing
     #expect(error?.message.contains("9") == true)
   }
 
-  @Test func `S5: an envelope's message is harmless and bounded`() async throws {
+  @Test func `S5: an envelope's message is sanitized and bounded`() async throws {
     let long = String(repeating: "x", count: 100_000)
     let json = #"{"code": "\#(long)", "msg": "a\u001b[2J\nb\#(long)"}"#
     let error = try await get(User.self, CodeMsgData.self, .json(json)).failure
@@ -132,13 +132,13 @@ import Testing
     ("[]", ""), ("{}", "code"), (#"{"code": []}"#, "code"), (#"{"code": null}"#, "code"),
     (#"{"code": 0, "data": {"id": "x", "name": ""}}"#, "data.id"), (#"{"code": 0, "msg": 7, "data": {}}"#, "msg"),
   ])
-  func `G7: what is no envelope is an error that names the path`(json: String, path: String) async throws {
+  func `G7: a body that is no envelope is an error that names the path`(json: String, path: String) async throws {
     let error = try await get(User.self, CodeMsgData.self, .json(json)).failure
     #expect(error?.kind == .undecodable)
     #expect((error?.cause as? DecodingFailure)?.path == path)
   }
 
-  @Test func `a page of HTML is told by its status, or by its type`() async throws {
+  @Test func `a page of HTML is reported by its status, or by its type`() async throws {
     let html = { (status: Int) in
       ScriptedResponse.response(status: status, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8))
     }

@@ -23,7 +23,7 @@ import Testing
     #expect(throws: Never.self) { try FoundationJSON().decode(JSONValue.self, from: objects) }
   }
 
-  @Test func `of members with equal keys the first counts, and with a JSONCoder the last`() async throws {
+  @Test func `the first of equal members counts, and with a JSONCoder the last`() async throws {
     let body = Data(#"{"data": {"thing": {"name": "a"}}, "data": {"thing": {"name": "b", "name": "c"}}}"#.utf8)
     var client = try client(ScriptedTransport(always: .response(body: body)))
     #expect(try await GetThing().data(on: client).value.thing?.name == "c")
@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(arguments: [String.Encoding.utf16LittleEndian, .utf16BigEndian, .utf32LittleEndian, .utf32BigEndian, .utf16])
-  func `T4: what is not UTF-8 is an error, and no way round the depth`(encoding: String.Encoding) throws {
+  func `T4: a body that is not UTF-8 is an error, and no way round the depth`(encoding: String.Encoding) throws {
     let deep = #"["\"","# + String(repeating: "[", count: 400) + String(repeating: "]", count: 400) + "]"
     for text in ["{}", deep] {
       let body = try #require(text.data(using: encoding))
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(arguments: ["", " ", "{", "{\"a\"}", "[1 2]", "nul", "[1]x", "'a'", "<html>", "\u{0}", "NaN", "[01]"])
-  func `what is no JSON is an error`(text: String) {
+  func `a body that is no JSON is an error`(text: String) {
     #expect(throws: DecodingError.self) { try FoundationJSON().decode(JSONValue.self, from: Data(text.utf8)) }
   }
 
@@ -100,7 +100,7 @@ import Testing
   }
 
   @Test(arguments: ["\"2026-01-31\"", "1769860800", "null", "\"\"", "{}"])
-  func `G7: what is no date is an error that names the path`(date: String) async throws {
+  func `G7: a text that is no date is an error that names the path`(date: String) async throws {
     struct GetEvent: APISession { typealias ResponseType = [Event] }
     let transport = ScriptedTransport(always: .json("[{\"createdAt\": \(date), \"pageSize\": 1}]"))
     let error = await GetEvent().get(on: try client(transport)).failure

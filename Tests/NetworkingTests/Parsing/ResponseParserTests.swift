@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(arguments: [301, 302, 303, 307, 308])
-  func `T2: a redirect is refused, and told where to`(status: Int) async throws {
+  func `T2: a redirect is refused, and its target named`(status: Int) async throws {
     let answer = ScriptedResponse.response(status: status, headers: ["Location": "https://other.example/a?b=c"])
     let transport = ScriptedTransport(always: answer)
     let error = await GetUser().get(on: try client(transport)).failure
@@ -70,7 +70,7 @@ import Testing
     (#"{"id": "7", "name": ""}"#, "id"), (#"{"name": ""}"#, "id"), (#"{"id": null, "name": ""}"#, "id"),
     (#"{"id": [], "name": ""}"#, "id"), ("[]", ""), ("7", ""), ("nope", ""),
   ])
-  func `G7: what does not fit is an error that names the path`(json: String, path: String) async throws {
+  func `G7: a value that does not fit is an error that names the path`(json: String, path: String) async throws {
     let error = try await answer(Data(json.utf8), type: nil).failure
     #expect(error?.kind == .undecodable)
     #expect((error?.cause as? DecodingFailure)?.path == path)
@@ -85,7 +85,7 @@ import Testing
     #expect((error?.cause as? DecodingFailure)?.path == "id")
   }
 
-  @Test func `paths and reasons with text from the answer are harmless and bounded`() async throws {
+  @Test func `paths and reasons with text from the response are sanitized and bounded`() async throws {
     struct Get: APISession { typealias ResponseType = [String: Int] }
     let key = "\u{1B}[2J\n" + String(repeating: "k", count: 100_000)
     let body = try JSONEncoder().encode([key: "x"])
@@ -115,7 +115,7 @@ import Testing
     (#"{"role": "hunter2"}"#, "At role: "), (#"{"code": "hunter2"}"#, "At code: the value is refused"),
     (#"{"day": "hunter2"}"#, "At day: expected a date such as 2026-01-31T12:00:00.5+01:00"),
   ])
-  func `S3: no message shows a value of the answer`(json: String, message: String) async throws {
+  func `S3: no message shows a value of the response`(json: String, message: String) async throws {
     struct Get: APISession { typealias ResponseType = Card }
     for decoder in [JSONCoder(), FoundationJSON()] as [any BodyDecoder] {
       var client = try client(ScriptedTransport(always: .json(json)))
@@ -152,7 +152,7 @@ import Testing
     #expect(try await get(Data("a".utf8), 500).failure?.kind == .httpStatus)
   }
 
-  @Test func `a parser may read what a failed answer tells, and give it as the error's cause`() async throws {
+  @Test func `a parser may read a failed response, and make it the error's cause`() async throws {
     struct Buy: APISession {
       typealias ResponseType = Card
       var responseParser: ResponseParser<Card> { .jsonOrProblem }
@@ -167,7 +167,7 @@ import Testing
     #expect(await Buy().post(on: try client(other)).failure?.status == 502)
   }
 
-  @Test func `the answer as it is has any status`() async throws {
+  @Test func `the raw response has any status`() async throws {
     let transport = ScriptedTransport(always: .response(status: 503, body: Data("x".utf8)))
     let response = try await Send(parameters: NoParameters()).get(on: client(transport)).value
     #expect(response == HTTPResponse(status: 503, body: Data("x".utf8)))
@@ -183,7 +183,7 @@ import Testing
     #expect(await Delete().delete(on: failing).failure?.kind == .httpStatus)
   }
 
-  @Test func `a closure that throws another error makes the answer undecodable`() {
+  @Test func `a closure that throws another error makes the response undecodable`() {
     let parser = ResponseParser<Int>(accept: "*/*") { _, _ in throw CancellationError() }
     let error = #expect(throws: RequestError.self) {
       try parser.parse(HTTPResponse(status: 200), by: FoundationJSON())

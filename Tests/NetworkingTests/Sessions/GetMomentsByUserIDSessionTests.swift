@@ -9,7 +9,7 @@ import Testing
 @Suite struct GetMomentsByUserIDSessionTests {
   private let transport = ScriptedTransport(always: .moments("getMomentsDetailsByUserID"))
 
-  @Test func `a timeline is asked for by its operation, with its variables`() async throws {
+  @Test func `a timeline is requested by its operation, with its variables`() async throws {
     let session = GetMomentsByUserIDSession(client: try client(transport))
     #expect(try await session.getMoments(userID: "a/b?&#早").value == .fixture())
     let request = try #require(transport.onlyRequest)
@@ -69,7 +69,7 @@ import Testing
     }
   }
 
-  @Test func `a handler's answer without data is an error`() async {
+  @Test func `a handler's response without data is an error`() async {
     let session = GetMomentsByUserIDSession { _ in .just(.init(data: nil)) }
     #expect(await session.getMoments(userID: "0").failure?.kind == .undecodable)
   }
@@ -79,7 +79,7 @@ import Testing
     #expect(await session.getMoments(userID: "0").failure?.kind == .timedOut)
   }
 
-  @Test func `nothing is asked before somebody subscribes, and disposing stops it`() throws {
+  @Test func `a request is sent when it is subscribed to, and disposing cancels it`() throws {
     let transport = ScriptedTransport(always: .never)
     let moments = GetMomentsByUserIDSession(client: try client(transport)).getMoments(userID: "0")
     #expect(transport.requests.isEmpty)
@@ -95,7 +95,7 @@ import Testing
     #expect((error?.cause as? DecodingFailure)?.path == "data.getMomentsDetailsByUserID.userDetails.name")
   }
 
-  @Test func `answers in pieces that split characters are put together`() async throws {
+  @Test func `responses in pieces that split characters are put together`() async throws {
     for size in [1, 2, 3, 7] {
       let answer = ScriptedResponse.moments("getMomentsDetailsByUserID").inPieces(of: size)
       let session = GetMomentsByUserIDSession(client: try client(ScriptedTransport(always: answer)))

@@ -10,7 +10,7 @@ import Testing
   private let page = MomentsPage(
     curPage: 2, pageCount: 3, total: 41, size: 20, over: false, datas: MomentsDetails.fixture().moments)
 
-  @Test func `a page is asked for by its number`() async throws {
+  @Test func `a page is requested by its number`() async throws {
     let transport = ScriptedTransport(
       always: .json(
         #"{"data": {"momentsPage": {"curPage": 2, "pageCount": 3, "total": 9, "size": 4, "over": false, "datas": []}}}"#
@@ -23,7 +23,7 @@ import Testing
     #expect(transport.onlyRequest?.isReplayable == true)
   }
 
-  @Test func `a part is asked for by its cursor; what is not given is left out`() async throws {
+  @Test func `a part is requested by its cursor, and absent arguments are left out`() async throws {
     let info = #"{"hasNextPage": false, "hasPreviousPage": true}"#
     let transport = ScriptedTransport(
       always: .json(
@@ -40,7 +40,7 @@ import Testing
     #expect(transport.requests.allSatisfy { $0.operationName == "momentsConnection" && $0.isReplayable })
   }
 
-  @Test func `handlers answer in the place of a client`() async throws {
+  @Test func `handlers respond in the place of a client`() async throws {
     let pages = GetMomentsPageSession { [page] in
       $0.variables.page == 2 ? .just(.init(data: .init(momentsPage: page))) : .just(.init(data: nil))
     }
@@ -53,7 +53,7 @@ import Testing
     #expect(try await connections.getMoments(userID: "0", first: 1, after: nil).value == connection)
   }
 
-  @Test func `G7: a page that is null is no answer, and G1: its errors fail it`() async throws {
+  @Test func `G7, G1: a page that is null is an error, and its errors fail it`() async throws {
     for (errors, kind) in [("null", RequestError.Kind.undecodable), (#"[{"message": "no"}]"#, .graphQL)] {
       let transport = ScriptedTransport(always: .json(#"{"data": {"momentsPage": null}, "errors": \#(errors)}"#))
       let failure = await GetMomentsPageSession(client: try client(transport)).getMomentsPage(userID: "0", page: 1)

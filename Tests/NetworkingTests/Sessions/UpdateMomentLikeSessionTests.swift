@@ -26,7 +26,7 @@ import Testing
     #expect(transport.onlyRequest?.isReplayable == false)
   }
 
-  @Test func `R1: under an idempotency key it may be sent again, always with that key`() async throws {
+  @Test func `R1: a like with an idempotency key may be resent, always with that key`() async throws {
     let session = UpdateMomentLikeSession(client: try client(transport))
     let details = try await session.updateLike(true, momentID: "m0-0", fromUserID: "0", idempotencyKey: "key-1").value
     #expect(details == .fixture())

@@ -44,9 +44,11 @@ struct DiskCacheTests {
   }
 
   @Test(arguments: FaultyFileSystem.Fault.allCases, [false, true])
-  func `D3: whatever call fails, what is reported as done is done, reads go on, and no temporary file stays`(
-    fault: FaultyFileSystem.Fault, isLasting: Bool
-  ) throws {
+  func
+    `D3: a write that is reported as done is done, whichever call fails, reads still work, and no temporary file stays`(
+      fault: FaultyFileSystem.Fault, isLasting: Bool
+    ) throws
+  {
     let new = String(repeating: "new", count: 60)
     for number in 0..<60 {
       let files = FaultyFileSystem()
@@ -71,7 +73,7 @@ struct DiskCacheTests {
     Issue.record("there were more calls than were tried")
   }
 
-  @Test func `D3: when opening fails it says so, and the next time all is there`() throws {
+  @Test func `D3: a cache whose opening fails says so, and has all its entries the next time`() throws {
     try cache().write(stored("v"), for: "k")
     for number in 0..<40 {
       let files = FaultyFileSystem()
@@ -148,7 +150,10 @@ struct DiskCacheTests {
     #expect(try cache.read("other") == nil)
   }
 
-  @Test func `D6: the size stays at the limit, the oldest goes first, and what is too large is refused`() throws {
+  @Test
+  func `D6: the size stays at the limit, the oldest entry is evicted first, and one that is too large is refused`()
+    throws
+  {
     let limit = 30 * 4096 + 1
     let cache = try cache(limit: limit)
     for index in 0..<100 {
@@ -184,7 +189,7 @@ struct DiskCacheTests {
     #expect(cache.statistics.count == limit / 4096)
   }
 
-  @Test func `a folder that somebody has removed is made anew`() throws {
+  @Test func `a folder that was removed is made again`() throws {
     let cache = try cache()
     try cache.write(stored("v"), for: "k")
     try FileManager.default.removeItem(at: folder.url)
@@ -194,7 +199,7 @@ struct DiskCacheTests {
     #expect(cache.statistics.count == 1)
   }
 
-  @Test func `what another one writes or removes is counted at the next write`() throws {
+  @Test func `an entry that another process writes or removes is counted at the next write`() throws {
     let (first, second) = (try cache(limit: 10 * 4096), try cache(limit: 10 * 4096))
     for index in 0..<40 {
       try (index % 2 == 0 ? first : second).write(stored("\(index)"), for: "\(index)")
@@ -205,7 +210,7 @@ struct DiskCacheTests {
     #expect(second.statistics.count == 1)
   }
 
-  @Test func `D8: when clear returns, the files are gone, and no other partition's`() throws {
+  @Test func `D8: a partition's files are gone when clear returns, and no other's`() throws {
     let (first, second) = (try cache("1"), try cache("2"))
     for index in 0..<20 {
       try first.write(stored("v"), for: "\(index)")
@@ -217,7 +222,7 @@ struct DiskCacheTests {
     #expect(try second.read("3")?.value == "v")
   }
 
-  @Test func `D8, S1: what is removed is gone from the device, too`() throws {
+  @Test func `D8, S1: a removed entry is gone from the device, too`() throws {
     let files = FaultyFileSystem()
     let cache = try cache("", files)
     for key in ["a", "b"] { try cache.write(stored("v"), for: key) }
@@ -229,7 +234,7 @@ struct DiskCacheTests {
     }
   }
 
-  @Test func `S1: whichever file cannot be looked at or removed, the others go`() throws {
+  @Test func `S1: the other files are removed, whichever cannot be opened or removed`() throws {
     for call in 0..<60 {
       let files = FaultyFileSystem()
       let cache = try cache("\(call)", files)

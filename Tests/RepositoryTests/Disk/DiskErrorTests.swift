@@ -16,7 +16,7 @@ import Testing
     try DiskCache(folder: folder.url, limit: limit, coder: .json, fileSystem: fileSystem)
   }
 
-  @Test func `D7: who keeps the lock does not stop others for ever`() throws {
+  @Test func `D7: a process that keeps the lock does not stop others for ever`() throws {
     let files = SystemFileSystem(lockTimeout: .milliseconds(20))
     let cache = try cache(files)
     try cache.write(stored, for: "k")
@@ -35,7 +35,7 @@ import Testing
     #expect(try self.cache(files).read("l") == stored)
   }
 
-  @Test func `who has the lock for a moment is waited for`() throws {
+  @Test func `a lock that is held for a moment is waited for`() throws {
     let files = FaultyFileSystem()
     let cache = try cache(files)
     let name = try #require(folder.files.first { $0.hasSuffix("lock") })

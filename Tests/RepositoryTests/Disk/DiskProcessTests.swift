@@ -10,7 +10,7 @@ import Testing
 struct DiskProcessTests {
   let folder = TemporaryFolder()
 
-  @Test func `D2: after a kill -9 at any time every entry is the old one or the new`() async throws {
+  @Test func `D2: every entry is the old one or the new after a kill -9 at any time`() async throws {
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SplitMix(seed: seed)
     var next = 0

@@ -43,7 +43,7 @@ struct RecordTests {
     #expect(throws: Record.Failure.damaged) { try Record(bytes + [0]) }
   }
 
-  @Test func `another version is told from a damaged one`() {
+  @Test func `another version is distinguished from a damaged record`() {
     var bytes = record.bytes
     (bytes[4], bytes[6]) = (2, 0xFD)
     #expect(throws: Record.Failure.otherVersion) { try Record(bytes) }

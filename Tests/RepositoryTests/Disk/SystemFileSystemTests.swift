@@ -21,7 +21,7 @@ struct SystemFileSystemTests {
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `what is no file is not read: a pipe or a device may have no end`() throws {
+  func `a pipe or a device is not read, since it may have no end`() throws {
     try #require(mkfifo(folder.path("pipe"), 0o600) == 0)
     try files.makeFolder(folder.path("folder"))
     for (path, code) in [(folder.path("pipe"), ENOTSUP), ("/dev/zero", ENOTSUP), (folder.path("folder"), EISDIR)] {

@@ -5,7 +5,7 @@ import Testing
 
 @Suite("the cache in memory")
 struct LRUCacheTests {
-  @Test func `the least recently used goes first`() {
+  @Test func `the least recently used entry is evicted first`() {
     var cache = LRUCache<String, Int>(countLimit: 2, costLimit: .max)
     _ = cache.write(1, for: "a", cost: 1)
     _ = cache.write(2, for: "b", cost: 1)
@@ -35,7 +35,7 @@ struct LRUCacheTests {
   }
 
   @Test(arguments: [1, 2, 3])
-  func `it equals a simple model`(seed: UInt64) {
+  func `a cache equals a simple model`(seed: UInt64) {
     var random = SplitMix(seed: seed)
     var cache = LRUCache<Int, Int>(countLimit: 8, costLimit: 20)
     var model: [(key: Int, value: Int, cost: Int)] = []

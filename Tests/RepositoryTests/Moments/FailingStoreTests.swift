@@ -26,7 +26,7 @@ import Testing
       updateMomentLikeSession: FixtureSessions())
   }
 
-  @Test func `D3: an answer that the store cannot keep is still an answer`() async throws {
+  @Test func `D3: a response that the store cannot keep is still delivered`() async throws {
     let repo = repo(FixtureStore(keep: { _, _ in throw Failure(name: "full") }))
     #expect(try await repo.getMoments(userID: "0").value.userDetails.id == "0")
     #expect(try await repo.updateLike(isLiked: true, momentID: "m", fromUserID: "0").value.userDetails.id == "0")
@@ -34,7 +34,7 @@ import Testing
     #expect(errors.value.filter { $0 == "full" }.count == 2)
   }
 
-  @Test func `a store is told the owner's id`() async throws {
+  @Test func `a store receives the owner's id`() async throws {
     let saved = Monitor<[String]>([])
     let repo = repo(
       FixtureStore(keep: { details, key in saved.update { $0.append("\(key.userID) \(details.userDetails.id)") } }))

@@ -55,7 +55,7 @@ struct LikeTests {
     #expect(like.error.value is Failure)
   }
 
-  @Test func `a like that is there already wakes nobody`() {
+  @Test func `a like that is there already notifies no watcher`() {
     let repo = repo()
     let watchers = watch(["0"], of: repo)
     let like = Recorder(repo.updateLike(isLiked: false, momentID: "m", fromUserID: "3"))
@@ -63,7 +63,7 @@ struct LikeTests {
     like.dispose()
   }
 
-  @Test func `ids are told apart by their bytes, though they are equal as text`() throws {
+  @Test func `ids are distinguished by their bytes, though they are equal as text`() throws {
     let details = MomentsDetails.holding("m\u{E9}", owner: "0", likers: ["\u{E9}"])
     #expect(details.applying(MomentLike(isLiked: true, momentID: "me\u{301}", userID: "1")) == nil)
     let like = MomentLike(isLiked: true, momentID: "m\u{E9}", userID: "e\u{301}")
@@ -93,7 +93,7 @@ struct LikeTests {
     }
   }
 
-  @Test func `a timeline that nobody watches, and that is on disk alone, takes part`() async throws {
+  @Test func `a timeline that is not watched, and that is on disk alone, shows the like, too`() async throws {
     let folder = TemporaryFolder()
     let first = repo(sourceOfTruth: try DiskCache(folder: folder.url))
     for user in ["0", "3"] { _ = try await first.getMoments(userID: user).value }
@@ -106,7 +106,7 @@ struct LikeTests {
     #expect(Recorder(last.snapshots(userID: "3", policy: .cacheOnly)).likes() == ["[3] liked disk"])
   }
 
-  @Test func `where likes were not asked for, none are shown`() {
+  @Test func `likes that were not requested are not shown`() {
     let repo = repo(withLikes: false)
     let watchers = watch(["0"], of: repo)
     let like = Recorder(repo.updateLike(isLiked: true, momentID: "m", fromUserID: "3"))
@@ -124,7 +124,8 @@ struct LikeTests {
     #expect(Recorder(repo.snapshots(userID: "0", policy: .cacheOnly)).take().first?.value == nil)
   }
 
-  @Test func `the answer to a like is kept by whether it has likes, though that has changed since it was asked for`() {
+  @Test
+  func `the response to a like is cached by whether it has likes, though that has changed since it was requested`() {
     let (withLikes, answer) = (Mutable(false), PublishSubject<MomentsDetails>())
     let sessions = FixtureSessions(
       get: { .just(.holding("m", owner: $0, likers: withLikes.value ? ["9"] : nil)) },

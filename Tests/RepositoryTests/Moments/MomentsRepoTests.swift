@@ -9,7 +9,7 @@ import Testing
     MomentsRepo(getMomentsByUserIDSession: sessions, updateMomentLikeSession: sessions)
   }
 
-  @Test func `fetching gives the timeline, and tells who watches its owner`() async throws {
+  @Test func `fetching gives the timeline, and notifies the watchers of its owner`() async throws {
     let repo = repo()
     let watcher = Recorder(repo.momentsDetails(userID: "7"))
     #expect(watcher.events == [])
@@ -17,7 +17,7 @@ import Testing
     #expect(watcher.events == ["7 Wei 0"])
   }
 
-  @Test func `who watches later gets the latest timeline at once`() async throws {
+  @Test func `a later watcher receives the latest timeline at once`() async throws {
     let revision = Monitor(0)
     let repo = repo(
       FixtureSessions(get: {
@@ -33,7 +33,7 @@ import Testing
     #expect(Recorder(repo.momentsDetails(userID: "0")).events == ["0 Wei 2"])
   }
 
-  @Test func `who is told is told before the answer is given`() {
+  @Test func `watchers are notified before the response is delivered`() {
     let repo = repo()
     let watcher = Recorder(repo.momentsDetails(userID: "0"))
     let told = Monitor<[String]>([])
@@ -41,7 +41,7 @@ import Testing
     #expect(told.value == ["0 Wei 0"])
   }
 
-  @Test func `watching asks no server, and users are apart`() async throws {
+  @Test func `watching sends no request, and users are apart`() async throws {
     let asked = Monitor<[String]>([])
     let repo = repo(
       FixtureSessions(get: { userID in
@@ -55,7 +55,7 @@ import Testing
     #expect(asked.value == ["1"])
   }
 
-  @Test func `a timeline is kept under its owner's id, whoever was asked for`() async throws {
+  @Test func `a timeline is kept under its owner's id, whichever user was requested`() async throws {
     let repo = repo(FixtureSessions(get: { _ in .just(.fixture("owner")) }))
     let (asked, owner) = (
       Recorder(repo.momentsDetails(userID: "alias")), Recorder(repo.momentsDetails(userID: "owner"))
@@ -101,7 +101,7 @@ import Testing
     #expect(watcher.events == ["0 Wei 0", "0 Wei 0"])
   }
 
-  @Test func `requests are cold: nothing is asked before somebody subscribes, and each subscriber asks anew`() {
+  @Test func `requests are cold: one is sent for each subscriber, and none before`() {
     let count = Monitor(0)
     let counting = Observable<MomentsDetails>.deferred {
       count.update { $0 += 1 }
@@ -129,7 +129,7 @@ import Testing
     #expect(Recorder(repo.momentsDetails(userID: "0")).events == [])
   }
 
-  @Test func `a repository that goes away lets go of its sessions, its store and its watchers`() async throws {
+  @Test func `a repository that is released releases its sessions, its store and its watchers`() async throws {
     final class Held: Sendable {}
     weak var gone: Held?
     do {

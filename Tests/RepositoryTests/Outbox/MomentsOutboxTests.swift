@@ -97,7 +97,7 @@ private struct World {
     #expect(await world.outbox.flush().refused.isEmpty)
   }
 
-  @Test func `with a server, the heart fills at once, and the answer comes to the one who asked`() async throws {
+  @Test func `the heart fills at once, and the server's response comes to the one who liked`() async throws {
     let server = try await BFFServer.start()
     let world = try World(folder, server)
     _ = try await world.isLiked(.networkOnly)

@@ -17,7 +17,7 @@ import Testing
 
   private var entryFiles: [String] { folder.files.filter { $0.hasSuffix(".e1") } }
 
-  @Test func `what cannot be read any more is listed and reported, and holds up nothing until it is discarded`()
+  @Test func `an unreadable entry is listed and reported, and delays no other until it is discarded`()
     async throws
   {
     let older = try OutboxFolder<[Int]>(folder.url, partition: "account", fileSystem: SystemFileSystem())
@@ -37,7 +37,7 @@ import Testing
     #expect(await outbox.flush().unreadable == [])
   }
 
-  @Test func `what is damaged while it waits is shown no more`() async throws {
+  @Test func `an entry that is damaged while it waits is no longer shown`() async throws {
     let outbox = try folder.outbox(server)
     let changes = Recorder(outbox.changes)
     #expect(await outbox.outcome("a") == "queued: cannot connect")
@@ -58,7 +58,7 @@ import Testing
     }
   }
 
-  @Test func `D4: an entry with a flipped bit is not sent, and holds up nothing`() async throws {
+  @Test func `D4: an entry with a flipped bit is not sent, and delays no other`() async throws {
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
     let path = folder.path(try #require(entryFiles.first))

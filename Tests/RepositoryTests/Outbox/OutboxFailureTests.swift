@@ -16,7 +16,7 @@ import Testing
   private let server = OutboxServer()
   private let no = RequestError(.graphQL, "No.")
 
-  @Test func `what may have reached the server is repeated under its own key alone`() async throws {
+  @Test func `a mutation that may have reached the server is repeated under its own key alone`() async throws {
     server.set(.losesAnswers)
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
@@ -27,7 +27,8 @@ import Testing
     #expect(server.received == ["a", "a"] && Set(server.keys).count == 1)
   }
 
-  @Test func `R1: what is not idempotent, and may have reached the server, is told and never sent again`() async throws
+  @Test func `R1: a mutation that is not idempotent, and may have reached the server, is reported and never resent`()
+    async throws
   {
     server.set(.losesAnswers)
     let outbox = try folder.outbox(server, isIdempotent: false)
@@ -46,7 +47,9 @@ import Testing
     #expect(try outbox.contents() == ["[b]"])
   }
 
-  @Test func `R1: what is set aside as the server fails leaves what is behind it waiting`() async throws {
+  @Test func `R1: a mutation that is set aside because the server fails leaves the ones behind it waiting`()
+    async throws
+  {
     server.set(.isAway)
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
@@ -63,7 +66,7 @@ import Testing
     #expect(server.received == ["a", "b", "c", "d", "e"])
   }
 
-  @Test func `R1: what is not idempotent waits as long as it was not sent for certain`() async throws {
+  @Test func `R1: a mutation that is not idempotent waits as long as it was certainly not sent`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server, isIdempotent: false)
     _ = await outbox.outcome("a")
@@ -87,14 +90,16 @@ import Testing
     #expect(server.keys == ["key"])
   }
 
-  @Test func `what the server refuses is told to the one who waits, and not kept`() async throws {
+  @Test func `a refusal is delivered to the caller who waits, and the mutation is not kept`() async throws {
     server.set(.fails(no))
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "GraphQL")
     #expect(try outbox.contents() == [])
   }
 
-  @Test func `what the server refuses later is reported, set aside, and not retried; the rest goes on`() async throws {
+  @Test func `a mutation that is refused later is reported, set aside and not retried, and the others are sent`()
+    async throws
+  {
     server.set(.isAway)
     var outbox = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
@@ -138,7 +143,8 @@ import Testing
     RequestError(.redirectRefused, "Sign in to the network."),
     RequestError(.invalidRequest, "The proxy is no URL.", cause: WrongSettings()),
   ])
-  func `what asks for something else first waits, whether it was tried itself or not`(error: RequestError) async throws
+  func `a mutation that needs a sign-in first waits, whether it was attempted itself or not`(error: RequestError)
+    async throws
   {
     let outbox = try folder.outbox(server, isIdempotent: false)
     server.set(.fails(error))
@@ -169,7 +175,7 @@ import Testing
     #expect("\(OutboxVerdict(error, isIdempotent: false))" == verdict)
   }
 
-  @Test func `a request that whoever sends it finds not valid is set aside, and holds up nothing`() async throws {
+  @Test func `a request that its sender finds invalid is set aside, and delays no other`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await outbox.outcome(mutation) }
@@ -183,7 +189,7 @@ import Testing
     #expect(try sending.contents() == ["[a]"])
   }
 
-  @Test func `R1: what was turned down for its token waits, though the token could not be refreshed in passing`()
+  @Test func `R1: a mutation that was rejected for its token waits, though the token could not be refreshed`()
     async throws
   {
     let transport = ScriptedTransport()
@@ -204,7 +210,7 @@ import Testing
   }
 
   @Test(arguments: [(["like"], false, 2), (["like", "by"], false, 1), (["like", "by"], true, 2)])
-  func `R1: what an error from inside its result shows to be carried out is sent again only if that does no harm`(
+  func `R1: a mutation that an error inside its result shows to be carried out is resent only if it is idempotent`(
     path: [String], isIdempotent: Bool, sendings: Int
   ) async throws {
     let error = GraphQLError(
@@ -220,7 +226,7 @@ import Testing
     #expect(server.received.count == sendings)
   }
 
-  @Test func `what cannot be made into a request is set aside, and holds up nothing`() async throws {
+  @Test func `a mutation that cannot be made into a request is set aside, and delays no other`() async throws {
     struct Rename: APISession {
       typealias ResponseType = NoContent
       let path: String
@@ -240,7 +246,7 @@ import Testing
     #expect(report.error == nil)
   }
 
-  @Test func `what was set aside waits again when that is asked for, and is sent once`() async throws {
+  @Test func `a mutation that was set aside waits again when it is retried, and is sent once`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server, isIdempotent: false)
     _ = await outbox.outcome("a")
@@ -256,7 +262,9 @@ import Testing
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 
-  @Test func `R1: what two ask for again at once keeps its attempt, so that it is not sent twice`() async throws {
+  @Test func `R1: a mutation that two callers retry at once keeps its attempt, so that it is not sent twice`()
+    async throws
+  {
     server.set(.isAway)
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
@@ -276,7 +284,7 @@ import Testing
     #expect(try outbox.entries().first?.attempts == 1)
   }
 
-  @Test func `what was set aside here, and asked for again by another process, is sent`() async throws {
+  @Test func `a mutation that was set aside here, and retried by another process, is sent`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
@@ -289,7 +297,7 @@ import Testing
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 
-  @Test func `what is asked for again before all have heard that it was set aside is shown`() async throws {
+  @Test func `a mutation that is retried before all watchers know that it was set aside is shown`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
@@ -299,7 +307,7 @@ import Testing
     #expect(Recorder(outbox.changes).take().map(\.name) == ["added"])
   }
 
-  @Test func `a page of a proxy in place of an answer is waited out, unless that might do harm`() async throws {
+  @Test func `a proxy's page in place of a response is waited out, unless resending might do harm`() async throws {
     let page = OutboxServer.Mood.fails(RequestError(.undecodable, "<html>", status: 200))
     server.set(page)
     let scheduler = TestScheduler()

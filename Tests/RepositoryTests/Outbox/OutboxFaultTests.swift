@@ -13,7 +13,7 @@ import Testing
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
 
-  @Test func `R1: what is said not to be written is not sent later`() async throws {
+  @Test func `R1: a mutation that is reported as not written is not sent later`() async throws {
     var call = 0
     while true {
       let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
@@ -111,7 +111,9 @@ import Testing
     #expect(server.received == ["8"])
   }
 
-  @Test func `D3: what may have reached the server waits, though its attempts cannot be noted`() async throws {
+  @Test func `D3: a mutation that may have reached the server waits, though its attempts cannot be recorded`()
+    async throws
+  {
     var call = 0
     while true {
       let (folder, server, files) = (TemporaryFolder(), OutboxServer(), FaultyFileSystem())
@@ -130,7 +132,9 @@ import Testing
     #expect(call > 20)
   }
 
-  @Test func `R1: what was not sent is told with the reason, though its attempts cannot be noted`() async throws {
+  @Test func `R1: a mutation that was not sent is reported with the reason, though its attempts cannot be recorded`()
+    async throws
+  {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, isIdempotent: false, fileSystem: files)
     server.set(.isAway)
@@ -158,7 +162,7 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
-  @Test func `an outbox makes its folder again if somebody has removed it, but not after a sign-out`() async throws {
+  @Test func `an outbox makes a removed folder again, but not after a sign-out`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
@@ -177,7 +181,7 @@ import Testing
   private enum Oddity: CaseIterable { case link, folder, pipe }
 
   @Test(.timeLimit(.minutes(1)), arguments: Oddity.allCases)
-  private func `a file that cannot be opened or read is listed and reported, and holds up nothing`(
+  private func `a file that cannot be opened or read is listed and reported, and delays no other`(
     oddity: Oddity
   ) async throws {
     server.set(.isAway)
@@ -214,7 +218,7 @@ import Testing
     #expect(await outbox.outcome("a") == "did a")
   }
 
-  @Test func `what keeps any file from being read is no fault of an entry`() async throws {
+  @Test func `a fault that keeps any file from being read is no fault of an entry`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)
     server.set(.isAway)
@@ -228,7 +232,7 @@ import Testing
     #expect(try outbox.unreadableEntries().count == 1)
   }
 
-  @Test func `what was answered, and cannot be removed, is not sent again and holds up nothing`() async throws {
+  @Test func `a mutation that succeeded, and cannot be removed, is not resent and delays no other`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)
     server.set(.isAway)
@@ -246,7 +250,7 @@ import Testing
     #expect(folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
-  @Test func `R1: what is told to be refused, and cannot be removed, is not sent again`() async throws {
+  @Test func `R1: a mutation that is reported as refused, and cannot be removed, is not resent`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)
     server.set(.fails(RequestError(.graphQL, "No.")))
@@ -257,7 +261,7 @@ import Testing
     #expect(server.received == ["a", "b"])
   }
 
-  @Test func `what cannot be read back is told to be unreadable, and is shown no more`() async throws {
+  @Test func `an entry that cannot be read back is reported as unreadable, and is no longer shown`() async throws {
     let outbox = try Outbox<OneWay, String>(
       folder: folder.url, partition: "account", isIdempotent: { _ in true }, send: { _, _ in .just("did") })
     let changes = Recorder(outbox.changes)

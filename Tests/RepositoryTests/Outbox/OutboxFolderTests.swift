@@ -36,7 +36,7 @@ import Testing
     }
   }
 
-  @Test func `D1: what is taken out is gone from the device, too`() async throws {
+  @Test func `D1: a removed entry is gone from the device, too`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, fileSystem: files)
     for mutation in ["a", "b", "c"] { _ = await outbox.outcome(mutation) }
@@ -57,7 +57,9 @@ import Testing
     }
   }
 
-  @Test func `what is larger than can be read is not put in, and what is put in can be read for ever`() throws {
+  @Test func `an entry that is larger than can be read is not written, and one that is written can always be read`()
+    throws
+  {
     let files = try OutboxFolder<String>(
       folder.url, partition: "", fileSystem: SystemFileSystem(), entryLimit: 1_000)
     var kept: OutboxEntry<String>?
@@ -76,14 +78,14 @@ import Testing
     #expect(try files.read(greatest.name)?.refusal == greatest.refusal)
   }
 
-  @Test func `a mutation of more than 16 MiB is told to be too large`() async throws {
+  @Test func `a mutation of more than 16 MiB is reported as too large`() async throws {
     let outbox = try folder.outbox(server)
     let outcome = await outbox.outcome(String(repeating: "x", count: 16 << 20))
     #expect(outcome.hasPrefix("The change takes 16777") && outcome.hasSuffix("more than the 16777216 that are kept."))
     #expect(entryFiles == [])
   }
 
-  @Test func `that an entry was discarded is remembered for an hour`() throws {
+  @Test func `a discarded entry is remembered for an hour`() throws {
     let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     let now = StoreTime.now()
     let times = [now + .seconds(-3_700), now + .seconds(-3_500), now]
@@ -96,7 +98,7 @@ import Testing
     #expect(try names.map(later.wasDiscarded) == [false, true, true])
   }
 
-  @Test func `that an entry was discarded is remembered for an hour of the outbox's clock`() throws {
+  @Test func `a discarded entry is remembered for an hour of the outbox's clock`() throws {
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     _ = try outbox.folder.append("a", id: "id", now: outbox.clock.now)
@@ -108,7 +110,7 @@ import Testing
     }
   }
 
-  @Test func `that an entry was discarded is forgotten while the outbox is open, too`() throws {
+  @Test func `a discarded entry is forgotten while the outbox is open, too`() throws {
     let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     for seconds in [0, 3_601] as [Int64] {
       let now = StoreTime(microseconds: 0) + .seconds(seconds)
@@ -192,7 +194,7 @@ import Testing
     }
   }
 
-  @Test func `entries keep their order when the clock goes back`() throws {
+  @Test func `entries keep their order when the clock is set back`() throws {
     let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
     for (place, time) in [5, 5, 3, 9, 1 as Int64].enumerated() {
       _ = try files.append(place, id: "\(9 - place)", now: StoreTime(microseconds: time))
@@ -217,7 +219,7 @@ import Testing
     }
   }
 
-  @Test func `two who flush one outbox at the same time send each entry once, one at a time`() async throws {
+  @Test func `two simultaneous flushes of one outbox send each entry once, one at a time`() async throws {
     let waiting = try folder.outbox(server)
     for number in 0..<20 { _ = await waiting.outcome("\(number)") }
     server.set(.answers)

@@ -20,7 +20,7 @@ import Testing
   }
 
   @Test(arguments: [1, 2, UInt64.random(in: 3...999_999)])
-  func `whatever is done, in one process or several, an outbox does as its model`(seed: UInt64) async throws {
+  func `an outbox does what its model does, in one process or several`(seed: UInt64) async throws {
     let (folder, server) = (TemporaryFolder(), OutboxServer())
     let scheduler = TestScheduler()
     let open: () throws -> Outbox<String, String> = {

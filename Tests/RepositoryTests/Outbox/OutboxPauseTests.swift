@@ -28,7 +28,7 @@ import Testing
   }
 
   @Test(arguments: [408, 425, 429, 500, 502, 503, 504], ["application/json", "application/graphql-response+json"])
-  func `a gateway that is busy or down is waited for, whatever it answers in`(
+  func `a gateway that is busy or down is waited for, whatever its content type`(
     status: Int, contentType: String
   ) async throws {
     let transport = ScriptedTransport()
@@ -99,7 +99,8 @@ import Testing
     #expect(try await process().flush().sent.map(\.mutation) == ["c"])
   }
 
-  @Test func `a pause that another process begins while it sends holds for those who wait for their turn`() async throws
+  @Test func `a pause that another process begins while it sends holds for those that wait for their turn`()
+    async throws
   {
     server.set(.isAway)
     let outbox = try outbox()
@@ -117,7 +118,7 @@ import Testing
   }
 
   @Test(arguments: [OutboxServer.Mood.isAway, .losesAnswers, .fails(RequestError(.httpStatus, "Oops.", status: 503))])
-  func `what waits is sent by itself once the server answers again`(mood: OutboxServer.Mood) async throws {
+  func `a waiting mutation is sent by itself once the server responds again`(mood: OutboxServer.Mood) async throws {
     server.set(mood)
     let outbox = try outbox()
     _ = await outbox.outcome("a")
@@ -137,7 +138,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test func `a pause is as long as the server asks for, up to an hour`() async throws {
+  @Test func `a pause is as long as the server's Retry-After, up to an hour`() async throws {
     for (asked, pause) in [(Duration.seconds(60), 60), (.seconds(86_400), 3_600), (.seconds(1), 2)] {
       var error = unavailable
       error.retryAfter = asked
@@ -162,7 +163,7 @@ import Testing
     #expect(await outbox.outcome("b") == "did b")
   }
 
-  @Test func `what an earlier process has left is sent by itself`() async throws {
+  @Test func `a mutation that an earlier process has left is sent by itself`() async throws {
     server.set(.isAway)
     _ = try await folder.outbox(server, clock: .scheduler(scheduler)).outcome("a")
     server.set(.answers)

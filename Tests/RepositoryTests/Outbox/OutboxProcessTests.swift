@@ -6,8 +6,7 @@ import Testing
 
 @Suite("the outbox and its processes")
 struct OutboxProcessTests {
-  @Test func `D2: after a kill -9 at any time all that was said to be queued is, in its order, and whole`() async throws
-  {
+  @Test func `D2: every mutation reported as queued is whole and in order after a kill -9 at any time`() async throws {
     let folder = TemporaryFolder()
     let seed = UInt64.random(in: 0...UInt64.max)
     var random = SplitMix(seed: seed)

@@ -12,7 +12,7 @@ import Testing
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
 
-  @Test func `what the server takes is answered, and leaves nothing behind`() async throws {
+  @Test func `a mutation that the server accepts gives its response, and leaves nothing behind`() async throws {
     let outbox = try folder.outbox(server)
     #expect(await outbox.outcome("a") == "did a")
     #expect(try outbox.contents() == [])
@@ -20,13 +20,13 @@ import Testing
     #expect(server.received == ["a"] && UUID(uuidString: server.keys[0]) != nil)
   }
 
-  @Test func `nothing is put in before somebody subscribes`() throws {
+  @Test func `a mutation is queued when it is subscribed to, and not before`() throws {
     let outbox = try folder.outbox(server)
     _ = outbox.submit("a")
     #expect(try outbox.contents() == [] && server.received == [])
   }
 
-  @Test func `without a server mutations wait in their order, also in later processes, and are sent once`() async throws
+  @Test func `mutations without a server wait in their order, also in later processes, and are sent once`() async throws
   {
     server.set(.isAway)
     var outbox = try folder.outbox(server)
@@ -44,7 +44,9 @@ import Testing
     #expect(await outbox.flush().sent.isEmpty)
   }
 
-  @Test func `what a mutation left out is still left out in a later process, and null is still null`() async throws {
+  @Test func `a member that a mutation left out is still left out in a later process, and null is still null`()
+    async throws
+  {
     struct Rename: Codable, Equatable, Sendable {
       var name: GraphQLNullable<String> = .absent
       var title: GraphQLNullable<String> = .absent
@@ -62,7 +64,7 @@ import Testing
     #expect(try open().entries().map(\.mutation) == mutations)
   }
 
-  @Test func `a new mutation goes behind those that wait`() async throws {
+  @Test func `a new mutation is queued behind those that wait`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
@@ -72,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what is being put in is not sent before those who watch are told of it`(isKnown: Bool) async throws {
+  func `a new mutation is not sent before watchers are notified of it`(isKnown: Bool) async throws {
     let outbox = try folder.outbox(server)
     let changes = Recorder(outbox.changes)
     // A submission between its steps: on disk, maybe known, and not told of. Nobody need wait for its answer any more.
@@ -90,7 +92,7 @@ import Testing
     #expect(changes.take().map(\.name) == ["added", "sent"])
   }
 
-  @Test func `what is discarded while it is being put in does not wait for ever`() throws {
+  @Test func `a mutation that is discarded while it is being queued does not wait for ever`() throws {
     let outbox = try folder.outbox(server)
     let id = UUID().uuidString
     outbox.state.withLock { _ = $0.arriving.insert(id) }
@@ -116,7 +118,7 @@ import Testing
     #expect(server.received == ["b"])
   }
 
-  @Test func `S1: signing out cancels the request under way, and tells those who wait`() async throws {
+  @Test func `S1: signing out cancels the current request, and fails those that wait`() async throws {
     server.set(.isSilent)
     let outbox = try folder.outbox(server)
     let submission = Recorder(outbox.submit("a"))
@@ -131,7 +133,7 @@ import Testing
     #expect(try outbox.contents() == [] && folder.files.filter { $0.hasSuffix(".e1") } == [])
   }
 
-  @Test func `those who watch are told what waits, and then each change`() async throws {
+  @Test func `watchers receive what waits, and then each change`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
@@ -149,7 +151,7 @@ import Testing
     #expect(told == ["+a", "+b", "a: did a", "b: did b"])
   }
 
-  @Test func `an answer elsewhere sends what waits`() async throws {
+  @Test func `a response elsewhere sends the mutations that wait`() async throws {
     struct Ping: APISession { typealias ResponseType = NoContent }
     server.set(.isAway)
     let outbox = try folder.outbox(server)

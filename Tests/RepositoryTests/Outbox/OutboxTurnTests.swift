@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(arguments: [(RequestError(.timedOut, "Late."), 1), (RequestError(.cannotConnect, "Refused."), 2)])
-  func `those who submit during an attempt that fails hear of it after one more at most`(
+  func `callers that submit during a failing attempt get its failure after one more attempt at most`(
     error: RequestError, count: Int
   ) async throws {
     let outbox = try heldOutbox(failingWith: error)
@@ -48,7 +48,7 @@ import Testing
     #expect(try attempts.value == count && outbox.contents() == ["a", "b", "c", "d"])
   }
 
-  @Test func `however much is submitted to a server that fails, nothing is set aside`() async throws {
+  @Test func `a mutation is not set aside however much is submitted to a server that fails`() async throws {
     server.set(.fails(unavailable))
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     for number in 0..<20 { #expect(await outbox.outcome("\(number)") == "queued: HTTP status") }
@@ -60,7 +60,7 @@ import Testing
     #expect(server.received == ["0"] + (0...20).map(String.init))
   }
 
-  @Test func `what succeeds elsewhere during an attempt that fails makes no other before the pause`() async throws {
+  @Test func `a success elsewhere during a failing attempt makes no other attempt before the pause`() async throws {
     let outbox = try heldOutbox(failingWith: unavailable)
     let submission = Recorder(outbox.submit("a"))
     try await attempts.wait { $0 == 1 }
@@ -71,7 +71,7 @@ import Testing
     #expect(attempts.value == 1)
   }
 
-  @Test func `what succeeds elsewhere does not repeat at once what asks for a token`() async throws {
+  @Test func `a success elsewhere does not repeat at once a mutation that needs a token`() async throws {
     server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     _ = await outbox.outcome("a")

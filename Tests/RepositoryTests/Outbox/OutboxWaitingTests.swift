@@ -13,7 +13,7 @@ import Testing
   private let server = OutboxServer()
   private let no = RequestError(.graphQL, "No.")
 
-  @Test func `disposing says that nobody waits: the mutation is sent all the same, or set aside`() async throws {
+  @Test func `a mutation whose caller disposes is still sent, or set aside`() async throws {
     let outbox = try folder.outbox(server)
     let files = try folder.outboxFolder()
     for (mood, left) in [(OutboxServer.Mood.answers, []), (.fails(no), ["[a]"])] {
@@ -31,7 +31,9 @@ import Testing
     #expect(server.received == ["a", "a"])
   }
 
-  @Test func `what another process has sent meanwhile, or had refused, is told to the one who waits`() async throws {
+  @Test func `a mutation that another process has sent meanwhile, or had refused, is reported to the caller who waits`()
+    async throws
+  {
     let outbox = try folder.outbox(server)
     let otherProcess = try folder.outboxFolder()
     for (refusal, outcome) in [
@@ -67,7 +69,7 @@ import Testing
     #expect(await outbox.flush().sent.map(\.mutation) == ["a"])
   }
 
-  @Test func `whoever waits for another process that sends leaves no file open`() async throws {
+  @Test func `a caller that waits for another process that sends leaves no file open`() async throws {
     let files = FaultyFileSystem()
     let outbox = try folder.outbox(server, lockTimeout: .milliseconds(100), fileSystem: files)
     let letOthersSend = try #require(try folder.outboxFolder().trySend())
@@ -89,7 +91,9 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what is discarded is told to the one who waits, here and in another process`(isHere: Bool) async throws {
+  func `a discarded mutation is reported to the caller who waits, here and in another process`(isHere: Bool)
+    async throws
+  {
     let outbox = try folder.outbox(server)
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
@@ -103,7 +107,7 @@ import Testing
     #expect(try server.received == [] && outbox.contents() == [])
   }
 
-  @Test func `where the folder is gone, the files' own error is told`() async throws {
+  @Test func `the files' own error is reported where the folder is gone`() async throws {
     let outbox = try folder.outbox(server)
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
@@ -117,7 +121,8 @@ import Testing
     letOthersSend()
   }
 
-  @Test func `R1: what is told not to be sent is taken out before another process can send it`() async throws {
+  @Test func `R1: a mutation that is reported as not sent is removed before another process can send it`() async throws
+  {
     let outbox = try folder.outbox(server)
     let otherProcess = try folder.outboxFolder()
     let isFree = Mutable<Bool?>(nil)
@@ -132,7 +137,7 @@ import Testing
     #expect(try outbox.contents() == [])
   }
 
-  @Test func `whoever is told that a mutation waits can ask at once for another attempt`() async throws {
+  @Test func `a caller that learns that a mutation waits can request another attempt at once`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     let submission = outbox.submit("a").do(onError: { [server] _ in
@@ -144,7 +149,7 @@ import Testing
     #expect(server.received == ["a"])
   }
 
-  @Test func `answers elsewhere use up no attempt before a pause that doubles with each`() async throws {
+  @Test func `responses elsewhere use up no attempt before a pause that doubles with each`() async throws {
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     server.set(.fails(RequestError(.httpStatus, "Oops.", status: 503)))
@@ -169,7 +174,8 @@ import Testing
     #expect(try outbox.contents() == ["[a]"])
   }
 
-  @Test func `a server that has too many requests is asked less and less often, and uses up no attempt`() async throws {
+  @Test func `a server that has too many requests is retried less and less often, and uses up no attempt`() async throws
+  {
     let scheduler = TestScheduler()
     let outbox = try folder.outbox(server, isIdempotent: false, clock: .scheduler(scheduler))
     server.set(.fails(RequestError(.httpStatus, "Slow down.", status: 429)))
@@ -192,7 +198,9 @@ import Testing
     #expect(server.received.last == "b")
   }
 
-  @Test func `R1: what is discarded just before its attempt is not sent, and what is behind it is`() async throws {
+  @Test func `R1: a mutation that is discarded just before its attempt is not sent, and the one behind it is`()
+    async throws
+  {
     server.set(.isAway)
     let earlier = try folder.outbox(server)
     for mutation in ["a", "b"] { _ = await earlier.outcome(mutation) }
@@ -211,7 +219,7 @@ import Testing
     #expect(server.received == ["b"])
   }
 
-  @Test func `whoever waits is told, also at a sign-out`() throws {
+  @Test func `callers that wait are resumed, also at a sign-out`() throws {
     let outbox = try folder.outbox(server)
     let entry = try outbox.folder.append("a", id: "id", now: .now())
     outbox.note(entry)
@@ -222,7 +230,7 @@ import Testing
     #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits after a sign-out")
   }
 
-  @Test func `those who watch are called on no thread of the cooperative pool`() async throws {
+  @Test func `watchers are called on no thread of the cooperative pool`() async throws {
     let outbox = try folder.outbox(server)
     let key = DispatchSpecificKey<Bool>()
     outbox.queue.setSpecific(key: key, value: true)

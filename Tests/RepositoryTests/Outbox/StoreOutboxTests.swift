@@ -29,7 +29,7 @@ private struct World {
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
 
-  @Test func `what waits is shown over what is read, until it is sent`() async throws {
+  @Test func `a waiting change is shown over what is read, until it is sent`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     world.store.save("B", for: "b")
@@ -46,7 +46,7 @@ private struct World {
     #expect(b.brief() == ["B memory"])
   }
 
-  @Test func `an answer that may lack what was written since the change was made is out of date`() async throws {
+  @Test func `a response that may lack what was written since the change was made is out of date`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     server.set(.isAway)
@@ -70,7 +70,7 @@ private struct World {
     #expect(watch.take().last?.brief == "did a2 memory")
   }
 
-  @Test func `an answer is seen before the one who has submitted gets it, and no state mixes the two`() async throws {
+  @Test func `a response is shown before its caller gets it, and no state mixes the two`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
@@ -78,7 +78,7 @@ private struct World {
     #expect(watcher.brief() == ["A memory", "A+a1 optimistic", "did a1 memory"])
   }
 
-  @Test func `what is refused is shown no more, whether somebody waits for it or not`() async throws {
+  @Test func `a refused change is no longer shown, whether its caller waits or not`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
@@ -92,7 +92,7 @@ private struct World {
     #expect(watcher.brief() == ["A+a2 optimistic", "A memory"])
   }
 
-  @Test func `O6: the changes that wait go in any order`() async throws {
+  @Test func `O6: the changes that wait end in any order`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     server.set(.isAway)
@@ -106,7 +106,7 @@ private struct World {
       ])
   }
 
-  @Test func `what waits is shown in later processes, too`() async throws {
+  @Test func `a waiting change is shown in later processes, too`() async throws {
     let cache = try DiskCache<String, String>(folder: folder.url.appending(path: "cache"))
     server.set(.isAway)
     do {
@@ -123,7 +123,7 @@ private struct World {
     #expect(try cache.read("a")?.value == "did a1")
   }
 
-  @Test func `what another process has sent is shown no more after the next look`() async throws {
+  @Test func `a change that another process has sent is no longer shown after the next look`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     server.set(.isAway)
@@ -176,7 +176,7 @@ private struct World {
     #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
   }
 
-  @Test func `an outbox and a store that nobody needs go away, also while something waits`() async throws {
+  @Test func `an unreferenced outbox and store are released, also while a mutation waits`() async throws {
     server.set(.isAway)
     weak var store: Store<String, String>?
     weak var outbox: Outbox<String, String>?
@@ -196,7 +196,7 @@ private struct World {
     #expect(watcher.isCompleted.value)
   }
 
-  @Test func `a store that nobody needs goes away, though something waits in an outbox that stays`() async throws {
+  @Test func `an unreferenced store is released, though a mutation waits in an outbox that stays`() async throws {
     server.set(.isAway)
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a1")
@@ -220,7 +220,7 @@ private struct World {
     #expect(await outbox.flush().sent.count == 1)
   }
 
-  @Test func `a local write that was forgotten while a change waited counts as one that its answer may lack`()
+  @Test func `a local write that was forgotten while a change waited counts as one that its response may lack`()
     async throws
   {
     let world = try World(folder, server)
@@ -233,7 +233,7 @@ private struct World {
     #expect(world.store.peek("a")?.brief == "did a1 memory ~")
   }
 
-  @Test func `what waits makes nothing grow, whatever is written meanwhile`() async throws {
+  @Test func `a waiting change makes no memory grow, whatever is written meanwhile`() async throws {
     server.set(.isAway)
     let world = try World(folder, server)
     _ = await world.outbox.outcome("a1")

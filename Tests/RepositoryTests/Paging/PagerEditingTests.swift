@@ -7,7 +7,7 @@ import Testing
 @Suite(.timeLimit(.minutes(1))) struct PagerEditingTests {
   private let world = PagerWorld()
 
-  @Test func `an edit is shown at once, and is made again to the response under way alone`() {
+  @Test func `an edit is shown at once, and is repeated on the pending response alone`() {
     world.pager.refresh()
     world.answer(0, [1, 2])
     world.pager.loadMore()
@@ -73,7 +73,7 @@ import Testing
     #expect(world.events.last == "1b,2,3 noMore")
   }
 
-  @Test func `who awaits a refresh gets its first page`() async throws {
+  @Test func `a task that awaits a refresh gets its first page`() async throws {
     let pager = world.pager
     async let refreshed = pager.refreshed()
     try await world.server.wait(forCount: 1)
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `all who await a refresh get the page of the last one, or its failure`(isFailure: Bool) async throws {
+  func `all tasks that await a refresh get the page of the last one, or its failure`(isFailure: Bool) async throws {
     let (server, pager) = (world.server, world.pager)
     async let one = pager.refreshed()
     try await server.wait(forCount: 1)
@@ -105,12 +105,12 @@ import Testing
     #expect(await task.value.brief == "1 noMore")
   }
 
-  @Test func `who awaits a refresh without a page is told`() async {
+  @Test func `a task that awaits a refresh without a page gets an error`() async {
     let pager = Pager<Row, Int>(firstPage: 1) { _ in .empty() }
     #expect(await pager.refreshed().error as? StreamError == .noElements)
   }
 
-  @Test func `who awaits more gets the next page`() async throws {
+  @Test func `a task that awaits more gets the next page`() async throws {
     let (server, pager) = (world.server, world.pager)
     async let first = pager.loadedMore()
     try await server.wait(forCount: 1)
@@ -124,7 +124,7 @@ import Testing
     #expect(server.count == 2)
   }
 
-  @Test func `who awaits more is told of a failure, and of the refresh that took over`() async throws {
+  @Test func `a task that awaits more gets a failure, and an error for the refresh that replaced it`() async throws {
     let (server, pager) = (world.server, world.pager)
     pager.refresh()
     world.answer(0, [1])

@@ -4,7 +4,7 @@ import Testing
 @testable import Repository
 
 @Suite struct PagerMachineTests {
-  @Test func `who awaits more while a request is under way waits for that one`() {
+  @Test func `a task that awaits more during a request waits for that one`() {
     let server = FakeServer<Int, Rows>()
     let machine = PagerMachine<Row, Int>(BehaviorSubject(value: PagerState())) { server.fetch($0 ?? 1).map(\.value) }
     let commands = AnyObserver<PagerCommand<Row, Int>> { machine.handle($0) }

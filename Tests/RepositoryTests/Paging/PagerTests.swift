@@ -6,7 +6,7 @@ import Testing
 @Suite struct PagerTests {
   private let world = PagerWorld()
 
-  @Test func `pages are asked for one after the other, until the last one`() {
+  @Test func `pages are requested one after the other, until the last one`() {
     #expect(world.pager.state.brief == " idle")
     world.pager.refresh()
     world.answer(0, [1, 2])
@@ -56,7 +56,7 @@ import Testing
     #expect(world.events.last == "1,2 noMore")
   }
 
-  @Test func `a refresh shows what was there until its answer takes the place`() {
+  @Test func `a refresh shows what was there until its response replaces it`() {
     world.pager.refresh()
     world.answer(0, [1, 2])
     world.pager.refresh()
@@ -66,7 +66,7 @@ import Testing
     #expect(world.server[2].key == 2)
   }
 
-  @Test func `a refresh overtakes a loadMore, whose late answer is dropped`() {
+  @Test func `a refresh supersedes a loadMore, whose late response is dropped`() {
     world.pager.refresh()
     world.answer(0, [1])
     world.pager.loadMore()
@@ -78,7 +78,7 @@ import Testing
     #expect(world.events == [" refreshing", "1 idle", "1 loadingMore", "1 refreshing", "0 idle"])
   }
 
-  @Test func `while a request is under way there is no second one for more`() {
+  @Test func `a request for more is not sent during another one`() {
     world.pager.refresh()
     world.pager.loadMore()
     world.answer(0, [1])
@@ -87,7 +87,7 @@ import Testing
     #expect(world.server.count == 2)
   }
 
-  @Test func `a failure keeps what is there, and the same page can be asked for again`() {
+  @Test func `a failure keeps what is there, and the same page can be requested again`() {
     world.pager.refresh()
     world.answer(0, [1])
     world.pager.loadMore()
@@ -101,7 +101,7 @@ import Testing
     #expect(world.server.requests.value.map(\.key) == [1, 2, 2])
   }
 
-  @Test func `after a failed refresh, more is loaded from where the list ends`() {
+  @Test func `more is loaded from where the list ends after a failed refresh`() {
     world.pager.refresh()
     world.answer(0, [1])
     world.pager.refresh()
@@ -115,13 +115,13 @@ import Testing
     #expect(world.events.suffix(3) == ["1,2 refreshing", "1,2 failed(failure)", "1,2 noMore"])
   }
 
-  @Test func `the first answer of a stream that goes on is the page`() {
+  @Test func `the first response of a stream that continues is the page`() {
     let pager = Pager<Row, Int>(firstPage: 1) { .concat(.just(Rows([Row(id: $0)], next: nil)), .never()) }
     pager.refresh()
     #expect(pager.state.brief == "1 noMore")
   }
 
-  @Test func `a request that ends without an answer has failed`() {
+  @Test func `a request that ends without a response has failed`() {
     let pager = Pager<Row, Int>(firstPage: 1) { $0 == 1 ? .just(Rows([], number: 1, isLast: false)) : .empty() }
     pager.refresh()
     pager.loadMore()
@@ -140,7 +140,7 @@ import Testing
     #expect(Page<Row, String>([], hasNextPage: false, endCursor: "end").next == nil)
   }
 
-  @Test func `a server whose cursors go round has no more to give, until a refresh`() {
+  @Test func `a server whose cursors repeat has no more pages, until a refresh`() {
     let next = ["": "a", "a": "b", "b": "c", "c": "a"]
     let pager = Pager<Row, String> { cursor in
       let page = cursor ?? ""
@@ -156,7 +156,7 @@ import Testing
     }
   }
 
-  @Test func `the commands of a watcher are carried out after what it is being told`() {
+  @Test func `the commands of a watcher are carried out after the state that it handles`() {
     let pager = Pager<Row, Int>(firstPage: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 4)) }
     let seen = Mutable<[String]>([])
     _ = pager.states.subscribe(onNext: { [weak pager] state in
@@ -167,7 +167,7 @@ import Testing
     #expect(seen.value.count == 9 && seen.value.last == "1,2,3,4 noMore")
   }
 
-  @Test func `when the pager goes away its request is cancelled, and the states end`() {
+  @Test func `a released pager cancels its request, and ends its states`() {
     let server = FakeServer<Int, Rows>()
     var pager: Pager<Row, Int>? = Pager(firstPage: 1) { server.fetch($0).map(\.value) }
     weak let released = pager
@@ -179,7 +179,7 @@ import Testing
     #expect(states?.isCompleted.value == true)
   }
 
-  @Test func `whatever threads do at once, the rows are those of one order of commands`() throws {
+  @Test func `the rows are those of one order of commands, whatever threads do at once`() throws {
     for _ in 0..<200 {
       let pager = Pager<Row, Int>(firstPage: 1) { .just(Rows([Row(id: $0)], number: $0, isLast: $0 == 50)) }
       let states = Recorder(pager.states)

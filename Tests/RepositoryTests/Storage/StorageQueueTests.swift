@@ -44,7 +44,7 @@ import Testing
     #expect(truth.attempts == ["fails"] && truth.value(of: "k") == nil)
   }
 
-  @Test func `what waits to be written is one value of each key`() {
+  @Test func `the writes that wait are one value of each key`() {
     let (truth, live) = (SlowTruth<Counted>(), Mutable(0))
     let queue = StorageQueue(truth, writesBehind: true, onError: { _ in })
     let ended = DispatchSemaphore(value: 0)
@@ -82,7 +82,7 @@ import Testing
     #expect(truth.value(of: "k") == "v")
   }
 
-  @Test func `more keys in doubt than are remembered are all in doubt, until they are written`() {
+  @Test func `all keys are in doubt where more are than can be remembered, until they are written`() {
     var doubts = Doubts<Int>(limit: 3)
     doubts.insert(0, .outOfDate)
     doubts.insert(1, .removed)

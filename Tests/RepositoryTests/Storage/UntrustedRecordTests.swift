@@ -35,7 +35,7 @@ import Testing
     #expect(server.count == 1)
   }
 
-  @Test func `a value that could not be written does not give way to the one before`() {
+  @Test func `a value that could not be written is not replaced by the one before`() {
     store.save("old", for: "k")
     truth.failing.update { $0 = [.write] }
     store.save("new", for: "k")
@@ -46,7 +46,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what could not be removed does not come back`(isRemoval: Bool) {
+  func `a value that could not be removed does not come back`(isRemoval: Bool) {
     store.save("old", for: "k")
     truth.failing.update { $0 = [.write, .remove] }
     if isRemoval { store.remove("k") } else { store.save("new", for: "k") }
@@ -59,7 +59,7 @@ import Testing
     #expect(Recorder(store.get("k", .cacheOnly)).brief() == ["newer disk"])
   }
 
-  @Test func `what a clear could not remove does not come back`() {
+  @Test func `a value that a clear could not remove does not come back`() {
     store.save("old", for: "k")
     truth.failing.update { $0 = [.removeAll] }
     #expect(throws: Failure.self) { try store.clear() }

@@ -2,7 +2,7 @@ import Repository
 import Streams
 import Testing
 
-@Suite("answers that are kept under another key than was asked for")
+@Suite("responses that are cached under another key than was requested")
 struct AliasTests {
   let server = FakeServer<String, String>()
   let truth = MemoryTruth<String, String>()
@@ -13,7 +13,7 @@ struct AliasTests {
       partialFetch: server.fetch, sourceOfTruth: truth, keyForResponse: { _, value in String(value.prefix(1)) })
   }
 
-  @Test func `an answer does not take the place of what was saved since it was asked for`() {
+  @Test func `a response does not replace a value that was saved since it was requested`() {
     let watch = Recorder(store.stream("me", .networkOnly))
     let get = Recorder(store.get("me", .networkOnly))
     store.save("7 new", for: "7")
@@ -22,7 +22,7 @@ struct AliasTests {
     #expect(get.brief() == ["7 old network"] && watch.brief() == ["- …", "7 old network"])
   }
 
-  @Test func `an answer does not take the place of a change that was made since it was asked for`() {
+  @Test func `a response does not replace a change that was made since it was requested`() {
     let get = Recorder(store.get("me", .networkOnly))
     let change = Recorder(store.mutate("7", optimistic: { $0 }, send: { .just("7 new") }))
     server[0].answer("7 old")
@@ -31,7 +31,7 @@ struct AliasTests {
   }
 
   @Test(arguments: [["me", "7"], ["7", "me"]])
-  func `of two answers, the one that was asked for last is kept`(keys: [String]) {
+  func `the one of two responses that was requested last is cached`(keys: [String]) {
     let gets = keys.map { Recorder(store.get($0, .networkOnly)) }
     server[1].answer("7 new")
     server[0].answer("7 old")
@@ -39,7 +39,7 @@ struct AliasTests {
     #expect(gets.allSatisfy { $0.isCompleted.value })
   }
 
-  @Test func `an answer is as stale as what was invalidated since it was asked for`() {
+  @Test func `a response is stale where its key was invalidated since it was requested`() {
     store.save("7 first", for: "7")
     let gets = ["me", "you"].map { Recorder(store.get($0, .networkOnly)) }
     store.invalidate("7")
@@ -55,7 +55,7 @@ struct AliasTests {
     #expect(later.isCompleted.value)
   }
 
-  @Test func `a whole answer takes the place of a partial one to a later request`() {
+  @Test func `a complete response replaces a partial one to a later request`() {
     let gets = ["7", "me"].map { Recorder(store.get($0, .networkOnly)) }
     server[1].answer("7 half", errors: [Failure()])
     #expect(store.peek("7")?.isPartial == true)
@@ -65,7 +65,7 @@ struct AliasTests {
   }
 
   @Test(arguments: [false, true])
-  func `what memory has no room for is not overtaken by what was asked for before`(isInvalidated: Bool) {
+  func `a value that memory has no room for is not replaced by one that was requested before`(isInvalidated: Bool) {
     var configuration = StoreConfiguration<String>()
     configuration.memoryCount = 1
     let store = Store(
@@ -80,7 +80,7 @@ struct AliasTests {
     #expect(truth.read("7")?.isInvalidated == isInvalidated && get.isCompleted.value)
   }
 
-  @Test func `what was changed since it was asked for under another key is asked for once more`() throws {
+  @Test func `a value that was changed since it was requested under another key is requested once more`() throws {
     store.save("7", for: "7")
     let watch = Recorder(store.stream("me", .cacheAndNetwork))
     store.update("7") { $0 += " changed" }

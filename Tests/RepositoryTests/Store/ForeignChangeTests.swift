@@ -21,7 +21,7 @@ import Testing
         send: { [server] in server.fetch("change").map(\.value) }))
   }
 
-  @Test func `what is shown at once is kept once the server has accepted it`() {
+  @Test func `a change that is shown at once is cached once the server has accepted it`() {
     let watch = Recorder(store.stream("k", .cacheOnly))
     let change = change()
     #expect(watch.brief() == [#"["k"] memory"#, #"["k", "b"] optimistic"#])
@@ -57,7 +57,7 @@ import Testing
     #expect(server[1].isCancelled.value && store.peek("l")?.value == ["l"])
   }
 
-  @Test func `after signing out it fails, and nothing is kept`() throws {
+  @Test func `a change fails after signing out, and is not cached`() throws {
     let change = change()
     try store.signOut()
     server[0].answer(7)
@@ -65,7 +65,7 @@ import Testing
     #expect(truth.keys() == [])
   }
 
-  @Test func `it fails, too, if a watcher signs out when it is kept`() {
+  @Test func `a change fails, too, if a watcher signs out when it is cached`() {
     let isDue = Mutable(false)
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] snapshot in
       if isDue.value, snapshot.source == .memory { try? store.signOut() }
@@ -89,7 +89,7 @@ import Testing
     #expect(change.take() == [5] && store.peek("k")?.source == .memory && numbers.peek("n")?.value == 5)
   }
 
-  @Test func `what waits in an outbox of other answers is shown, and kept when it is sent`() async throws {
+  @Test func `a change that waits in an outbox of other responses is shown, and cached when it is sent`() async throws {
     let (folder, server) = (TemporaryFolder(), OutboxServer())
     let outbox = try folder.outbox(server)
     store.show(outbox) { mutation, key, value in key == "k" ? value + [mutation] : nil }

@@ -36,7 +36,7 @@ struct FreshnessTests {
     #expect(StoreTime(.distantPast).date == .distantPast)
   }
 
-  @Test func `a stale value is shown, and asked for anew`() {
+  @Test func `a stale value is shown, and requested again`() {
     let store = store(Freshness(staleTime: .seconds(10)))
     store.save(1, for: "a")
     scheduler.advance(by: .seconds(9))
@@ -48,7 +48,7 @@ struct FreshnessTests {
     #expect(stream.brief() == ["2 network"])
   }
 
-  @Test func `for one answer what is stale counts as missing`() {
+  @Test func `a stale value counts as missing for a single read`() {
     let store = store(Freshness(staleTime: .seconds(10)))
     store.save(1, for: "a")
     scheduler.advance(by: .seconds(10))
@@ -66,7 +66,7 @@ struct FreshnessTests {
     #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
   }
 
-  @Test func `who watches is told that a value has expired when another finds it so`() {
+  @Test func `a watcher is notified that a value has expired when another one finds it so`() {
     let store = store(Freshness(expireAfterWrite: .seconds(10)))
     store.save(1, for: "a")
     let watch = Recorder(store.stream("a", .cacheOnly))
@@ -92,7 +92,7 @@ struct FreshnessTests {
     RequestError(.httpStatus, "", status: 429), RequestError(.httpStatus, "", status: 500),
     RequestError(.graphQL, "", status: 503),
   ])
-  func `in an outage the cached value stands in for the response`(outage: RequestError) {
+  func `the cached value replaces the response in an outage`(outage: RequestError) {
     let (get, stream) = readings(after: outage)
     #expect(get.brief() == ["1 memory !"] && stream.brief() == ["- …", "1 memory !"])
   }
@@ -150,7 +150,7 @@ struct FreshnessTests {
     #expect(snapshot?.isStale == true && snapshot?.age == .zero)
   }
 
-  @Test func `an invalidated value is asked for anew by those who may`() {
+  @Test func `an invalidated value is requested again by watchers that may`() {
     let store = store(Freshness())
     store.save(1, for: "a")
     let asking = Recorder(store.stream("a", .cacheFirst))
@@ -162,7 +162,7 @@ struct FreshnessTests {
     #expect(silent.brief() == ["1 memory", "1 memory ~ …", "2 network"])
   }
 
-  @Test func `an answer to a request that began before the invalidation is asked for again`() {
+  @Test func `a response to a request that began before the invalidation is requested again`() {
     let store = store(Freshness())
     let stream = Recorder(store.stream("a", .cacheFirst))
     store.invalidate("a")

@@ -28,7 +28,7 @@ import Testing
     #expect(watch.take().last?.value == ["new"])
   }
 
-  @Test func `what is updated after an invalidation is asked for anew, too`() throws {
+  @Test func `a value that is updated after an invalidation is requested again, too`() throws {
     let watch = Recorder(store.stream("k"))
     store.invalidate("k")
     store.update("k") { $0.append("b") }
@@ -38,7 +38,7 @@ import Testing
     #expect(watch.take().last?.isStale == false)
   }
 
-  @Test func `an invalidation is not lost if the reader leaves whose request was under way`() throws {
+  @Test func `an invalidation is not lost if the reader whose request was running leaves`() throws {
     let watch = Recorder(store.stream("k"))
     let reader = Recorder(store.get("k", .networkOnly))
     store.invalidate("k")
@@ -82,7 +82,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `an invalidation while a change is sent is not lost to its answer`(isForAll: Bool) throws {
+  func `an invalidation while a change is sent is not lost to its response`(isForAll: Bool) throws {
     let truth = MemoryTruth<String, [String]>()
     let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
     store.save(["a"], for: "k")
@@ -103,7 +103,7 @@ import Testing
     #expect(watch.take().last?.brief == #"["new"] network"# && truth.read("k")?.isInvalidated == false)
   }
 
-  @Test func `an answer to a change that was made after an invalidation is fresh`() {
+  @Test func `a response to a change that was made after an invalidation is fresh`() {
     store.invalidate("k")
     let change = Recorder(store.mutate("k", optimistic: { $0 }, send: { .just(["new"]) }))
     #expect(store.peek("k")?.value == ["new"] && store.peek("k")?.isStale == false && change.isCompleted.value)

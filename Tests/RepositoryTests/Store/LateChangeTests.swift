@@ -21,7 +21,7 @@ import Testing
   }
 
   @Test(arguments: [nil, ["other"]])
-  func `a confirmed change is not lost in what was asked for before`(kept: [String]?) throws {
+  func `a confirmed change is not lost in a response that was requested before`(kept: [String]?) throws {
     if let kept { store.save(kept, for: "x") }
     let watch = Recorder(store.stream("x", .cacheAndNetwork))
     let change = Recorder(addingToAll("b"))
@@ -35,7 +35,7 @@ import Testing
   }
 
   @Test(arguments: [false, true])
-  func `what is changed while it is asked for is asked for once more`(isConfirmed: Bool) throws {
+  func `a value that is changed while it is requested is requested once more`(isConfirmed: Bool) throws {
     store.save(["start"], for: "x")
     let watch = Recorder(store.stream("x", .cacheAndNetwork))
     let change = isConfirmed ? Recorder(addingToAll("b")) : nil
@@ -50,7 +50,8 @@ import Testing
   }
 
   @Test(arguments: [FetchPolicy.networkOnly, .networkFirst, .noCache])
-  func `who waits for the network is not shown what is changed meanwhile, and gets its answer`(policy: FetchPolicy) {
+  func `a reader that waits for the network does not see a change meanwhile, and gets its response`(policy: FetchPolicy)
+  {
     store.save(["start"], for: "x")
     let watch = Recorder(store.stream("x", policy))
     store.update("x") { $0.append("b") }
@@ -64,7 +65,7 @@ import Testing
     #expect(watch.take().last?.brief == #"["newer"] network"# && server.count == 2)
   }
 
-  @Test func `S1: who signs out on seeing that a request begins has none made`() {
+  @Test func `S1: a sign-out on seeing that a request begins sends none`() {
     let watch = store.stream("k", .networkOnly).subscribe(onNext: { [store] in
       if $0.isFetching { try? store.signOut() }
     })
@@ -72,7 +73,7 @@ import Testing
     watch.dispose()
   }
 
-  @Test func `S1: who signs out on seeing a change has none sent`() {
+  @Test func `S1: a sign-out on seeing a change sends none`() {
     store.save(["start"], for: "k")
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] in
       if $0.source == .optimistic { try? store.signOut() }
@@ -91,14 +92,14 @@ import Testing
   }
 
   @Test(arguments: [["answer"], []])
-  func `S1: an answer to a change is not given once the account was signed out`(answer: [String]) throws {
+  func `S1: a response to a change is not delivered once the account was signed out`(answer: [String]) throws {
     let change = Recorder(addingToAll("b"))
     try store.signOut()
     server[0].answer(answer)
     #expect(change.error.value as? StoreError == .signedOut && change.take().isEmpty)
   }
 
-  @Test func `S1: a change without an answer ends, also once the account was signed out`() throws {
+  @Test func `S1: a change without a response ends, also once the account was signed out`() throws {
     let change = Recorder(addingToAll("b"))
     try store.signOut()
     server[0].observer.onCompleted()

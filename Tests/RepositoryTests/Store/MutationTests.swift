@@ -22,7 +22,7 @@ struct MutationTests {
         send: { [server] in server.fetch(item).map(\.value) }))
   }
 
-  @Test func `a change is seen at once, then the server's answer takes its place`() {
+  @Test func `a change is seen at once, then the server's response replaces it`() {
     let watch = Recorder(store.stream("k", .cacheOnly))
     let change = adding("b")
     #expect(watch.brief() == [#"["a"] memory"#, #"["a", "b"] optimistic"#])
@@ -62,7 +62,7 @@ struct MutationTests {
   }
 
   @Test(arguments: [0, 1], [0, 1])
-  func `O6: no confirmed change is lost, in whatever order the server works and its answers come`(
+  func `O6: no confirmed change is lost, in whatever order the server works and its responses come`(
     firstAtServer: Int, firstToCome: Int
   ) {
     for isForAll in [true, false] {
@@ -86,7 +86,7 @@ struct MutationTests {
     }
   }
 
-  @Test func `an answer that comes after one of a later request does not take its place`() {
+  @Test func `a response that comes after one of a later request does not replace it`() {
     let change = adding("b")
     let later = Recorder(store.get("k", .networkOnly))
     server.requests.value.last?.answer(["a", "b", "c"])
@@ -95,7 +95,7 @@ struct MutationTests {
     #expect(change.isCompleted.value && later.isCompleted.value)
   }
 
-  @Test func `an answer takes the place of nothing, and of a part, whatever was written meanwhile`() {
+  @Test func `a response replaces a missing or partial value, whatever was written meanwhile`() {
     let changes = [adding("b"), adding("c")]
     server[1].answer(["a", "c"])
     store.remove("k")
@@ -113,7 +113,7 @@ struct MutationTests {
     #expect(store.peek("k")?.value == ["a"] && server[0].isCancelled.value)
   }
 
-  @Test func `an answer of a request that began before lies below the change, and does not overwrite the server's`() {
+  @Test func `a response to a request that began before lies below the change, and does not overwrite the server's`() {
     let early = Recorder(store.get("k", .networkOnly))
     let change = adding("b")
     server[0].answer(["new"])
@@ -173,7 +173,7 @@ struct MutationTests {
     #expect(store.peek("k")?.source == .memory)
   }
 
-  @Test func `what is let go of is released under no lock`() {
+  @Test func `a replaced value is released outside the lock`() {
     let isFree = Mutable<[Bool]>([])
     let server = FakeServer<String, Held>()
     let store = Store<String, Held>(partialFetch: server.fetch)

@@ -10,7 +10,7 @@ import Testing
 
   init() { store = Store(partialFetch: server.fetch) }
 
-  @Test func `of two changes that overlap the second response is not taken, so the guess is requested again`() {
+  @Test func `the second response of two overlapping changes is not cached, so the value is requested again`() {
     let fetches = FakeServer<String, [String]>()
     let store = Store(partialFetch: fetches.fetch)
     store.save([], for: "k")
@@ -28,7 +28,7 @@ import Testing
     #expect(watch.brief() == [#"["server: 1 and 2"] network"#])
   }
 
-  @Test func `O2: nothing is remembered of keys whose changes have ended, though others are under way`() {
+  @Test func `O2: keys whose changes have ended are forgotten, though others are still being sent`() {
     let later = FakeServer<Int, [String]>()
     let changes = (0..<10_000).map { index in
       let change = Recorder(
@@ -53,7 +53,7 @@ import Testing
   }
 
   @Test(arguments: [true, false])
-  func `what may have been forgotten counts as changed and invalidated`(isInvalidated: Bool) throws {
+  func `a key that may have been forgotten counts as changed and invalidated`(isInvalidated: Bool) throws {
     store.save(["a"], for: "k")
     let watch = Recorder(store.stream("k"))
     let reader = Recorder(store.get("k", .networkOnly))
@@ -67,7 +67,7 @@ import Testing
     #expect(watch.take().last?.brief == #"["new"] network"#)
   }
 
-  @Test func `O2: thousands of watchers and readers that come and go leave nothing but the cache`() {
+  @Test func `O2: thousands of short-lived watchers and readers leave nothing but the cache`() {
     let requests = FakeServer<Int, String>()
     let store = Store<Int, String>(partialFetch: requests.fetch)
     for key in 0..<10_000 {
@@ -80,7 +80,7 @@ import Testing
     #expect(store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.writes.isEmpty })
   }
 
-  @Test func `a change that is disposed while its answer is kept does not undo what is newer`() {
+  @Test func `a change that is disposed while its response is cached does not undo what is newer`() {
     for key in ["k", "x"] { store.save(["a"], for: key) }
     let isDue = Mutable(false)
     let bag = DisposeBag()

@@ -16,7 +16,7 @@ struct PolicyTests {
     return Store(partialFetch: server.fetch, configuration: configuration)
   }
 
-  @Test func `cacheFirst asks the network only where nothing is kept`() {
+  @Test func `cacheFirst uses the network only where nothing is cached`() {
     let store = store()
     let first = Recorder(store.stream("a", .cacheFirst))
     #expect(first.brief() == ["- …"])
@@ -27,7 +27,7 @@ struct PolicyTests {
     #expect(server.count == 1)
   }
 
-  @Test func `cacheAndNetwork shows what is kept, then the network's answer`() {
+  @Test func `cacheAndNetwork shows the cached value, then the network's response`() {
     let store = store()
     store.save(1, for: "a")
     let stream = Recorder(store.stream("a", .cacheAndNetwork))
@@ -36,7 +36,7 @@ struct PolicyTests {
     #expect(stream.brief() == ["2 network"])
   }
 
-  @Test func `networkOnly shows nothing before the answer, and nothing but the failure after one`() {
+  @Test func `networkOnly shows nothing before the response, and only the failure after a failure`() {
     let store = store()
     store.save(1, for: "a")
     let stream = Recorder(store.stream("a", .networkOnly))
@@ -61,7 +61,7 @@ struct PolicyTests {
     #expect(answer.map(\.brief) == ["1 memory !"] && answer.first?.age == .seconds(5) && get.isCompleted.value)
   }
 
-  @Test func `cacheOnly asks nobody`() {
+  @Test func `cacheOnly sends no request`() {
     let store = store()
     let stream = Recorder(store.stream("a", .cacheOnly))
     let get = Recorder(store.get("a", .cacheOnly))
@@ -80,7 +80,7 @@ struct PolicyTests {
     #expect(Recorder(store.get("a", .cacheOnly)).error.value as? StoreError == .notCached)
   }
 
-  @Test func `a change lies over an answer that is not kept, too`() {
+  @Test func `a change lies over an uncached response, too`() {
     let store = store()
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
@@ -113,7 +113,7 @@ struct PolicyTests {
   }
 
   @Test(arguments: [FetchPolicy.cacheOnly, .cacheFirst, .noCache])
-  func `a response that is not cached is shown to nobody but those who have asked for it`(policy: FetchPolicy) {
+  func `an uncached response is shown only to the readers that requested it`(policy: FetchPolicy) {
     let store = store()
     store.save(0, for: "a")
     let stream = Recorder(store.stream("a", policy))
@@ -126,7 +126,7 @@ struct PolicyTests {
     #expect(stream.take().allSatisfy { $0.value == nil })
   }
 
-  @Test func `an answer that is not kept stays in view while the next request is under way`() throws {
+  @Test func `an uncached response stays in view during the next request`() throws {
     let store = store()
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
@@ -159,7 +159,7 @@ struct PolicyTests {
     #expect(stream.error.value == nil && !stream.isCompleted.value)
   }
 
-  @Test func `a request without an answer is a failure`() {
+  @Test func `a request without a response is a failure`() {
     let store = store()
     let get = Recorder(store.get("a", .networkOnly))
     server[0].observer.onCompleted()
@@ -176,7 +176,7 @@ struct PolicyTests {
     #expect(store.peek("a") == nil)
   }
 
-  @Test func `G3: a partial answer never replaces a complete one`() {
+  @Test func `G3: a partial response never replaces a complete one`() {
     let store = store()
     let stream = Recorder(store.stream("a", .cacheAndNetwork))
     server[0].answer(1, errors: [Failure()])
@@ -194,7 +194,7 @@ struct PolicyTests {
     #expect(store.peek("a")?.value == 2)
   }
 
-  @Test func `what may not be cached is given to those who asked, and not kept`() {
+  @Test func `a response that may not be cached is delivered to its readers, and not cached`() {
     var configuration = StoreConfiguration<Int>()
     configuration.isCacheable = { $0 >= 0 }
     let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration)
@@ -211,7 +211,7 @@ struct PolicyTests {
     #expect(change.take() == [-2] && store.peek("a")?.value == 1)
   }
 
-  @Test func `an answer is kept under its own key`() {
+  @Test func `a response is cached under its own key`() {
     let store = Store<String, Int>(partialFetch: server.fetch, keyForResponse: { _, value in "\(value)" })
     let own = Recorder(store.stream("7", .cacheOnly))
     let asked = Recorder(store.get("x", .networkOnly))

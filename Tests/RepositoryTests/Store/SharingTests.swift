@@ -15,7 +15,7 @@ struct SharingTests {
     #expect(reads.allSatisfy { $0.brief() == ["1 network"] && $0.isCompleted.value })
   }
 
-  @Test func `O5: only the last dispose cancels the request`() {
+  @Test func `O5: the request is cancelled by the last dispose alone`() {
     let store = Store<String, Int>(partialFetch: server.fetch)
     let gets = (0..<50).map { _ in Recorder(store.get("a", .networkOnly)) }
     let streams = (0..<50).map { _ in Recorder(store.stream("a", .cacheFirst)) }
@@ -117,7 +117,7 @@ struct SharingTests {
     #expect(try group.store(for: composed) !== store)
   }
 
-  @Test func `S1: whoever opens an account while it is being opened has the same store`() throws {
+  @Test func `S1: an account that is opened while it is being opened has one store`() throws {
     let (group, inner) = (Mutable<StoreGroup<String, Int>?>(nil), Mutable<Store<String, Int>?>(nil))
     let isFirst = Mutable(true)
     let made = StoreGroup<String, Int> { name in
@@ -143,7 +143,7 @@ struct SharingTests {
     }
   }
 
-  @Test func `O4: an answer of the network wakes each watcher once`() {
+  @Test func `O4: a response of the network notifies each watcher once`() {
     let store = Store<String, Int>(partialFetch: server.fetch)
     let watcher = Recorder(store.stream("a", .cacheOnly))
     let fetch = Recorder(store.get("a", .networkOnly))
@@ -186,7 +186,7 @@ struct SharingTests {
     inside.dispose()
   }
 
-  @Test func `a late answer does not overwrite what was saved since its request began`() {
+  @Test func `a late response does not overwrite a value that was saved since its request began`() {
     let store = Store<String, Int>(partialFetch: server.fetch)
     let get = Recorder(store.get("a", .networkOnly))
     store.save(2, for: "a")
@@ -195,7 +195,7 @@ struct SharingTests {
     #expect(store.peek("a")?.value == 2)
   }
 
-  @Test func `a late answer that a write has overtaken is not shown either, when that was removed`() {
+  @Test func `a late response that a write has superseded is not shown either, when that was removed`() {
     let store = Store<String, Int>(partialFetch: server.fetch)
     let watcher = Recorder(store.stream("a", .cacheOnly))
     let get = Recorder(store.get("a", .networkOnly))
@@ -218,7 +218,7 @@ struct SharingTests {
     watcher.dispose()
   }
 
-  @Test func `what nobody watches or asks leaves nothing but the cache`() {
+  @Test func `a key that is neither watched nor requested leaves nothing but the cache`() {
     let (store, weakly) = { () -> (Store<String, Canary>, Weak) in
       var configuration = StoreConfiguration<Canary>()
       configuration.memoryCount = 1

@@ -11,7 +11,7 @@ struct StorageTests {
   let folder = TemporaryFolder()
   let server = FakeServer<String, String>()
 
-  @Test func `what one process kept, the next one reads from disk, and then from memory`() throws {
+  @Test func `a value that one process cached is read from disk by the next one, and then from memory`() throws {
     try folder.store(server).save("v", for: "k")
     let next = try folder.store(server)
     #expect(Recorder(next.get("k", .cacheFirst)).brief() == ["v disk"])
@@ -20,7 +20,7 @@ struct StorageTests {
     #expect(server.count == 0)
   }
 
-  @Test func `without a network the next process shows what was kept`() throws {
+  @Test func `the next process shows the cached value without a network`() throws {
     try folder.store(server).save("v", for: "k")
     let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkFirst))
@@ -29,7 +29,7 @@ struct StorageTests {
     #expect(get.brief() == ["v disk !"] && stream.brief() == ["- …", "v disk !"])
   }
 
-  @Test func `what memory had no room for is read from disk`() throws {
+  @Test func `a value that memory had no room for is read from disk`() throws {
     let store = try folder.store(server) { $0.memoryCount = 2 }
     for index in 0..<5 { store.save("\(index)", for: "\(index)") }
     #expect(Recorder(store.get("0", .cacheOnly)).brief() == ["0 disk"])
@@ -65,7 +65,7 @@ struct StorageTests {
     #expect(store.statistics.cost == 5 && store.peek("b") == nil)
   }
 
-  @Test func `what comes from disk is as old as when it was written, and expires by that`() async throws {
+  @Test func `a value from disk is as old as when it was written, and expires by that`() async throws {
     let scheduler = TestScheduler()
     let open = {
       try folder.store(server) {
@@ -111,7 +111,7 @@ struct StorageTests {
     #expect(Recorder(first.get("a", .cacheOnly)).take().isEmpty)
   }
 
-  @Test func `what may not be cached, and what is partial, is not written`() throws {
+  @Test func `a value that may not be cached, or is partial, is not written`() throws {
     let store = try folder.store(server) { $0.isCacheable = { $0 != "sorry" } }
     let first = Recorder(store.get("a", .networkOnly))
     server[0].answer("sorry")
@@ -121,7 +121,7 @@ struct StorageTests {
     #expect(folder.records == [])
   }
 
-  @Test func `G3: a partial answer does not replace a complete one on disk`() throws {
+  @Test func `G3: a partial response does not replace a complete one on disk`() throws {
     try folder.store(server).save("whole", for: "k")
     let next = try folder.store(server)
     let get = Recorder(next.get("k", .networkOnly))
@@ -131,7 +131,7 @@ struct StorageTests {
     #expect(Recorder(try folder.store(server).get("k", .cacheOnly)).brief() == ["whole disk"])
   }
 
-  @Test func `a partial answer that is changed here is not written either`() throws {
+  @Test func `a partial response that is changed here is not written either`() throws {
     let store = try folder.store(server)
     let get = Recorder(store.get("k", .networkOnly))
     server[0].answer("half", errors: [Failure()])
@@ -141,7 +141,9 @@ struct StorageTests {
     #expect(folder.records == [])
   }
 
-  @Test func `S1: a sign-out removes the partition, drops the late answer, and lets nobody else see anything`() throws {
+  @Test func `S1: a sign-out removes the partition, drops the late response, and shows nothing to the next user`()
+    throws
+  {
     let group = StoreGroup<String, String> { [server, folder] partition in
       Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }
@@ -167,7 +169,7 @@ struct StorageTests {
     #expect(folder.records.count == 1)
   }
 
-  @Test func `a partition that is closed keeps its data, and lets go of its store`() async throws {
+  @Test func `a partition that is closed keeps its data, and releases its store`() async throws {
     let group = StoreGroup<String, String> { [server, folder] partition in
       var configuration = StoreConfiguration<String>()
       configuration.writing = .behind

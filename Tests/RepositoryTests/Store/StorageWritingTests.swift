@@ -59,7 +59,7 @@ struct StorageWritingTests {
     for _ in 0..<2 { #expect(ended.wait(timeout: .now() + 30) == .success) }
   }
 
-  @Test func `D7: while another process has the lock, no thread that brings a response waits for it`() async throws {
+  @Test func `D7: a thread that brings a response does not wait for another process's lock`() async throws {
     let store = try folder.store(server)
     let (files, name) = (SystemFileSystem(), try #require(folder.files.first { $0.hasSuffix("/lock") }))
     let lock = try files.open(folder.path(name), .lock)
@@ -80,7 +80,7 @@ struct StorageWritingTests {
     #expect(folder.records.count == 10)
   }
 
-  @Test func `who holds a lock of its own is not waited for by the source of truth`() async throws {
+  @Test func `a source of truth does not wait for a lock held by its own process`() async throws {
     let store = try folder.store(server)
     let (inside, outside) = (DispatchSemaphore(value: 0), DispatchSemaphore(value: 0))
     let get = Recorder(
@@ -99,7 +99,7 @@ struct StorageWritingTests {
     #expect(folder.records.count == 2)
   }
 
-  @Test func `who holds up the answer to one request holds up no other's`() throws {
+  @Test func `a reader that blocks the response to one request delays no other's`() throws {
     let truth = GatedTruth()
     let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
     let (isFirstWritten, isSecondKept, isThirdKept, isThirdAnswered) = (
@@ -124,7 +124,7 @@ struct StorageWritingTests {
     for subscription in subscriptions { subscription.dispose() }
   }
 
-  @Test func `written through, a value is on disk before the one who asked is answered`() async throws {
+  @Test func `a value that is written through is on disk before its reader gets it`() async throws {
     let store = try folder.store(server)
     let found = Mutable<[String]>([])
     let get = Recorder(
@@ -136,7 +136,7 @@ struct StorageWritingTests {
     #expect(found.value.count == 1)
   }
 
-  @Test func `written through, what cannot be written goes to whoever asked, and into the live streams`() {
+  @Test func `a value that cannot be written through is still delivered to its reader, and to the live streams`() {
     let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: Broken())
     let watch = Recorder(store.stream("k", .cacheOnly))
     let get = Recorder(store.get("k", .networkOnly))
@@ -160,7 +160,7 @@ struct StorageWritingTests {
   }
 
   @Test(arguments: [StoreConfiguration<Int>.Writing.through, .behind])
-  func `after a race of reads and writes, memory, watchers and the source of truth agree`(
+  func `memory, watchers and the source of truth agree after a race of reads and writes`(
     writing: StoreConfiguration<Int>.Writing
   ) async throws {
     for round in 0..<TestScale.count(20, long: 500) {
@@ -194,7 +194,7 @@ struct StorageWritingTests {
     }
   }
 
-  @Test func `a disk that fails is told of, and reads go on`() async throws {
+  @Test func `a disk that fails is reported, and reads still work`() async throws {
     let errors = Mutable<[String]>([])
     var configuration = StoreConfiguration<String>()
     configuration.writing = .behind

@@ -16,26 +16,26 @@ struct StoreConformanceTests {
     #expect(failures { $0 } == [])
   }
 
-  @Test func `what keeps nothing does not conform`() {
+  @Test func `a source that keeps nothing does not conform`() {
     #expect(failures { _ in Forgetful() }.count > 8)
   }
 
-  @Test func `what mixes partitions, or cuts keys, does not conform`() {
+  @Test func `a source that mixes partitions, or cuts keys, does not conform`() {
     let shared = MemoryTruth<String, String>()
     #expect(failures { _ in shared }.contains { $0.contains("partition") })
     #expect(failures { _ in Cutting() }.contains { $0.contains("a value of its own") })
   }
 
-  @Test func `what has nothing for a moment does not conform`() {
+  @Test func `a source that loses a value for a moment does not conform`() {
     #expect(failures { Blinking(truth: $0) }.contains { $0.hasPrefix("readers see") })
   }
 
-  @Test func `what lists keys twice, or cannot while others write, does not conform`() {
+  @Test func `a source that lists keys twice, or cannot while others write, does not conform`() {
     #expect(failures { Repeating(truth: $0) }.contains { $0.hasSuffix("a key is listed twice") })
     #expect(failures { Busy(truth: $0) }.contains { $0.hasPrefix("keys are listed") && $0.hasSuffix("failure") })
   }
 
-  @Test func `what gives texts in other bytes does not conform`() {
+  @Test func `a source that returns texts in other bytes does not conform`() {
     let found = failures { Normalizing(truth: $0) }
     #expect(found.contains { $0.hasPrefix("any text is a value") })
     #expect(found.contains { $0.hasPrefix("every key") && $0.hasSuffix("the keys are not those that were written") })

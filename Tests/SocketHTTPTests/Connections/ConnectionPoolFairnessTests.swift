@@ -91,7 +91,7 @@ import Testing
     #expect(pool.removeExpired(at: time(7)) == nil && pool.isEmpty)
   }
 
-  @Test func `a busy route gives way to one whose only connection never becomes free`() throws {
+  @Test func `a busy route yields to one whose only connection never becomes free`() throws {
     let pool = PoolDriver(perRoute: 4, total: 4)
     _ = try open(for: Exchange(), "endless", in: pool)
     var running: [(Exchange, PoolDriver.Connection)] = []
@@ -136,7 +136,7 @@ import Testing
 
   // MARK: - Connections that may be dead
 
-  @Test func `who may not use what has been idle for long gets a new connection, and others the idle ones`() throws {
+  @Test func `an exchange that must not use long-idle connections gets a new one, and others the idle ones`() throws {
     let pool = PoolDriver(perRoute: 3, total: 8)
     let idle = try makeIdle(2, "a", in: pool)
     let (hesitant, other) = (Exchange(), Exchange())
@@ -149,7 +149,7 @@ import Testing
     #expect(pool.counts == .init(opening: 1, idle: 1, busy: 1))
   }
 
-  @Test func `where a route has all its connections, one that was idle for long makes room`() throws {
+  @Test func `a long-idle connection makes room where a route has all its connections`() throws {
     let pool = PoolDriver(perRoute: 2, total: 8)
     let idle = try makeIdle(2, "a", in: pool)
     #expect(pool.lease(Exchange(), "a", usedSince: time(3)) == nil)
@@ -157,7 +157,7 @@ import Testing
     #expect(pool.effects.closing.count == 1 && pool.effects.closing.first === idle[0])
   }
 
-  @Test func `with a connection that is silent go those that have not been used since it was`() throws {
+  @Test func `a silent connection is closed together with those that have not been used since it was`() throws {
     let pool = PoolDriver(perRoute: 3, total: 8)
     let idle = try makeIdle(3, "a", in: pool)
     let elsewhere = try makeIdle(1, "b", in: pool)
@@ -173,7 +173,7 @@ import Testing
 
   // MARK: - Shortages
 
-  @Test func `where descriptors run out, an idle connection of another route is closed for who waits`() throws {
+  @Test func `an idle connection of another route is closed for a waiting exchange where descriptors run out`() throws {
     let pool = PoolDriver(perRoute: 8, total: 8)
     let idle = try makeIdle(2, "a", in: pool)
     let exchange = Exchange()
@@ -188,7 +188,7 @@ import Testing
     #expect(pool.isEmpty)
   }
 
-  @Test func `where ports run out, connections to others are left alone`() throws {
+  @Test func `connections to other routes are kept where ports run out`() throws {
     let pool = PoolDriver(perRoute: 8, total: 8)
     _ = try makeIdle(2, "a", in: pool)
     let (running, second, third) = (Exchange(), Exchange(), Exchange())
@@ -206,7 +206,7 @@ import Testing
     #expect(pool.makeAvailable(connection, until: end) === second)
   }
 
-  @Test func `a shortage is over when nobody waits any more`() throws {
+  @Test func `a shortage is over when no exchange waits`() throws {
     let pool = PoolDriver(perRoute: 4, total: 4)
     _ = try open(for: Exchange(), "a", in: pool)
     let waiting = Exchange()
@@ -218,7 +218,7 @@ import Testing
     #expect(!pool.isShort && pool.room == 4 && pool.effects.opening.isEmpty)
   }
 
-  @Test func `in a shortage, too, a busy route gives way to one that has waited longer`() throws {
+  @Test func `a busy route yields to one that has waited longer in a shortage, too`() throws {
     let pool = PoolDriver(perRoute: 4, total: 8)
     let (running, starving, next) = (Exchange(), Exchange(), Exchange())
     let connection = try open(for: running, "a", in: pool)

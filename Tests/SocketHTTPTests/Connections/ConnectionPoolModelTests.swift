@@ -13,7 +13,7 @@ import Testing
 
   /// Random operations against a model of what each exchange and connection is doing.
   @Test(arguments: 0..<20)
-  func `a free place and one who waits for it never exist together`(seed: UInt64) throws {
+  func `a free place and an exchange that waits for it never exist together`(seed: UInt64) throws {
     var generator = SplitMix(seed: seed)
     let limits = (perRoute: 3, total: 5)
     let pool = PoolDriver(perRoute: limits.perRoute, total: limits.total)

@@ -10,7 +10,7 @@ import Testing
 
   private let start = Instant.now
 
-  @Test func `under way is what has a connection, and not what waits for one`() throws {
+  @Test func `exchanges with a connection are counted as active, and those that wait for one are not`() throws {
     let pool = PoolDriver(perRoute: 1)
     let (first, second) = (Exchange(), Exchange())
     #expect(pool.lease(first, "a") == nil)
@@ -56,7 +56,7 @@ import Testing
     return connection
   }
 
-  @Test func `a route that is busy gives way to one that has waited longer and has no connection`() throws {
+  @Test func `a busy route yields to one that has waited longer and has no connection`() throws {
     let pool = PoolDriver(perRoute: 1, total: 1)
     let (running, starved, next) = (Exchange(), Exchange(), Exchange())
     let connection = try open(for: running, "a", in: pool)
@@ -69,7 +69,8 @@ import Testing
     #expect(pool.effects.opening.map(\.route) == ["b"])
   }
 
-  @Test func `room goes to who has waited longest, and not to the place of one who has left`() throws {
+  @Test func `room is given to the exchange that has waited longest, and not to the place of one that has left`() throws
+  {
     let pool = PoolDriver(perRoute: 2, total: 1)
     let (running, left, second, third) = (Exchange(), Exchange(), Exchange(), Exchange())
     let connection = try open(for: running, "x", in: pool)
@@ -83,7 +84,9 @@ import Testing
     #expect(pool.effects.opening.map(\.route) == ["c"])
   }
 
-  @Test func `a connection that dies makes room for the one who waits, though the one before has left`() throws {
+  @Test func `a connection that is lost makes room for the exchange that waits, though the one before it has left`()
+    throws
+  {
     let pool = PoolDriver(perRoute: 1)
     let (running, left, waiting) = (Exchange(), Exchange(), Exchange())
     let connection = try open(for: running, "a", in: pool)
@@ -96,7 +99,7 @@ import Testing
     #expect(pool.makeAvailable(next, until: start) === waiting)
   }
 
-  @Test func `a cancelled exchange takes its connection with it, and its late answer finds nobody`() throws {
+  @Test func `a cancelled exchange closes its connection, and its late response is dropped`() throws {
     let pool = PoolDriver()
     let exchange = Exchange()
     _ = pool.lease(exchange, "a")
@@ -110,7 +113,7 @@ import Testing
     #expect(pool.isEmpty)
   }
 
-  @Test func `an idle connection gives way to another route when the whole is full`() throws {
+  @Test func `an idle connection is closed for another route when the pool is full`() throws {
     let pool = PoolDriver(perRoute: 3, total: 3)
     let exchanges = (0..<3).map { _ in Exchange() }
     for exchange in exchanges { _ = pool.lease(exchange, "a") }
@@ -126,7 +129,7 @@ import Testing
     #expect(pool.effects.opening.first?.route == "b")
   }
 
-  @Test func `a connection that falls idle gives way at once to another route that waits for room`() throws {
+  @Test func `a connection that becomes idle is closed at once for another route that waits for room`() throws {
     let pool = PoolDriver(perRoute: 1, total: 1)
     let first = Exchange()
     _ = pool.lease(first, "a")
@@ -152,7 +155,7 @@ import Testing
     #expect(pool.counts.waiting == 1)
   }
 
-  @Test func `where descriptors run out, an exchange waits for the busy connections of its route`() throws {
+  @Test func `an exchange waits for the busy connections of its route where descriptors run out`() throws {
     let pool = PoolDriver()
     let (first, second) = (Exchange(), Exchange())
     let connection = try open(for: first, "a", in: pool)
@@ -165,7 +168,7 @@ import Testing
     #expect(pool.makeAvailable(connection, until: start) === second)
   }
 
-  @Test func `where descriptors run out, one connection at a time is tried until one opens`() throws {
+  @Test func `one connection at a time is attempted until one opens where descriptors run out`() throws {
     let pool = PoolDriver(perRoute: 8, total: 8)
     let (first, waiting) = (Exchange(), (0..<5).map { _ in Exchange() })
     let connection = try open(for: first, "a", in: pool)
@@ -189,7 +192,7 @@ import Testing
     #expect(pool.effects.opening.count == 3)
   }
 
-  @Test func `where descriptors run out, a route that loses its last connection opens another`() throws {
+  @Test func `a route that loses its last connection opens another where descriptors run out`() throws {
     let pool = PoolDriver()
     let (first, second) = (Exchange(), Exchange())
     let connection = try open(for: first, "a", in: pool)
@@ -218,7 +221,7 @@ import Testing
     #expect(pool.remove(other)?.isFresh == true)
   }
 
-  @Test func `what has been idle for long enough goes`() throws {
+  @Test func `a connection that has been idle for long enough is closed`() throws {
     let pool = PoolDriver()
     let exchange = Exchange()
     _ = pool.lease(exchange, "a")
@@ -234,7 +237,7 @@ import Testing
     #expect(pool.isEmpty)
   }
 
-  @Test func `a connection that would be idle for ever gives way, too`() throws {
+  @Test func `a connection without an idle limit is closed for another route, too`() throws {
     let pool = PoolDriver(perRoute: 1, total: 1)
     let (first, end) = (Exchange(), Instant(nanoseconds: .max))
     _ = pool.lease(first, "a")
@@ -248,7 +251,7 @@ import Testing
     #expect(pool.effects.opening.first?.route == "b")
   }
 
-  @Test func `a failed attempt that nobody needs fails nobody`() throws {
+  @Test func `a failed attempt that no exchange needs fails none`() throws {
     let pool = PoolDriver(perRoute: 3, total: 3)
     let exchanges = (0..<3).map { _ in Exchange() }
     _ = pool.lease(exchanges[0], "a")
@@ -262,7 +265,10 @@ import Testing
     #expect(pool.makeAvailable(attempts[1], until: start) === exchanges[2])
   }
 
-  @Test func `those who leave take the connections that were opened for them, and leave the oldest to the patient`() {
+  @Test
+  func
+    `exchanges that leave cancel the connections that were opened for them, and leave the oldest to those that wait`()
+  {
     let pool = PoolDriver(perRoute: 8, total: 8)
     let patient = Exchange()
     _ = pool.lease(patient, "a")
@@ -278,7 +284,7 @@ import Testing
     #expect(pool.effects.closing.last === oldest && pool.isEmpty)
   }
 
-  @Test func `who is first in line takes the attempt along that is stuck`() {
+  @Test func `the first exchange in the queue takes the stuck attempt with it`() {
     let pool = PoolDriver(perRoute: 8, total: 8)
     let exchanges = (0..<3).map { _ in Exchange() }
     for exchange in exchanges { _ = pool.lease(exchange, "a") }
@@ -299,7 +305,7 @@ import Testing
     #expect(group == nil)
   }
 
-  @Test func `who has left the queue is let go of at once`() {
+  @Test func `an exchange that has left the queue is released at once`() {
     let pool = PoolDriver(perRoute: 1)
     _ = pool.lease(Exchange(), "a")
     weak var gone: Exchange?

@@ -44,7 +44,7 @@ import Testing
     #expect(channel.takenCount > size && turns >= 32)
   }
 
-  @Test func `T10: what a dead connection still says is no answer to a request of which nothing was sent`() throws {
+  @Test func `T10: bytes from a dead connection are no response to a request of which nothing was sent`() throws {
     let (connection, channel) = (Connection(route: route), GreedyChannel())
     channel.failure = RequestError(.connectionLost, "…")
     connection.shared.withLock { $0.channel = channel }
@@ -68,7 +68,7 @@ import Testing
     #expect(unsent == nil)
   }
 
-  @Test func `nobody sees an exchange before whoever measures has been told of its connection`() throws {
+  @Test func `an exchange's events come after those of its connection`() throws {
     let (connection, channel) = (Connection(route: route), GreedyChannel())
     connection.shared.withLock { $0.channel = channel }
     let isTold = Locked(false)
@@ -83,7 +83,7 @@ import Testing
     #expect(channel.takenCount > 0 && isTold.withLock { $0 })
   }
 
-  @Test func `T6: after a connection is lost the time to connect counts from there`() throws {
+  @Test func `T6: the time to connect restarts when a connection is lost`() throws {
     let timeouts = HTTPTimeouts(connect: .seconds(10), idle: .seconds(1), total: nil)
     let exchange = try exchange(HTTPRequest(method: .get, url: url("http://h/"), timeouts: timeouts))
     exchange.recordActivity(at: exchange.start + .seconds(20))

@@ -26,13 +26,13 @@ import Testing
     #expect(taken(Outbound([], body), count) == Array("body".utf8))
   }
 
-  @Test func `nothing is lent of nothing`() {
+  @Test func `an empty body lends no bytes`() {
     let outbound = Outbound()
     #expect(outbound.isEmpty)
     #expect(outbound.withNext { $0.isEmpty && $1.isEmpty })
   }
 
-  @Test func `of a large body a part is lent`() {
+  @Test func `a large body lends a part at a time`() {
     let outbound = Outbound([1], Data(count: 3 << 20))
     let counts = outbound.withNext { [$0.count, $1.count] }
     #expect(counts == [1, 1 << 20])

@@ -91,7 +91,7 @@ import Testing
     Issue.record("it was not cut off")
   }
 
-  @Test func `T3: a server that has much to say, asks for changes of keys, and takes none is cut off`() throws {
+  @Test func `T3: a server that sends much, requests key updates and reads none is cut off`() throws {
     let pair = try Pair()
     for _ in 0..<1_000 {
       for _ in 0..<50 { try pair.server.updateKeys() }
@@ -106,7 +106,7 @@ import Testing
     Issue.record("it was not cut off")
   }
 
-  @Test func `what a long handshake takes is not counted against the answers`() throws {
+  @Test func `a long handshake's bytes are not counted against the responses`() throws {
     let pair = try Pair(padding: (0..<1_900).map { "DNS:\($0).padding.test" })
     try pair.server.write(Data(count: 60_000))
     try #require(try pair.send())
@@ -122,7 +122,7 @@ import Testing
     guard case .blocked = pair.read() else { return #expect(Bool(false), "the connection was cut") }
   }
 
-  @Test func `keys that change between answers cut nobody off`() throws {
+  @Test func `key updates between responses cut no connection off`() throws {
     let pair = try Pair()
     for _ in 0..<4_000 {
       for _ in 0..<2 { try pair.server.updateKeys() }
@@ -133,7 +133,9 @@ import Testing
     }
   }
 
-  @Test func `an answer that nobody asked for is found before the next request, and tickets are none`() throws {
+  @Test func `an unsolicited response is found before the next request, and session tickets are not taken for one`()
+    throws
+  {
     let pair = try Pair()
     #expect(pair.channel.condition() == .quiet)
     try pair.server.write(Data("hello".utf8))

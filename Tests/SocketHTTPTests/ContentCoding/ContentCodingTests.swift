@@ -22,7 +22,7 @@ struct ContentCodingTests {
     #expect(try ContentCoding(of: headers("", " , ")) == nil)
   }
 
-  @Test func `a coding that was not asked for, or two of them, is a bad response`() throws {
+  @Test func `a coding that was not requested, or two of them, is a bad response`() throws {
     for values in [["br"], ["gzip, gzip"], ["gzip", "deflate"], ["\u{1B}[2J"]] {
       let headers = HTTPHeaders(values.map { HTTPField(received: "Content-Encoding", value: $0) })
       let error = #expect(throws: RequestError.self) { try ContentCoding(of: headers) }
@@ -31,12 +31,12 @@ struct ContentCodingTests {
     }
   }
 
-  @Test func `both codings are asked for where there is a zlib`() {
+  @Test func `both codings are requested where there is a zlib`() {
     #expect(Inflater.isAvailable)
     #expect(ContentCoding.accepted == "gzip, deflate")
   }
 
-  @Test func `without a zlib identity is asked for, and a coding refused`() throws {
+  @Test func `identity is requested where there is no zlib, and a coding refused`() throws {
     #expect(ContentCoding.accepted(hasLibrary: false) == "identity")
     #expect(try ContentCoding(of: headers("identity"), hasLibrary: false) == nil)
     for coding in ["gzip", "x-gzip", "deflate"] {

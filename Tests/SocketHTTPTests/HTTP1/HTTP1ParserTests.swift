@@ -84,7 +84,7 @@ struct HTTP1ParserTests {
   ]
 
   @Test(arguments: valid)
-  func `a valid answer is read the same however its bytes are split`(_ valid: Valid) throws {
+  func `a valid response is read the same however its bytes are split`(_ valid: Valid) throws {
     let bytes = Array(valid.text.utf8)
     for pieces in [[bytes]] + bytes.splits {
       let parsed = try ParsedResponse(pieces, answering: valid.request, isClosed: valid.isUntilClose)
@@ -97,7 +97,7 @@ struct HTTP1ParserTests {
   }
 
   @Test(arguments: valid)
-  func `a valid answer cut at any byte is a lost connection`(_ valid: Valid) throws {
+  func `a valid response cut at any byte is a lost connection`(_ valid: Valid) throws {
     let bytes = Array(valid.text.utf8)
     let head = valid.text.range(of: "\r\n\r\n").map { valid.text[..<$0.upperBound].utf8.count } ?? 0
     for cut in bytes.indices where !(valid.isUntilClose && cut >= head) {
@@ -109,7 +109,7 @@ struct HTTP1ParserTests {
   }
 
   @Test(arguments: valid.filter { !$0.isUntilClose })
-  func `bytes behind an answer are left over`(_ valid: Valid) throws {
+  func `bytes behind a response are left over`(_ valid: Valid) throws {
     let parsed = try ParsedResponse(valid.text + "HTTP/1.1 200 OK\r\n", answering: valid.request)
     #expect(parsed.isComplete)
     #expect(parsed.leftover == 17)
@@ -172,7 +172,7 @@ struct HTTP1ParserTests {
   ]
 
   @Test(arguments: invalid)
-  func `what is not HTTP, or can be read in two ways, is refused however it is split`(_ text: String) {
+  func `bytes that are not HTTP, or can be read in two ways, are refused however they are split`(_ text: String) {
     let bytes = Array(text.utf8)
     for pieces in [[bytes]] + bytes.splits {
       #expect(kindOfError { _ = try ParsedResponse(pieces) } == .badResponse)
@@ -210,7 +210,7 @@ struct HTTP1ParserTests {
     #expect(head.headers["A"] == "b c d" && head.headers["E"] == "f" && head.headers.count == 3)
   }
 
-  @Test func `100 interim answers are skipped, and 101 refused`() throws {
+  @Test func `100 interim responses are skipped, and 101 refused`() throws {
     let interim = String(repeating: "HTTP/1.1 100 Continue\r\n\r\n", count: 100)
     #expect(try ParsedResponse(interim + "HTTP/1.1 204 No\r\n\r\n").head?.status == 204)
     #expect(kindOfError { _ = try ParsedResponse(interim + "HTTP/1.1 100 Continue\r\n\r\n") } == .badResponse)

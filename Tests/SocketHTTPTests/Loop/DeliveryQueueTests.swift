@@ -9,7 +9,7 @@ import Testing
 @Suite struct DeliveryQueueTests {
   private final class Witness: Sendable {}
 
-  @Test func `what others run while a worker is held up is let go of at once`() async throws {
+  @Test func `a job that another thread runs while a worker is blocked is released at once`() async throws {
     let queue = DeliveryQueue(unfinished: DispatchGroup())
     let gate = DispatchSemaphore(value: 0)
     defer { gate.signal() }
@@ -35,7 +35,7 @@ import Testing
     #expect(witness == nil)
   }
 
-  @Test func `what is late is handed over once, however long the workers take to begin`() {
+  @Test func `a late job is handed over once, however long the workers take to begin`() {
     let started = Locked(0)
     let queue = DeliveryQueue(unfinished: DispatchGroup()) { _ in started.withLock { $0 += 1 } }
     let gate = DispatchSemaphore(value: 0)
@@ -46,7 +46,7 @@ import Testing
     #expect(started.withLock { $0 } == 4)
   }
 
-  @Test func `a job whose task has gone is run elsewhere, once`() async throws {
+  @Test func `a job whose task has ended is run elsewhere, once`() async throws {
     let queue = DeliveryQueue(unfinished: DispatchGroup())
     let mailbox = TaskMailbox()
     let count = Monitor(0)

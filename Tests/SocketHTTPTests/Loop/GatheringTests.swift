@@ -4,13 +4,13 @@ import Testing
 @testable import SocketHTTP
 
 @Suite struct GatheringTests {
-  @Test func `where few are under way nothing is held up`() {
+  @Test func `responses are not delayed where few exchanges run`() {
     var gathering = Gathering()
     gathering.recordResponse(after: .milliseconds(2), of: 7)
     #expect(gathering.takePause() == nil)
   }
 
-  @Test func `where many are, an answer is held up by a quarter of its time, and the quickest counts`() {
+  @Test func `a response is delayed by a quarter of the quickest one's time where many exchanges run`() {
     var gathering = Gathering()
     gathering.recordResponse(after: .seconds(1), of: 8)
     gathering.recordResponse(after: .milliseconds(2), of: 8)
@@ -18,13 +18,13 @@ import Testing
     #expect(gathering.takePause() == .microseconds(500))
   }
 
-  @Test func `no answer is held up by more than a millisecond`() {
+  @Test func `no response is delayed by more than a millisecond`() {
     var gathering = Gathering()
     gathering.recordResponse(after: .seconds(30), of: 64)
     #expect(gathering.takePause() == .milliseconds(1))
   }
 
-  @Test func `answers that take a moment are not held up`() {
+  @Test func `responses that take long are not delayed`() {
     var gathering = Gathering()
     gathering.recordResponse(after: .microseconds(100), of: 64)
     #expect(gathering.takePause() == nil)
@@ -37,7 +37,7 @@ import Testing
     #expect(gathering.takePause() == nil)
   }
 
-  @Test func `one turn that has both few and many under way is not held up`() {
+  @Test func `a turn that has both few and many exchanges is not delayed`() {
     var gathering = Gathering()
     gathering.recordResponse(after: .milliseconds(2), of: 8)
     gathering.recordResponse(after: .milliseconds(2), of: 7)

@@ -35,7 +35,7 @@ import Testing
     #expect(late.isEmpty)
   }
 
-  @Test func `however long something is always late, no more workers are started than there are threads`() {
+  @Test func `no more workers are started than there are threads, however long jobs are late`() {
     let (started, group) = (Locked(0), DispatchGroup())
     let late = LateDeliveries { worker in
       started.withLock { $0 += 1 }

@@ -7,7 +7,7 @@ import Testing
 @testable import SocketHTTP
 
 @Suite struct AddressResolverTests {
-  @Test func `a name that nobody waits for any more is not looked up`() async throws {
+  @Test func `a name that no exchange waits for is not looked up`() async throws {
     let (names, gate, answers) = (Monitor<[String]>([]), DispatchSemaphore(value: 0), Monitor(0))
     let resolver = AddressResolver { host, _ in
       names.update { $0.append(host) }
@@ -48,7 +48,7 @@ import Testing
     return Disposables.create()
   }
 
-  @Test func `look-ups that hang hold up neither other names nor newcomers`() async throws {
+  @Test func `look-ups that hang delay neither other names nor new exchanges`() async throws {
     let (names, answers) = (Monitor<[String]>([]), Monitor<[String]>([]))
     let (timers, gate) = (Monitor<[@Sendable () -> Void]>([]), DispatchSemaphore(value: 0))
     let resolver = AddressResolver(
@@ -136,7 +136,7 @@ import Testing
     try await answered.wait(for: "the new name", within: .seconds(10))
   }
 
-  @Test func `a name that has been answered before is looked up however many others hang`() async throws {
+  @Test func `a name that was found before is looked up however many others hang`() async throws {
     let (gate, begun) = (DispatchSemaphore(value: 0), Monitor<[String]>([]))
     let resolver = resolver(gate, begun)
     defer { for _ in 0..<1000 { gate.signal() } }

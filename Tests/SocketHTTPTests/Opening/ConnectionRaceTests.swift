@@ -21,7 +21,7 @@ import Testing
     }
   }
 
-  @Test func `addresses that were silent while another one answered come last, for five minutes`() throws {
+  @Test func `addresses that were silent while another one connected come last, for five minutes`() throws {
     let addresses = try ["2001:db8::1", "192.0.2.1", "192.0.2.2"].map(address)
     var silent = SilentAddresses()
     silent.record(addresses[1], before: [addresses[0]], at: .now + .seconds(-299))
@@ -36,7 +36,7 @@ import Testing
     #expect(race.next() == addresses[0])
   }
 
-  @Test func `of many silent addresses the latest are remembered`() throws {
+  @Test func `the latest of many silent addresses are remembered`() throws {
     let (winner, start) = (try address("192.0.2.1"), Instant.now)
     let addresses = try (0..<300).map { try address("10.0.\($0 / 100).\($0 % 100)") }
     var silent = SilentAddresses()
@@ -62,7 +62,7 @@ import Testing
   @Test(arguments: [
     ([EADDRNOTAVAIL, ECONNREFUSED], false), ([ECONNREFUSED, EADDRNOTAVAIL], false), ([EMFILE, EMFILE], true),
   ])
-  func `this machine is short of something only if no address failed for another reason`(
+  func `a shortage of this machine is reported only if no address failed for another reason`(
     codes: [Int32], isShortage: Bool
   ) throws {
     var race = try ConnectionRace([address("192.0.2.1"), address("::1")])

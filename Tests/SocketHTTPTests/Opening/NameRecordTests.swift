@@ -19,7 +19,7 @@ import Testing
     #expect(record.kind(of: "a", at: start) == .answered)
   }
 
-  @Test func `of many names the latest are remembered`() {
+  @Test func `the latest of many names are remembered`() {
     var record = NameRecord()
     for number in 0..<10_000 { record.record("\(number)", took: .zero, at: start) }
     let known = (0..<10_000).filter { record.kind(of: "\($0)", at: start) == .answered }

@@ -5,7 +5,7 @@ import Testing
 
 /// How bytes wait.
 struct ByteQueueTests {
-  @Test func `bytes come out in the order in which they went in, however they are cut`() {
+  @Test func `bytes are taken in the order in which they were added, however they are cut`() {
     var random = SystemRandomNumberGenerator()
     let queue = Queue()
     var (next, expected) = (0, 0)
@@ -36,7 +36,7 @@ struct ByteQueueTests {
     #expect(queue.capacity == 0)
   }
 
-  @Test func `more than there is cannot be taken away`() {
+  @Test func `no more bytes can be removed than there are`() {
     let queue = Queue()
     #expect(queue.append([1, 2, 3]))
     queue.removeFirst(-1)

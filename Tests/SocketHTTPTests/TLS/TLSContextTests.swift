@@ -27,7 +27,7 @@ struct TLSContextTests {
     TLSConfiguration(identity: ClientIdentity(certificates: .bytes(certificates), privateKey: .bytes(key)))
   }
 
-  @Test func `a machine without OpenSSL is told what to install`() {
+  @Test func `an error says what to install on a machine without OpenSSL`() {
     let error = #expect(throws: RequestError.self) {
       try OpenSSL.load(ssl: "libssl.so.3", crypto: "libnonesuch.so.3").get()
     }
@@ -97,7 +97,7 @@ struct TLSContextTests {
     try context.prepare()
   }
 
-  @Test func `a machine without trusted certificates is told so, and works once it has them`() async {
+  @Test func `an error says that a machine has no trusted certificates, and connections work once it has them`() async {
     await #expect(processExitsWith: .success) {
       let folder = FileManager.default.temporaryDirectory.appending(path: "tls-\(UUID().uuidString)")
       try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
@@ -128,7 +128,7 @@ struct TLSContextTests {
     }
   }
 
-  @Test func `a process may end while sessions are under way`() async {
+  @Test func `a process may end while sessions are open`() async {
     await #expect(processExitsWith: .success) {
       // Runs after whatever OpenSSL has set up for the exit.
       atexit { for _ in 0..<50 { handshakes.wait() } }

@@ -26,7 +26,7 @@ struct TLSIdentityTests {
   }
 
   @Test(arguments: TLSSessionTests.versions)
-  func `a server that asks is shown the certificate`(version: TLSServerSettings.Version) throws {
+  func `a server that requests the certificate receives it`(version: TLSServerSettings.Version) throws {
     let pair = try asking(version, client(identity))
     #expect(try pair.shake(), "\(String(describing: pair.serverError))")
     #expect(pair.client.isIdentityRequested)
@@ -41,14 +41,14 @@ struct TLSIdentityTests {
     #expect(try asking(version, client(identity)).shake())
   }
 
-  @Test func `under TLS 1.2 a missing certificate shows in the handshake`() throws {
+  @Test func `a missing certificate shows in the handshake under TLS 1.2`() throws {
     let pair = try asking(.tls12, world.client())
     #expect(try pair.shake() == false)
     #expect(pair.clientError?.kind == .insecure)
     #expect(pair.clientError?.message.contains("none is set") == true, "\(String(describing: pair.clientError))")
   }
 
-  @Test func `under TLS 1.3 a missing certificate shows at the first reading`() throws {
+  @Test func `a missing certificate shows at the first reading under TLS 1.3`() throws {
     let pair = try asking(.tls13, world.client())
     #expect(try pair.shake() == false)
     #expect(pair.clientError == nil)
@@ -84,7 +84,7 @@ struct TLSIdentityTests {
     }
   }
 
-  @Test func `with other pins it is refused, and its own is named`() throws {
+  @Test func `a server with other pins is refused, and its own is named`() throws {
     let pair = try world.pair(world.client(pins: [Self.pin(of: 0)]))
     #expect(try pair.shake() == false)
     #expect(pair.clientError?.kind == .insecure)
@@ -99,7 +99,7 @@ struct TLSIdentityTests {
   }
 
   @Test(arguments: TLSSessionTests.versions)
-  func `a server with a wrong pin is not shown who the client is`(version: TLSServerSettings.Version) throws {
+  func `a server with a wrong pin does not learn who the client is`(version: TLSServerSettings.Version) throws {
     let context = world.client(
       identity: ClientIdentity(certificates: .bytes(identity.chain), privateKey: .bytes(identity.key)),
       pins: [try Self.pin(of: 0)])

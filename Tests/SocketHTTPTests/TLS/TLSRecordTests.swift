@@ -60,7 +60,7 @@ struct TLSRecordTests {
   }
 
   @Test(arguments: versions)
-  func `all records that have come are read in one go where there is room`(version: TLSServerSettings.Version) throws {
+  func `all records that have arrived are read at once where there is room`(version: TLSServerSettings.Version) throws {
     let pair = try established(version)
     pair.client.receive(try records("one", "and another", from: pair.server))
     var text = Data()
@@ -70,7 +70,7 @@ struct TLSRecordTests {
   }
 
   @Test(arguments: versions)
-  func `an end that came with bytes is told after them`(version: TLSServerSettings.Version) throws {
+  func `an end that came with bytes is reported after them`(version: TLSServerSettings.Version) throws {
     let pair = try established(version)
     try pair.server.write(Data("last".utf8))
     try pair.server.close()
@@ -83,7 +83,7 @@ struct TLSRecordTests {
   }
 
   @Test(arguments: versions)
-  func `a cut that came with bytes is told after them`(version: TLSServerSettings.Version) throws {
+  func `a cut that came with bytes is reported after them`(version: TLSServerSettings.Version) throws {
     for cut in [0, 1, 5, 6] {
       let pair = try established(version)
       pair.client.receive(try records("first", from: pair.server))
@@ -97,7 +97,7 @@ struct TLSRecordTests {
   }
 
   @Test(arguments: versions)
-  func `a forged record that came with bytes is told after them`(version: TLSServerSettings.Version) throws {
+  func `a forged record that came with bytes is reported after them`(version: TLSServerSettings.Version) throws {
     let pair = try established(version)
     pair.client.receive(try records("first", from: pair.server))
     var forged = try records("second", from: pair.server)

@@ -94,7 +94,7 @@ struct TLSResumptionTests {
     }
   }
 
-  @Test func `of many hosts the latest are remembered`() throws {
+  @Test func `the latest of many hosts are remembered`() throws {
     let server = try server(.tls12)
     let tickets = try client.openSSL().tickets
     #expect(try connect(client, server) == false)
@@ -108,7 +108,7 @@ struct TLSResumptionTests {
   }
 
   @Test(arguments: TLSSessionTests.versions)
-  func `what was refused is not resumed`(version: TLSServerSettings.Version) throws {
+  func `a refused session is not resumed`(version: TLSServerSettings.Version) throws {
     let server = try server(version)
     let client = world.client(pins: [try PublicKeyPin(Data(count: 32).base64EncodedString())])
     for _ in 0..<3 { #expect(try TLSPair(client, server).shake() == false) }

@@ -84,7 +84,7 @@ struct TLSServerIdentityTests {
     try error(pair, "unable to get local issuer certificate", "trust the authority", tells: "unknown ca")
   }
 
-  @Test func `what the system trusts does not include a private authority`() throws {
+  @Test func `the system's trust does not include a private authority`() throws {
     let pair = try world.pair(world.client(trust: .system))
     try error(pair, "unable to get local issuer certificate", "trust the authority", tells: "unknown ca")
   }
@@ -93,7 +93,7 @@ struct TLSServerIdentityTests {
     #expect(try world.pair(world.client(trust: .systemAnd(.bytes(world.authority.certificate)))).shake())
   }
 
-  @Test func `trusting nobody refuses everybody`() throws {
+  @Test func `an empty trust refuses every server`() throws {
     try error(world.pair(world.client(trust: .only())), "issuer", "trust the authority", tells: "unknown ca")
   }
 
@@ -147,7 +147,7 @@ struct TLSServerIdentityTests {
     #expect(pair.clientError?.kind == .insecure)
   }
 
-  @Test func `the server is told the host name, but not an address`() throws {
+  @Test func `the server receives the host name, but not an address`() throws {
     let named = try world.pair(host: "Server.Test.")
     #expect(try named.shake())
     #expect(try named.server.requestedName == "server.test")

@@ -34,7 +34,7 @@ struct TLSSessionTests {
   }
 
   @Test(arguments: versions, texts)
-  func `bytes go to and fro unharmed`(version: TLSServerSettings.Version, text: Data) throws {
+  func `bytes arrive unchanged in both directions`(version: TLSServerSettings.Version, text: Data) throws {
     let pair = try established(nil, version)
     for piece in [1, 777, .max] where piece > 1 || text.count < 1000 {
       try pair.client.write(text)
@@ -54,7 +54,7 @@ struct TLSSessionTests {
     #expect(pair.client.outgoingCount == 0)
   }
 
-  @Test func `what came with the last bytes of the handshake can be read at once`() throws {
+  @Test func `data that came with the last bytes of the handshake can be read at once`() throws {
     let pair = try world.pair(nil, .tls12)
     #expect(try pair.client.handshake() == false)
     try pair.server.receive(pair.client.takeOutgoing())
@@ -79,7 +79,7 @@ struct TLSSessionTests {
   }
 
   @Test(arguments: versions)
-  func `the server's end is told apart from a cut`(version: TLSServerSettings.Version) throws {
+  func `the server's end is distinguished from a cut`(version: TLSServerSettings.Version) throws {
     let closed = try established(nil, version)
     try closed.server.write(Data("last".utf8))
     try closed.server.close()

@@ -22,7 +22,7 @@ import Testing
     #expect(server.requests.first?["Accept-Encoding"] == "gzip, deflate")
   }
 
-  @Test func `T3: what a body decompresses to is counted, and a bomb is cut off`() async throws {
+  @Test func `T3: the decompressed size of a body is limited, and a bomb is cut off`() async throws {
     let bomb = try Self.coded(Data(count: 200 << 20))
     let server = try ScriptedServer(.answering { _ in bomb })
     let before = try #require(ProcessUsage.current).memory

@@ -28,7 +28,7 @@ import Testing
     return error?.kind
   }
 
-  @Test func `gzip and deflate are asked for, unless the request asks for something else`() async throws {
+  @Test func `gzip and deflate are requested, unless the request names other codings`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse() })
     let transport = SocketTransport()
     _ = try await transport.response(to: .to(server))
@@ -46,7 +46,7 @@ import Testing
     #expect(try await answer(.send(response("x-gzip", try Compressor.gzip(body)))).body == body)
   }
 
-  @Test func `no answer without a body is mistaken for a cut one`() async throws {
+  @Test func `a response without a body is not mistaken for a cut one`() async throws {
     for status in [204, 304] {
       let response = RawResponse(status, contentType: nil, headers: [("Content-Encoding", "gzip")])
       #expect(try await answer(.send(response)).body.isEmpty)
@@ -66,7 +66,8 @@ import Testing
     }
   }
 
-  @Test func `T8: what is not of its coding, or of one that was not asked for, is a bad response`() async throws {
+  @Test func `T8: a body that is not of its coding, or of one that was not requested, is a bad response`() async throws
+  {
     var corrupt = try Compressor.gzip(body)
     corrupt[corrupt.count / 2] ^= 0xFF
     #expect(try await kind(.send(response("gzip", corrupt))) == .badResponse)
@@ -97,7 +98,7 @@ import Testing
     }
   }
 
-  @Test func `a range, and what was asked for as it is, is not decoded`() async throws {
+  @Test func `a range, and a body that was requested as it is, are not decoded`() async throws {
     let gzip = try Compressor.gzip(body)
     let server = try ScriptedServer(
       .answering { request in
@@ -126,7 +127,7 @@ import Testing
     #expect(try await kind(.send(bomb), upTo: 1 << 20) == .tooLarge)
   }
 
-  @Test func `T3: of a bomb no more is decoded than the observer takes`() async throws {
+  @Test func `T3: no more of a bomb is decoded than the observer takes`() async throws {
     let member = try Compressor.gzip(Data(count: 16 << 20))
     let server = try ScriptedServer([
       .readRequest, .send(response("gzip", Data(repeatElement(member, count: 64).joined()))), .waitForClientToClose,

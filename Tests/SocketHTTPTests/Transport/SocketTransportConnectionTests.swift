@@ -81,7 +81,7 @@ import TransportConformance
     }
   }
 
-  @Test func `T10: where one kept connection has died, the others are not tried one by one`() async throws {
+  @Test func `T10: a dead kept connection does not make the others be tried one by one`() async throws {
     let (gate, kept) = (Latch(), 4)
     let server = try ScriptedServer { number in
       number < kept
@@ -100,8 +100,7 @@ import TransportConformance
     #expect(server.requests.count == kept + 2)
   }
 
-  @Test func `T10: where one kept connection has fallen silent, the others are not waited for one by one`() async throws
-  {
+  @Test func `T10: a silent kept connection does not make the others be waited for one by one`() async throws {
     let (gate, kept) = (Latch(), 4)
     let server = try ScriptedServer { number in
       number < kept
@@ -123,7 +122,7 @@ import TransportConformance
     #expect(server.requests.count == kept + 2)
   }
 
-  @Test func `whoever measures is told whether a connection was used before`() async throws {
+  @Test func `an observer learns whether a connection was used before`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()
     let reuses = Monitor<[Bool]>([])
@@ -136,7 +135,7 @@ import TransportConformance
     #expect(reuses.value == [false, true, true])
   }
 
-  @Test func `no more connections are made than allowed, and all requests are answered`() async throws {
+  @Test func `no more connections are made than allowed, and all requests succeed`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
     let transport = transport { $0.maximumConnectionsPerOrigin = 2 }
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -160,7 +159,8 @@ import TransportConformance
     #expect(servers.map(\.requests.count) == [50, 50, 50, 50])
   }
 
-  @Test func `an answer that comes before the whole request is given, and the connection not used again`() async throws
+  @Test func `a response that comes before the whole request was sent is delivered, and the connection not reused`()
+    async throws
   {
     let server = try ScriptedServer(
       [.readHead, .send(RawResponse(413, body: "too much")), .waitForClientToClose], .answering { _ in RawResponse() })
@@ -183,7 +183,7 @@ import TransportConformance
     #expect(await tooLong.kindOfError(for: request) == .cannotConnect)
   }
 
-  @Test func `a Unix domain socket whose queue is full is asked again until it has room`() async throws {
+  @Test func `a Unix domain socket whose queue is full is tried again until it has room`() async throws {
     let path = FileManager.default.temporaryDirectory.appending(path: "\(UUID()).sock").path(percentEncoded: false)
     let server = try UnixServer(
       path: path, answer: "HTTP/1.1 200 OK\r\nContent-Length: 5\r\n\r\nhello", queue: 1, begins: false)
@@ -198,14 +198,14 @@ import TransportConformance
     try await answers.wait { $0 == starts }
   }
 
-  @Test func `a part is asked for as it is, for that of a coded answer could not be decoded`() async throws {
+  @Test func `a range is requested without a coding, since a part of a coded body could not be decoded`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(206, body: "part") })
     _ = try await SocketTransport().response(to: .to(server, headers: ["Range": "bytes=5-8"]))
     #expect(server.requests.first?["accept-encoding"] == "identity")
   }
 
   @Test(.timeLimit(.minutes(1)))
-  func `what a cancelled request held may use the transport when it goes away`() async throws {
+  func `a value that a cancelled request held may use the transport in its deinit`() async throws {
     final class Owner: Sendable { let bag = DisposeBag() }
     let (gate, first) = (Latch(), Latch())
     let server = try ScriptedServer(

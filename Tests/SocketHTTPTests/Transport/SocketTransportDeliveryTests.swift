@@ -11,7 +11,7 @@ import TransportConformance
 
 /// On which threads observers are called, and that none of them holds up another.
 @Suite(.timeLimit(.minutes(1))) struct SocketTransportDeliveryTests {
-  @Test func `an answer that a task awaits is read on that task`() async throws {
+  @Test func `a response that a task awaits is read on that task`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let isInside = try await Marker.$isSet.withValue(true) {
       try await SocketTransport().send(.to(server)).map { _ in Marker.isSet }.value
@@ -19,7 +19,7 @@ import TransportConformance
     #expect(isInside)
   }
 
-  @Test func `a closure that blocks for another answer gets it`() async throws {
+  @Test func `a closure that blocks for another response gets it`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()
     let (outer, inner) = (try HTTPRequest.to(server, "outer"), try HTTPRequest.to(server, "inner"))
@@ -34,7 +34,7 @@ import TransportConformance
     #expect(status == 200)
   }
 
-  @Test func `observers that block hold up nobody else`() async throws {
+  @Test func `observers that block delay no others`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()
     let (gate, blocked) = (DispatchSemaphore(value: 0), DispatchGroup())
@@ -53,7 +53,7 @@ import TransportConformance
     try await areOver.wait(for: "those that blocked", within: .seconds(30))
   }
 
-  @Test func `T6: deadlines and answers come on time while more observers block than Dispatch has threads`()
+  @Test func `T6: deadlines and responses come on time while more observers block than Dispatch has threads`()
     async throws
   {
     let (server, silent) = (
@@ -98,7 +98,7 @@ import TransportConformance
     subscription.dispose()
   }
 
-  @Test func `a task that was cancelled leaves its answer to nobody, and the next one gets its own`() async throws {
+  @Test func `a cancelled task's response is dropped, and the next task gets its own`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = SocketTransport()
     for round in 0..<200 {

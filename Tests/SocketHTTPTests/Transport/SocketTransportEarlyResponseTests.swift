@@ -21,7 +21,7 @@ import Testing
     if status < 300 { #expect(received == Self.size) } else { #expect(received < Self.size) }
   }
 
-  @Test func `interim responses are told to whoever asks for them`() async throws {
+  @Test func `interim responses are delivered to an observer that wants them`() async throws {
     let server = try ScriptedServer([
       .readRequest,
       .send("HTTP/1.1 100 Continue\r\n\r\nHTTP/1.1 103 Early Hints\r\nLink: </a.css>\r\n\r\n"),

@@ -33,7 +33,7 @@ import TransportConformance
     try #require(SocketAddress(numericHost: host, port: Int(port)))
   }
 
-  @Test func `an address that does not answer is not waited for longer than a quarter of a second`() async throws {
+  @Test func `an address that does not respond is not waited for longer than a quarter of a second`() async throws {
     let away = try UnansweredPort()
     let addresses = try [Self.address(away.port), Self.address(server.port)]
     try await expectDelay(of: .milliseconds(250)) {
@@ -46,7 +46,7 @@ import TransportConformance
     #expect(away.attempts ?? 0 == 0)
   }
 
-  @Test func `an address that did not answer is not waited for by the next connection`() async throws {
+  @Test func `an address that did not respond is not waited for by the next connection`() async throws {
     let away = try UnansweredPort()
     let addresses = try [Self.address(away.port), Self.address(server.port)]
     try await expectDelay(of: .zero, leeway: .milliseconds(200)) {
@@ -112,7 +112,7 @@ import TransportConformance
     #expect(try await transport.response(to: request).head.isSuccess)
   }
 
-  @Test func `where every address refuses, the error names each`() async throws {
+  @Test func `the error names each address where all refuse`() async throws {
     let nowhere = try RefusingPort()
     let addresses = try [Self.address(nowhere.port), Self.address(nowhere.port, on: "127.0.0.2")]
     let transport = transport { addresses }

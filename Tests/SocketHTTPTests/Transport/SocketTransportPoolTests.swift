@@ -66,7 +66,7 @@ import Testing
     #expect(server.log.value.connections.count == 4)
   }
 
-  @Test func `T10: where one kept connection breaks under a request that may not be sent again, the next is not lost`()
+  @Test func `T10: the next request is not lost where a kept connection breaks under one that may not be resent`()
     async throws
   {
     let (transport, kept) = (patient(), 4)
@@ -87,12 +87,12 @@ import Testing
     }
   }
 
-  @Test func `by default, kept connections are given up before the 60 seconds of common load balancers`() {
+  @Test func `kept connections are closed by default before the 60 seconds of common load balancers`() {
     let configuration = SocketTransport.Configuration()
     #expect(configuration.idleTime < .seconds(60) && configuration.idleTimeUnlessReplayable < .seconds(2))
   }
 
-  @Test func `the system is asked to watch over connections, as configured`() async throws {
+  @Test func `keep-alive probes are set on connections, as configured`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let transport = transport {
       $0.liveness.probeAfter = .milliseconds(6500)

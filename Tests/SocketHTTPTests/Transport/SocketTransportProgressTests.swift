@@ -6,7 +6,7 @@ import Testing
 @testable import SocketHTTP
 
 @Suite struct SocketTransportProgressTests {
-  @Test func `progress that is told slowly keeps no body, and comes to its end`() async throws {
+  @Test func `progress that is handled slowly keeps no body, and comes to its end`() async throws {
     let (gate, freed, received) = (DispatchSemaphore(value: 0), Monitor(0), Monitor(0))
     let report = ProgressReport(
       { progress in
@@ -29,7 +29,7 @@ import Testing
     try await received.wait { $0 == 100 * size }
   }
 
-  @Test func `progress goes up to the sizes of both bodies, in order`() async throws {
+  @Test func `progress rises to the sizes of both bodies, in order`() async throws {
     let (size, gate) = (32 << 20, Latch())
     let server = try ScriptedServer([
       .wait(for: gate), .readRequest, .send(RawResponse(body: [UInt8](repeating: 0x20, count: size))),

@@ -26,7 +26,7 @@ import Testing
     #expect(proxy.log.value.connections.count == 1)
   }
 
-  @Test func `a secure request goes through a tunnel, in which the server proves who it is`() async throws {
+  @Test func `a secure request uses a tunnel, in which the server's certificate is verified`() async throws {
     let world = try TLSWorld.shared.get()
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "through the tunnel") })
     let relay = try TLSRelay(

@@ -65,7 +65,8 @@ import Testing
   /// The size of a storm: 10,000 exchanges, or ten times that where a long run was asked for.
   private static let size = TestScale.isLong ? 100_000 : 10_000
 
-  @Test func `T7: 10,000 random cancellations leave no thread, no descriptor and no exchange, and harm nobody`()
+  @Test
+  func `T7: 10,000 random cancellations leave no thread, no descriptor and no exchange, and fail no other request`()
     async throws
   {
     let threads = try #require(ProcessUsage.current).threads
@@ -107,7 +108,7 @@ import Testing
   }
 
   /// A reply that completes while its exchange is cancelled must not leave its connection to anybody.
-  @Test func `exchanges that are cancelled as their answers come harm none of the others`() async throws {
+  @Test func `exchanges that are cancelled as their responses come fail none of the others`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
     let endings = try await storm(Self.transport(connections: 4), server.url, count: Self.size / 2, atOnce: 16) { _ in
       Self.randomDelay()
@@ -128,8 +129,7 @@ import Testing
   }
 
   /// The FIN comes right behind the answer, in one reading with it or just after: the next request must not be lost.
-  @Test func `an answer with the end of its connection right behind it does no harm to the next request`() async throws
-  {
+  @Test func `a response with the end of its connection right behind it does not fail the next request`() async throws {
     let server = try ScriptedServer([.readRequest, .respond { RawResponse(body: $0.target) }, .close])
     let transport = Self.transport(connections: 1)
     for number in 0..<500 {
@@ -139,7 +139,7 @@ import Testing
   }
 
   /// Deadlines that pass just as the connection is there, the request is written, or the answer comes.
-  @Test func `deadlines that race connections and answers end each exchange once, and harm none of the others`()
+  @Test func `deadlines that race connections and responses end each exchange once, and fail none of the others`()
     async throws
   {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
@@ -171,7 +171,7 @@ import Testing
     #expect(!sent.isEmpty && sent.allSatisfy { $0.value.count == 1 })
   }
 
-  @Test func `random cancellations over TLS harm nobody`() async throws {
+  @Test func `random cancellations over TLS fail no other request`() async throws {
     let world = try TLSWorld.shared.get()
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
     let relay = try TLSRelay(to: server.port, TLSServerContext(TLSServerSettings(certificate: world.server)))
@@ -196,7 +196,7 @@ import Testing
     }
   }
 
-  @Test func `a transport that is let go of closes its connections and ends its thread`() async throws {
+  @Test func `a released transport closes its connections and ends its thread`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     weak var gone: SocketTransport?
     do {

@@ -19,7 +19,7 @@ import Testing
     #expect(await transport.kindOfError(for: try .to(server)) == .cannotConnect)
   }
 
-  @Test func `a shutdown returns when the last answer is with its observer`() async throws {
+  @Test func `a shutdown returns when the last response was delivered`() async throws {
     let server = try ScriptedServer([.readRequest, .send(RawResponse(body: "{}")), .waitForClientToClose])
     #expect(try await hasEnded(.to(server), at: server))
   }
@@ -59,7 +59,7 @@ import Testing
     try await server.waitForClientToClose()
   }
 
-  @Test func `a shutdown that is cancelled cuts off what is under way`() async throws {
+  @Test func `a shutdown that is cancelled cuts off the running exchanges`() async throws {
     let server = try ScriptedServer([.readRequest, .waitForClientToClose])
     async let kind = transport.kindOfError(for: .to(server))
     try await server.waitForRequests(1)

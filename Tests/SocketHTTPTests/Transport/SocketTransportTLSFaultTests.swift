@@ -100,14 +100,14 @@ import Testing
     #expect(relay.resumptions.value == [false, true, true, true])
   }
 
-  @Test func `who cuts the connection behind a whole answer takes nothing from it`() async throws {
+  @Test func `a connection that is cut behind a whole response takes nothing from it`() async throws {
     let once = try ScriptedServer([.readRequest, .send(RawResponse(body: "whole")), .close])
     let relay = try relay(TLSServerSettings(certificate: world.server), to: once, isRude: true)
     #expect(try await transport().response(to: request(to: relay.port)).body == Data("whole".utf8))
   }
 
   @Test(arguments: [false, true])
-  func `an answer shorter than its length is a lost connection, whether or not the server says that it ends`(
+  func `a response shorter than its length is a lost connection, whether or not the server says that it ends`(
     isRude: Bool
   ) async throws {
     let short = try ScriptedServer([.readRequest, .send(RawResponse(body: "all").bytes(contentLength: 4)), .close])

@@ -39,7 +39,7 @@ import TransportConformance
       isReplayable: isReplayable)
   }
 
-  @Test func `a request goes through TLS, and its connection is kept`() async throws {
+  @Test func `a request succeeds over TLS, and its connection is kept`() async throws {
     let relay = try relay()
     let transport = transport()
     for _ in 0..<5 {
@@ -48,14 +48,14 @@ import TransportConformance
     #expect(server.log.value.connections.count == 1)
   }
 
-  @Test func `a body of many megabytes goes through TLS whole, in both directions`() async throws {
+  @Test func `a body of many megabytes arrives whole over TLS, in both directions`() async throws {
     let relay = try relay()
     var body = Data(count: 8 << 20)
     for index in stride(from: 0, to: body.count, by: 1000) { body[index] = UInt8(truncatingIfNeeded: index / 1000) }
     #expect(try await transport().response(to: request(relay, body: body)).body == body)
   }
 
-  @Test func `many connections at once are opened and answered`() async throws {
+  @Test func `many connections are opened at once, and their requests succeed`() async throws {
     let relay = try relay()
     let transport = transport()
     try await withThrowingTaskGroup(of: Void.self) { group in
@@ -82,7 +82,7 @@ import TransportConformance
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `a server that asks for a certificate gets it, or refuses`() async throws {
+  @Test func `a server that requests a certificate receives it, or refuses`() async throws {
     let authority = try TestCertificate(.init(commonName: "Clients", isAuthority: true))
     let me = try TestCertificate(.init(commonName: "Me"), signedBy: authority)
     let relay = try relay { $0.clientAuthority = authority }
@@ -152,7 +152,7 @@ import TransportConformance
     try await silent.waitForClientToClose()
   }
 
-  @Test func `an answer that lasts until the close is refused where the close may be anybody's`() async throws {
+  @Test func `a response that ends with the close is refused where the close may be forged`() async throws {
     let untilClose = try ScriptedServer([.readRequest, .send(RawResponse(body: "all").bytesUntilClose), .close])
     let polite = try relay(to: untilClose.port)
     #expect(try await transport().response(to: request(polite)).body == Data("all".utf8))

@@ -11,7 +11,7 @@ import Testing
 
   private static let json = RawResponse(body: #"{"data":{"ok":true}}"#)
 
-  @Test func `a request and its answer arrive as they were sent`() async throws {
+  @Test func `a request and its response arrive as they were sent`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(201, headers: [("X-A", "b")], body: "hello") })
     let request = try HTTPRequest.to(server, "a/b", headers: ["X-C": "d"], body: #"{"e":1}"#)
     let response = try await transport.response(to: request)
@@ -81,7 +81,7 @@ import Testing
     #expect(response.body == body)
   }
 
-  @Test func `many requests at once are answered, each with its own answer`() async throws {
+  @Test func `many requests at once each get their own response`() async throws {
     let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
     try await withThrowingTaskGroup(of: Void.self) { group in
       for index in 0..<500 {
@@ -95,7 +95,7 @@ import Testing
     #expect(server.log.value.connections.count <= 64)
   }
 
-  @Test func `a port at which nobody listens is an error that says so`() async throws {
+  @Test func `a port at which no server listens is an error that says so`() async throws {
     let port = try RefusingPort()
     let url = try #require(URL(string: "http://localhost:\(port.port)/"))
     let error = await #expect(throws: RequestError.self) {

@@ -31,7 +31,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: policies)
-  func `41: what a task waits for takes no room in its buffer`(_ policy: BufferingPolicy) async throws {
+  func `41: an element that a task waits for takes no room in its buffer`(_ policy: BufferingPolicy) async throws {
     for _ in 0..<100 {
       let subject = PublishSubject<Int>()
       let task = await waitingTask(subject, policy)
@@ -56,7 +56,7 @@ import Testing
   }
 
   @Test(.timeLimit(.minutes(1)), arguments: [BufferingPolicy.unbounded, .bufferingNewest(1)])
-  func `41: a loop over a subject that goes away ends`(_ policy: BufferingPolicy) async throws {
+  func `41: a loop over a subject that is released ends`(_ policy: BufferingPolicy) async throws {
     var subject: PublishSubject<Int>? = PublishSubject()
     var iterator = subject?.asObservable().values(bufferingPolicy: policy).makeAsyncIterator()
     subject?.onNext(1)
@@ -74,7 +74,7 @@ import Testing
   }
 
   @Test(arguments: [BufferingPolicy.unbounded, .bufferingOldest(100), .bufferingNewest(100)])
-  func `41: a cancelled task hears nothing of an error that comes after what it has not taken`(
+  func `41: a cancelled task does not receive an error that comes after elements it has not taken`(
     _ policy: BufferingPolicy
   ) async throws {
     let task = Task {
@@ -104,7 +104,7 @@ import Testing
     #expect(try await second.next() == nil)
   }
 
-  @Test func `16: an iterator that goes away releases its source and what it has not taken`() {
+  @Test func `16: an iterator that is released releases its source and the elements that it has not taken`() {
     weak var inSource: Token?
     do {
       let token = Token()

@@ -35,7 +35,7 @@ import Testing
     #expect(count.count == 0)
   }
 
-  @Test func `a closed mailbox lets go of what it did not run`() {
+  @Test func `a closed mailbox releases the jobs that it did not run`() {
     let mailbox = TaskMailbox()
     weak var left: ClosureJob?
     do {
@@ -48,7 +48,8 @@ import Testing
     #expect(left == nil)
   }
 
-  @Test func `a source finds the mailbox of the task that awaits its value, and none where nobody does`() async throws {
+  @Test func `a source finds the mailbox of the task that awaits its value, and none where no task does`() async throws
+  {
     let source = Observable<Bool>.create { observer in
       guard let mailbox = TaskMailbox.current else {
         observer.onNext(false)
@@ -64,7 +65,7 @@ import Testing
     #expect(TaskMailbox.current == nil)
   }
 
-  @Test func `what a job subscribes to finds the mailbox too`() async throws {
+  @Test func `a stream that a job subscribes to finds the mailbox, too`() async throws {
     let inner = Observable<Bool>.deferred { .just(TaskMailbox.current != nil) }
     let outer = Observable<Bool>.create { observer in
       let isTaken = TaskMailbox.current?.submit { observer.onNext(true) } ?? false

@@ -2,7 +2,8 @@ import Streams
 import Testing
 
 @Suite struct ShareTests {
-  @Test func `32: who subscribes anew at the end has a connection that the old one's end leaves alone`() {
+  @Test
+  func `32: a subscriber that subscribes again at the end has a connection that the old one's end does not affect`() {
     let observers = Locked<[AnyObserver<Int>]>([])
     let probes = (0..<2).map { _ in Probe<Int>() }
     let shared = Observable<Int>.create { observer in

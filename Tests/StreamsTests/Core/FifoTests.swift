@@ -2,7 +2,7 @@ import Streams
 import Testing
 
 @Suite struct FifoTests {
-  @Test func `what goes in comes out in order, however many were taken before`() {
+  @Test func `elements are taken in the order in which they were added, however many were taken before`() {
     var (queue, next) = (Fifo<Int>(), 0)
     for index in 0..<1_000 {
       queue.append(index)
@@ -17,7 +17,7 @@ import Testing
     #expect(next == 1_000 && queue.isEmpty && queue.first == nil)
   }
 
-  @Test func `who has left is dropped, where most have, and the others keep their order`() {
+  @Test func `elements that have left are dropped where most have, and the others keep their order`() {
     var queue = Fifo<Int>()
     for index in 0..<100 { queue.append(index) }
     for _ in 0..<10 { _ = queue.popFirst() }

@@ -20,13 +20,13 @@ import Testing
     #expect(teardowns.count == 1 && !lifetime.claim())
   }
 
-  @Test func `nobody claims the end of what was disposed`() {
+  @Test func `the end of a disposed lifetime cannot be claimed`() {
     let lifetime = Lifetime()
     lifetime.dispose()
     #expect(!lifetime.claim())
   }
 
-  @Test func `2: of those that race for the end one wins`() throws {
+  @Test func `2: one of the threads that race for the end wins`() throws {
     let lifetimes = (0..<count).map { _ in Lifetime() }
     let winners = Counters(count)
     try raceInStep(count) { index, _ in
@@ -35,7 +35,7 @@ import Testing
     #expect(winners.values.allSatisfy { $0 == 1 })
   }
 
-  @Test func `2: either the end is claimed or the lifetime disposed, never both, and never neither`() throws {
+  @Test func `2: a lifetime is either ended or disposed, never both, and never neither`() throws {
     let (claims, teardowns) = (Counters(count), Counters(count))
     let lifetimes = (0..<count).map { index in
       let lifetime = Lifetime()

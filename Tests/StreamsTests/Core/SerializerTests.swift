@@ -2,7 +2,7 @@ import Streams
 import Testing
 
 @Suite struct SerializerTests {
-  @Test func `9: what was queued before a dispose in a handler is not delivered`() {
+  @Test func `9: elements that were queued before a dispose in a handler are not delivered`() {
     let (probe, handle, passed) = (Probe<Int>(), Handle(), Counter())
     let observer = Locked<AnyObserver<Int>?>(nil)
     let source = Observable<Int>.create { sent in

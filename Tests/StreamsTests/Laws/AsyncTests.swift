@@ -93,7 +93,7 @@ import Testing
     #expect(disposed.count == 1)
   }
 
-  @Test func `41: without a policy, no element is lost`() async throws {
+  @Test func `41: elements are not lost without a policy`() async throws {
     var received: [Int] = []
     for try await element in Observable.from(1...10_000).values { received.append(element) }
     #expect(received == Array(1...10_000))
@@ -101,7 +101,7 @@ import Testing
     #expect(try await values.first { _ in true } == 1)
   }
 
-  @Test func `41: the caller names the bound and which elements go`() async throws {
+  @Test func `41: the caller names the bound and which elements are dropped`() async throws {
     let source = Observable.from(1...10)
     func all(_ policy: BufferingPolicy) async throws -> [Int] {
       try await source.values(bufferingPolicy: policy).reduce(into: []) { $0.append($1) }
@@ -149,7 +149,7 @@ import Testing
     #expect(received.count == 1)
   }
 
-  @Test func `41: nothing is lost on the way from threads to a task`() async throws {
+  @Test func `41: elements are not lost on the way from threads to a task`() async throws {
     let subject = PublishSubject<Int>()
     var iterator = subject.asObservable().values(bufferingPolicy: .unbounded).makeAsyncIterator()
     Thread.detachNewThread {
@@ -186,7 +186,7 @@ import Testing
     stop.store(true, ordering: .relaxed)
   }
 
-  @Test func `41: what is dropped may call in from its deinit`() async throws {
+  @Test func `41: an element that is dropped may call in from its deinit`() async throws {
     let subject = PublishSubject<Tracked>()
     let calls = Counter()
     let iterator = subject.asObservable().values(bufferingPolicy: .bufferingNewest(1)).makeAsyncIterator()

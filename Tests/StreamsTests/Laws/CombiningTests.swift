@@ -149,7 +149,7 @@ import Testing
       ])
   }
 
-  @Test func `30: a stream may go on as itself, after a pause`() {
+  @Test func `30: a stream may continue as itself, after a pause`() {
     let pause = Observable<String>.empty().delay(.seconds(2), scheduler: scheduler)
     @Sendable func poll() -> Observable<String> { .concat(cold("a|"), pause, .deferred { poll() }) }
     expect(poll().take(3), "a--a--(a|)")
@@ -195,7 +195,9 @@ import Testing
 
   // A source of flatMapLatest is left for the next one, whether it has ended or not.
   @Test(arguments: Follower.all.filter { $0.name != "flatMapLatest" }, Follower.End.allCases)
-  func `31: nothing follows a source that was disposed in the middle`(_ follower: Follower, _ end: Follower.End) {
+  func `31: a stream does not follow a source that was disposed in the middle`(
+    _ follower: Follower, _ end: Follower.End
+  ) {
     let (log, handle, start) = (Locked<[String]>([]), Handle(), PublishSubject<Int>())
     let enders = Locked<[@Sendable () -> Void]>([])
     let first = Observable<Int>.create { observer in

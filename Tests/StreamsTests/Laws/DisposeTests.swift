@@ -16,7 +16,7 @@ import Testing
     #expect(probe.log == ["."])
   }
 
-  @Test(arguments: Operator.all) func `9: nothing more after dispose on the delivering thread`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `9: elements do not come after dispose on the delivering thread`(_ op: Operator) {
     let (probe, handle) = (Probe<Int>(), Handle())
     let subject = PublishSubject<Int>()
     handle.set(op(subject.asObservable()).subscribe(probe) { if $0 == 2 { handle.dispose() } })
@@ -25,7 +25,9 @@ import Testing
     #expect(probe.log == ["1", "2", "."])
   }
 
-  @Test(arguments: Operator.hooked) func `9: nothing more after dispose in the operator's own closure`(_ op: Operator) {
+  @Test(arguments: Operator.hooked) func `9: elements do not come after dispose in the operator's own closure`(
+    _ op: Operator
+  ) {
     let (probe, handle) = (Probe<Int>(), Handle())
     let subject = PublishSubject<Int>()
     handle.set(op(subject.asObservable()) { if $0 == 2 { handle.dispose() } }.subscribe(probe))
@@ -56,7 +58,7 @@ import Testing
     #expect(probe.log == ["."])
   }
 
-  @Test(arguments: Operator.all) func `9: at most the call in flight ends after dispose elsewhere`(
+  @Test(arguments: Operator.all) func `9: only the call in progress ends after dispose on another thread`(
     _ op: Operator
   ) throws {
     for _ in 0..<50 {
@@ -162,7 +164,7 @@ import Testing
     #expect(probe.log == ["1", "|", "."])
   }
 
-  @Test(arguments: Operator.all) func `13: a bag that goes away cancels`(_ op: Operator) {
+  @Test(arguments: Operator.all) func `13: a bag that is released disposes its items`(_ op: Operator) {
     let probe = Probe<Int>()
     let subject = PublishSubject<Int>()
     do {

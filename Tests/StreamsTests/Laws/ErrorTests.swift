@@ -45,7 +45,7 @@ import Testing
 
   private struct Another: Error {}
 
-  @Test func `22: an error without a handler goes to the hook`() {
+  @Test func `22: an error without a handler is passed to the hook`() {
     let errors = Counter()
     let before = Hooks.defaultErrorHandler
     Hooks.defaultErrorHandler = { if $0 is Unhandled { errors.increment() } }
@@ -54,7 +54,7 @@ import Testing
     #expect(errors.count == 1)
   }
 
-  @Test func `22: without a hook either, an unhandled error does nothing`() {
+  @Test func `22: an unhandled error does nothing without a hook`() {
     let disposed = Counter()
     _ = Observable<Int>.error(Broken()).subscribe(onDisposed: { disposed.increment() })
     #expect(disposed.count == 1)

@@ -26,7 +26,7 @@ import Testing
   }
 
   @Test(arguments: behindCreate)
-  func `2, 3, 4: one end, nothing after it and no overlap, whoever races`(_ pipeline: Pipeline) throws {
+  func `2, 3, 4: a stream has one end, nothing after it and no overlap under races`(_ pipeline: Pipeline) throws {
     let probe = Probe<Int>()
     let (stream, sender) = pipeline.make()
     let subscription = stream.subscribe(probe)
@@ -43,7 +43,7 @@ import Testing
   }
 
   @Test(arguments: Constant.all)
-  func `1 to 5: a source that sends by itself tells all the same`(_ constant: Constant) throws {
+  func `1 to 5: a source that sends by itself sends the same to all`(_ constant: Constant) throws {
     let probes = (0..<80).map { _ in Probe<Int>() }
     let (bag, disposed) = (DisposeBag(), DispatchGroup())
     for _ in probes { disposed.enter() }
@@ -58,7 +58,7 @@ import Testing
   }
 
   @Test(arguments: behindSubject)
-  func `5: nothing is lost, and each producer's order is kept`(_ pipeline: Pipeline) throws {
+  func `5: elements are not lost, and each producer's order is kept`(_ pipeline: Pipeline) throws {
     let probe = Probe<Int>()
     let (stream, sender) = pipeline.make()
     let subscription = stream.subscribe(probe)
@@ -76,7 +76,7 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `O1: through all operators at once eight threads lose nothing, and keep their order`() throws {
+  @Test func `O1: elements of eight threads through all operators at once are not lost, and keep their order`() throws {
     let probe = Probe<Int>()
     let subject = PublishSubject<Int>()
     let stream = Operator.lossless.reduce(subject.asObservable()) { stream, op in op(stream) }
@@ -108,7 +108,7 @@ import Testing
   }
 
   @Test(arguments: behindCreate)
-  func `7: after the end or dispose an emitter's calls do nothing`(_ pipeline: Pipeline) {
+  func `7: an emitter's calls do nothing after the end or dispose`(_ pipeline: Pipeline) {
     let (ended, disposed) = (Probe<Int>(), Probe<Int>())
     let calls = Counter()
     let lines = (0..<2).map { _ in pipeline.make { _ in calls.increment() } }

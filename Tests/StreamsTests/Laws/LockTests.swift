@@ -50,7 +50,8 @@ import Testing
   enum Occasion: CaseIterable { case subscription, error, completion, disposal }
 
   @Test(arguments: Occasion.allCases, [true, false])
-  func `23: nor do the closures of do and subscribe, whatever they are told of`(_ occasion: Occasion, _ isDo: Bool) {
+  func `23: the closures of do and subscribe run under no lock, whatever the event`(_ occasion: Occasion, _ isDo: Bool)
+  {
     if occasion == .subscription && !isDo { return }
     let (contended, subject, handle) = (Contended(), PublishSubject<Int>(), Handle())
     let tell: @Sendable (Occasion) -> Void = { if $0 == occasion { contended.want() } }

@@ -36,7 +36,7 @@ import Testing
     #expect(connections.values.allSatisfy { $0 == 1 })
   }
 
-  @Test func `32: subscribers that come and go in a race leave no connection open`() throws {
+  @Test func `32: subscribers that subscribe and dispose in a race leave no connection open`() throws {
     let open = Counter()
     let shared = Observable<Int>.create { _ in
       open.increment()
@@ -48,7 +48,7 @@ import Testing
     #expect(open.count == 0)
   }
 
-  @Test func `32: after the end the next subscriber reconnects, and finds nothing to replay`() {
+  @Test func `32: the next subscriber after the end reconnects, and finds nothing to replay`() {
     let scheduler = TestScheduler()
     let source = scheduler.cold("a-b|")
     let shared = source.asObservable().share(replay: 2)
@@ -64,7 +64,7 @@ import Testing
     #expect(source.subscriptions.count == 2)
   }
 
-  @Test func `33: from replay to live there is no gap, no duplicate and no reordering`() throws {
+  @Test func `33: replayed and live elements have no gap, no duplicate and no reordering between them`() throws {
     for _ in 0..<100 {
       let subject = ReplaySubject<Int>.createUnbounded()
       let behavior = BehaviorSubject(value: 0)
@@ -129,7 +129,7 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `34: a behavior's value is the last one delivered, whoever races`() throws {
+  @Test func `34: a behavior's value is the last one delivered, also under races`() throws {
     let delivered = Counters(count)
     let behaviors = (0..<count).map { index in
       let behavior = BehaviorSubject(value: 0)
@@ -153,7 +153,7 @@ import Testing
     #expect(dropped == nil)
   }
 
-  @Test func `a subject that goes away disposes who still waits`() {
+  @Test func `a subject that is released disposes its subscribers`() {
     let probe = Probe<Int>()
     do {
       let subject = PublishSubject<Int>()

@@ -64,7 +64,7 @@ import Testing
     }
   }
 
-  @Test func `25: what waits for its turn on a scheduler that runs it at once comes in constant stack`() {
+  @Test func `25: elements that wait for a scheduler that runs at once come in constant stack`() {
     let (numbers, now) = (Observable.from(1...Self.many), ImmediateScheduler())
     for stream in [
       numbers.observe(on: now), numbers.delay(.zero, scheduler: now), numbers.throttle(.zero, scheduler: now),
@@ -89,7 +89,7 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `25: a stream that goes on as itself, one step at a time, is disposed in constant stack`() {
+  @Test func `25: a stream that continues as itself, one step at a time, is disposed in constant stack`() {
     for stream in [onAndOn, againAndAgain] {
       let (subject, probe) = (PublishSubject<Int>(), Probe<Int>())
       let subscription = stream(subject).subscribe(probe)
@@ -99,7 +99,7 @@ import Testing
     }
   }
 
-  @Test func `26: a chain of 10,000 maps subscribes, ends and goes away on a main thread's stack`() {
+  @Test func `26: a chain of 10,000 maps subscribes, ends and is released on a main thread's stack`() {
     let log = onStack(megabytes: 8) {
       let subject = PublishSubject<Int>()
       var chain = subject.asObservable()

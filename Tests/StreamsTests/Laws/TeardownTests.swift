@@ -29,7 +29,7 @@ import Testing
     }
   }
 
-  @Test func `14: what a factory has begun is ended, though the subscription was disposed meanwhile`() {
+  @Test func `14: a stream that a factory has begun is ended, though the subscription was disposed meanwhile`() {
     let (probe, handle, start, ends) = (Probe<Int>(), Handle(), PublishSubject<Int>(), Counter())
     let stream = Observable<Int>.deferred {
       handle.dispose()
@@ -102,7 +102,7 @@ import Testing
   }
 
   @Test(arguments: Operator.all)
-  func `O2: thousands of subscribers that come and go leave nothing behind`(_ op: Operator) {
+  func `O2: thousands of short-lived subscribers leave nothing behind`(_ op: Operator) {
     let (live, subject) = (Counter(), PublishSubject<Int>())
     for index in 0..<2000 {
       let token = Token { live.decrement() }
@@ -115,7 +115,7 @@ import Testing
     #expect(live.count == 0)
   }
 
-  @Test func `16: what an attempt holds is released, though it began while it was scheduled`() {
+  @Test func `16: an attempt's resources are released, though it began while it was scheduled`() {
     let (observers, teardowns) = (Locked<[AnyObserver<Int>]>([]), Counter())
     let source = Observable<Int>.create { observer in
       observers.withLock { $0.append(observer) }
@@ -158,7 +158,7 @@ import Testing
     #expect(handles.filter { $0.object != nil }.count <= 32)
   }
 
-  @Test func `17: what has ended before it is put into a bag is not kept`() {
+  @Test func `17: a subscription that has ended before it is put into a bag is not kept`() {
     let bag = DisposeBag()
     weak var ended: AnyObject?
     weak var open: AnyObject?
@@ -181,7 +181,7 @@ import Testing
     #expect(count.count == 1)
   }
 
-  @Test func `18: none of the items put into a bag while it is disposed is forgotten`() throws {
+  @Test func `18: an item that is put into a bag while it is disposed is disposed, too`() throws {
     for _ in 0..<200 {
       let (bag, count) = (DisposeBag(), Counter())
       try race(4) { thread in

@@ -14,7 +14,7 @@ import Testing
     expect(cold("a-b#").debounce(.seconds(3), scheduler: scheduler), "---#")
   }
 
-  @Test func `36: timeout starts anew with each element, and cancels upstream`() {
+  @Test func `36: timeout restarts with each element, and cancels upstream`() {
     let source = scheduler.cold("-a-b-c-----d|")
     expect(source.asObservable().timeout(.seconds(3), scheduler: scheduler), "-a-b-c--#", error: StreamError.timeout)
     #expect(source.subscriptions == [.init(.zero, .seconds(8))])
@@ -146,7 +146,7 @@ import Testing
     subscription.dispose()
   }
 
-  @Test func `38: what is observed on the main scheduler comes on the main queue, in order`() async throws {
+  @Test func `38: elements that are observed on the main scheduler come on the main queue, in order`() async throws {
     let key = DispatchSpecificKey<Bool>()
     DispatchQueue.main.setSpecific(key: key, value: true)
     let places = Observable.from(0..<1000).observe(on: .main).map { ($0, DispatchQueue.getSpecific(key: key) == true) }
@@ -167,7 +167,7 @@ import Testing
     busy.dispose()
   }
 
-  @Test func `what a closure of do throws takes the place of the event, and ends the source`() {
+  @Test func `an error that a closure of do throws replaces the event, and ends the source`() {
     let source = scheduler.cold("a-b-c|")
     let fail: @Sendable () throws -> Void = { throw MarbleError() }
     expect(source.asObservable().do(onNext: { if $0 == "b" { try fail() } }), "a-#")

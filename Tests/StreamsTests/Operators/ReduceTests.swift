@@ -15,7 +15,7 @@ import Testing
     #expect(sum(.empty()).recorded() == ["0", "|", "."])
   }
 
-  @Test func `each subscriber folds anew`() {
+  @Test func `each subscriber has a fold of its own`() {
     let sum = sum(.from([1, 2]))
     #expect(sum.recorded() == ["3", "|", "."])
     #expect(sum.recorded() == ["3", "|", "."])
@@ -40,7 +40,7 @@ import Testing
     #expect(teardowns.count == 1)
   }
 
-  @Test func `nothing comes after dispose in the handler of the one element`() {
+  @Test func `events do not come after dispose in the handler of the one element`() {
     let (probe, handle) = (Probe<Int>(), Handle())
     let subject = PublishSubject<Int>()
     handle.set(sum(subject.asObservable()).subscribe(probe) { _ in handle.dispose() })
@@ -49,7 +49,7 @@ import Testing
     #expect(probe.log == ["7", "."])
   }
 
-  @Test func `what is finished with is what comes out`() {
+  @Test func `the result of the finish is the element`() {
     #expect(
       Observable.from(1...3).reduce(into: 0) {
         $0 += $1

@@ -11,7 +11,7 @@ import Testing
     }
   }
 
-  @Test func `a step and the finish emit what they like, for each subscriber anew`() {
+  @Test func `a step and the finish emit any elements, for each subscriber separately`() {
     let pairs = pairs(.from(1...5))
     #expect(pairs.recorded() == ["12", "34", "5", "|", "."])
     #expect(pairs.recorded() == ["12", "34", "5", "|", "."])
@@ -45,7 +45,7 @@ import Testing
     #expect(stream.recorded() == ["1", "2", "x", "."])
   }
 
-  @Test func `nothing comes after dispose, though the step goes on to emit`() {
+  @Test func `elements do not come after dispose, though the step continues to emit`() {
     let (probe, handle, emitted) = (Probe<Int>(), Handle(), Counter())
     let subject = PublishSubject<Int>()
     let stream = subject.asObservable().transform(()) { _, element, emit in

@@ -12,7 +12,7 @@ import Testing
     { $0.throttle(.seconds(1), scheduler: $1) }, { $0.timeout(.seconds(1), scheduler: $1) },
   ]
 
-  @Test(arguments: operators) func `16: what was disposed before its timer is there releases its subscriber`(
+  @Test(arguments: operators) func `16: a stream that was disposed before its timer is set releases its subscriber`(
     _ timed: @escaping Timed
   ) {
     let (scheduler, handle, start) = (TestScheduler(), Handle(), PublishSubject<Int>())
@@ -31,7 +31,7 @@ import Testing
     #expect(scheduler.pendingCount == 0)
   }
 
-  @Test func `36: the time of a timeout starts anew when the element has been handled`() {
+  @Test func `36: the time of a timeout restarts when the element has been handled`() {
     let (scheduler, subject, probe) = (TestScheduler(), PublishSubject<Int>(), Probe<Int>())
     let subscription = subject.asObservable().timeout(.seconds(2), scheduler: scheduler)
       .subscribe(probe) { _ in scheduler.advance(by: .seconds(3)) }

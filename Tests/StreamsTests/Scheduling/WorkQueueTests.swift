@@ -9,7 +9,7 @@ import Testing
     isSerial ? SerialScheduler(queue: queue) : ConcurrentScheduler(queue: queue)
   }
 
-  @Test func `4, 5: on a concurrent queue, a serial scheduler runs one action at a time, in the order of each thread`()
+  @Test func `4, 5: a serial scheduler on a concurrent queue runs one action at a time, in the order of each thread`()
     throws
   {
     let scheduler = SerialScheduler(queue: .global())
@@ -63,7 +63,7 @@ import Testing
     #expect(runs.count == 0)
   }
 
-  @Test func `an action goes although the one that the timer was set for was disposed`() {
+  @Test func `an action runs although the one that the timer was set for was disposed`() {
     let scheduler = ConcurrentScheduler()
     let done = DispatchSemaphore(value: 0)
     let first = scheduler.schedule(after: .milliseconds(5)) {}
@@ -72,7 +72,7 @@ import Testing
     #expect(done.wait(timeout: .now() + 20) == .success)
   }
 
-  @Test(arguments: [true, false]) func `16: a delayed action that is disposed lets go of its closure at once`(
+  @Test(arguments: [true, false]) func `16: a delayed action that is disposed releases its closure at once`(
     _ isSerial: Bool
   ) {
     let isFree = DispatchSemaphore(value: 0)
@@ -95,7 +95,7 @@ import Testing
     #expect(disposed == nil)
   }
 
-  @Test func `23: what an action held may dispose another one as it goes away`() {
+  @Test func `23: a value that an action held may dispose another action in its deinit`() {
     let scheduler = ConcurrentScheduler()
     let other = scheduler.schedule(after: .seconds(3600)) {}
     let action: any Disposable
@@ -106,7 +106,7 @@ import Testing
     #expect(returns { action.dispose() })
   }
 
-  @Test(arguments: [true, false]) func `16: a timer of a queue lets go of its closure when it has fired`(
+  @Test(arguments: [true, false]) func `16: a timer of a queue releases its closure when it has fired`(
     _ isSerial: Bool
   ) {
     let isFree = DispatchSemaphore(value: 0)
