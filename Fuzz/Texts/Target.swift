@@ -33,7 +33,7 @@ private func checkRedaction(of secret: String, in text: String) {
 
 private func checkHarmless(_ text: String, limit: Int) {
   let sanitized = text.sanitized()
-  precondition(sanitized.sanitized() == sanitized, "Harm in what is harmless.")
+  precondition(sanitized.sanitized() == sanitized, "A sanitized text is not sanitized.")
   precondition(text.sanitized(upTo: limit).utf8.count <= limit + "…".utf8.count, "More than the limit.")
   precondition(!sanitized.unicodeScalars.contains { $0.properties.generalCategory == .control }, "A control character.")
 }

@@ -152,7 +152,7 @@ final class SlotGate: Sendable {
     if isWaiting { entry.run(hasWaited) } else { giveBack() }
   }
 
-  /// Gives back a slot, to whoever is next in line.
+  /// Gives back a slot, to the next request in the queue.
   @Sendable func giveBack() {
     guard let next = state.withLock({ $0.slots.leave() }) else { return }
     // Not on this stack: if exchanges end at once, it would grow with the length of the line.

@@ -52,7 +52,7 @@ struct RefusedResponse: Error {
       let status = response.head.status
       return .error(
         RequestError(
-          .httpStatus, "The server answered with status \(status), and the response was too long to be held back.",
+          .httpStatus, "The server responded with status \(status), and the response was too long to be held back.",
           status: status))
     }
     return .from(response.parts)

@@ -46,7 +46,7 @@ public struct JSONError: Error, Hashable, Sendable {
     }
   }
 
-  /// Makes an error.
+  /// For a decoder of one's own: an error at the byte `offset` of the text, where something else was `expected`.
   public init(_ kind: Kind, path: [PathElement], offset: Int, expected: String) {
     details = Details(kind: kind, path: path, offset: offset, expected: expected)
   }

@@ -16,7 +16,7 @@ final class JSONPath {
   private var levels: [Level] = []
   private var position = 0
 
-  /// Takes the text, which must stay in place as long as paths are asked for.
+  /// Takes the text, which must stay in place as long as paths are read.
   init(of bytes: UnsafeBufferPointer<UInt8>) {
     self.bytes = bytes
   }

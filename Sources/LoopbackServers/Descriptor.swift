@@ -3,7 +3,7 @@ import Synchronization
 
 /// A file descriptor with one owner, who alone may close it; any thread may shut it down or write a byte to it.
 ///
-/// A number that was closed is soon another file's, so nobody but the owner uses the number outside the lock.
+/// A number that was closed is soon another file's, so only the owner uses the number outside the lock.
 package final class Descriptor: Sendable {
   private struct State {
     var number: Int32?
@@ -24,7 +24,7 @@ package final class Descriptor: Sendable {
     close()
   }
 
-  /// Whether `shutDown()` was called, which tells our end from the peer's.
+  /// Whether `shutDown()` was called, which distinguishes our end from the peer's.
   var isShutDown: Bool { state.withLock { $0.isShutDown } }
 
   /// Ends a socket in both directions, which wakes a thread that waits on it.

@@ -73,10 +73,10 @@ extension MomentsDetails {
     /// When the moment was posted: Unix time in seconds, as a string.
     public let createdDate: String
 
-    /// Whether the owner of the timeline likes the moment; `nil` if the query did not ask for likes.
+    /// Whether the owner of the timeline likes the moment; `nil` if the query did not select likes.
     public let isLiked: Bool?
 
-    /// The users who like the moment, oldest like first; `nil` if the query did not ask for likes.
+    /// The users who like the moment, oldest like first; `nil` if the query did not select likes.
     public let likes: [Liker]?
 
     /// Makes a moment from its fields.

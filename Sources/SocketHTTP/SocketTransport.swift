@@ -14,18 +14,18 @@ public import Streams
 ///   each. This delays a response by at most a quarter of the time that it took, and never by more than 1 ms.
 /// - One thread reads from all connections and does the TLS work; a full handshake occupies it for about 2 ms, and
 ///   deadlines have their turn between handshakes.
-/// - Of a host's addresses, each one that does not answer within 250 ms is passed over (RFC 8305), and tried last for
-///   five minutes if another one did. Names whose look-up hangs do not hold up others.
+/// - Of a host's addresses, each one that does not respond within 250 ms is passed over (RFC 8305), and tried last for
+///   five minutes if another one did. Names whose look-up hangs do not delay others.
 /// - The connect deadline counts from the start, including the wait for a free connection; when a lost connection is
-///   replaced, it counts anew from the loss.
+///   replaced, it restarts at the loss.
 /// - If a kept connection turns out to be dead, it is replaced silently, provided that the request cannot have been
 ///   processed. A request that may have been processed is sent again only if it `isReplayable`; one that is not gets a
 ///   connection that was used a moment ago, or a new one.
 /// - If no byte of a response comes on a kept connection before a deadline, or before it breaks, the connections to
 ///   that server that have not been used since are given up.
-/// - Whoever waits for a connection gets one in turn, whatever other servers' requests do. While the system lacks
-///   descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones of
-///   their server; a request fails for it only if there are neither.
+/// - A request that waits for a connection gets one in turn, whatever other servers' requests do. While the system
+///   lacks descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones
+///   of their server; a request fails for it only if there are neither.
 /// - Ambiguous responses (RFC 9112, section 11.2) and heads over 64 KiB are refused.
 /// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
@@ -74,7 +74,7 @@ public final class SocketTransport: HTTPTransport {
   }
 
   /// The numbers of connections and waiting requests at this moment, in all and by origin: for gauges and for finding
-  /// out what a process waits for. It looks at each origin that has connections, and holds up requests meanwhile.
+  /// out what a process waits for. It looks at each origin that has connections, and delays requests meanwhile.
   public func statistics() -> Statistics { engine.statistics() }
 
   /// Cancels an exchange. Until it is disposed, it keeps the transport alive for the subscriber.
@@ -88,7 +88,7 @@ public final class SocketTransport: HTTPTransport {
   }
 
   /// Refuses new requests with `cannotConnect`, lets those in flight finish, closes every connection, stops the loop,
-  /// and returns once all observers have been told. So an observer must not wait for this to return.
+  /// and returns once all observers have been notified. So an observer must not wait for this to return.
   ///
   /// Requests that are still in flight after `limit`, or when the task that awaits this is cancelled, fail with
   /// `connectionLost`. Without a limit, this may wait for ever for a request that has no deadline.
@@ -146,8 +146,8 @@ extension SocketTransport {
     public var maximumConnectionsPerOrigin = 64
 
     /// The maximum number of connections at a time to all servers together; 512 by default, at least 1. If they are all
-    /// busy, whoever has waited longest gets the next place; servers that already have connections let up to this many
-    /// later requests to others go first.
+    /// busy, the request that has waited longest gets the next place; servers that already have connections let up to
+    /// this many later requests to others go first.
     public var maximumConnections = 512
 
     /// How long an idle connection is kept; 50 seconds by default, and less if the server says so, by a second less
@@ -175,7 +175,7 @@ extension SocketTransport {
     /// Which servers `https` trusts, and the certificate that it shows to them.
     public var tls = TLSConfiguration()
 
-    /// Is told whenever certificates or keys were read again because their files have changed: with `nil` if new
+    /// Called whenever certificates or keys were read again because their files have changed: with `nil` if new
     /// connections use them from now on, and otherwise with the reason, of the kind `insecure`, why new connections
     /// still use those from before. Called on a thread of its own, at most once a second and only while connections are
     /// made; see ``TLSConfiguration``.
@@ -219,15 +219,15 @@ extension SocketTransport.Configuration {
   ///
   /// Every connection also has `TCP_NODELAY` set, so that small requests are not held back.
   public struct Liveness: Hashable, Sendable {
-    /// The silence after which the system begins to ask the peer whether it is still there: `SO_KEEPALIVE` with
+    /// The silence after which the system begins to probe whether the peer is still there: `SO_KEEPALIVE` with
     /// `TCP_KEEPIDLE`, in whole seconds; 30 seconds by default. `nil` for never. Firewalls that forget silent
-    /// connections, some after a few minutes, keep one that is asked about.
+    /// connections, some after a few minutes, keep one that is probed.
     public var probeAfter: Duration? = .seconds(30)
 
     /// The time between two such questions: `TCP_KEEPINTVL`, in whole seconds; 10 seconds by default.
     public var probeInterval = Duration.seconds(10)
 
-    /// The number of questions without an answer after which the connection counts as broken: `TCP_KEEPCNT`; 3 by
+    /// The number of probes without a response after which the connection counts as broken: `TCP_KEEPCNT`; 3 by
     /// default.
     public var probeCount = 3
 

@@ -12,7 +12,9 @@ extension StoreConformance {
             if thread == 0 {
               try subject.write(stored(values[round % 4]), for: "k")
             } else if let value = try subject.read("k")?.value {
-              if !values.contains(value) { failures.add("a reader got \(value.count) characters that nobody wrote") }
+              if !values.contains(value) {
+                failures.add("a reader got \(value.count) characters that were never written")
+              }
             } else {
               failures.add("a reader got nothing")
             }
@@ -44,7 +46,7 @@ extension StoreConformance {
             case 0:
               let listed = try subject.keys()
               if Set(listed).count < listed.count { failures.add("a key is listed twice") }
-              if !Set(listed).isSubset(of: keys) { failures.add("a key is listed that nobody wrote") }
+              if !Set(listed).isSubset(of: keys) { failures.add("a key is listed that was never written") }
             case 1: if round % 5 == 0 { try subject.removeAll() }
             default:
               let key = keys[round % 8]

@@ -14,7 +14,7 @@ public enum StoreConformance {
 
   /// One thing that a source of truth must do.
   public struct Case: Sendable, CustomStringConvertible {
-    /// Opens a partition of the store anew.
+    /// Opens a partition of the store, as a new process does.
     typealias Opening = @Sendable (_ partition: String) throws -> Subject
 
     /// What it must do, as a sentence.

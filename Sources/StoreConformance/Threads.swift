@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Streams
 
-/// Runs a body repeatedly on several threads, which begin together and go on until each has finished its rounds, so
+/// Runs a body repeatedly on several threads, which begin together and continue until each has finished its rounds, so
 /// that all of them overlap, even on one core. Returns when all have finished.
 func onThreads(_ count: Int, rounds: Int, _ body: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void) {
   let (ready, done, start) = (DispatchGroup(), DispatchGroup(), DispatchSemaphore(value: 0))

@@ -68,7 +68,7 @@ extension TransportConformance {
         }
       }
     } + [
-      Case("T8: an answer cut at any byte is a lost connection") { transport in
+      Case("T8: a response cut at any byte is a lost connection") { transport in
         let whole = RawResponse(body: "0123456789").chunked(size: 4)
         for cut in whole.indices {
           let server = try ScriptedServer([.readRequest, .send(Array(whole[..<cut])), .close])

@@ -5,7 +5,7 @@ import LoopbackServers
 extension TransportConformance {
   /// Requests and responses as a whole.
   static let messages: [Case] = [
-    Case("a request arrives as it was made, and the answer as it was sent") { transport in
+    Case("a request arrives as it was made, and the response as it was sent") { transport in
       let server = try ScriptedServer(
         .answering { _ in RawResponse(201, headers: [("X-Answer", "a b")], body: #"{"名":"王"}"#) })
       let headers: HTTPHeaders = ["X-Name": "value", "x-two": "2"]
@@ -49,7 +49,7 @@ extension TransportConformance {
           try await transport.response(to: server.request()).body, equals: Data(response.body), "The body")
       }
     },
-    Case("a hundred requests at once get their own answers") { transport in
+    Case("a hundred requests at once get their own responses") { transport in
       let server = try ScriptedServer(.answering { RawResponse(body: $0.target) })
       try await withThrowingTaskGroup(of: Void.self) { group in
         for number in 0..<100 {
@@ -76,10 +76,10 @@ extension TransportConformance {
         $0.contains { 0 < $0.sent && $0.sent < size }
       }
       gate.open()
-      try await reports.wait(for: "half of the answer", within: .seconds(10)) { $0.last?.received == 10 }
+      try await reports.wait(for: "half of the response", within: .seconds(10)) { $0.last?.received == 10 }
       half.open()
       _ = try await response
-      try await reports.wait(for: "the whole answer", within: .seconds(10)) { $0.last?.received == 20 }
+      try await reports.wait(for: "the whole response", within: .seconds(10)) { $0.last?.received == 20 }
       let all = reports.value
       var last = HTTPProgress(totalToSend: size)
       (last.sent, last.received, last.totalToReceive) = (size, 20, 20)
@@ -100,7 +100,7 @@ extension TransportConformance {
       try await sizes.wait(for: "the whole body", within: .seconds(10)) { $0.last ?? 0 >= 1 << 20 }
       try expect(sizes.value == sizes.value.sorted() && sizes.value.last == 1 << 20, "What was sent is \(sizes.value).")
     },
-    Case("the answer to HEAD has no body, whatever its head says") { transport in
+    Case("the response to HEAD has no body, whatever its head says") { transport in
       let server = try ScriptedServer([
         .forever([.readRequest, .send("HTTP/1.1 200 OK\r\nContent-Length: 500\r\nContent-Encoding: gzip\r\n\r\n")])
       ])

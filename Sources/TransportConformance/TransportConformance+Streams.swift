@@ -6,14 +6,14 @@ import Streams
 extension TransportConformance {
   /// How the parts of a response are delivered, and how an exchange is stopped.
   static let streams: [Case] = [
-    Case("nothing is sent before somebody subscribes, and each subscriber sends anew") { transport in
+    Case("a request is sent once for each subscriber, and not before") { transport in
       let server = try ScriptedServer(.answering { _ in RawResponse() })
       let stream = try transport.send(server.request())
       try expect(server.log.value.connections.isEmpty, "A connection was made before anyone subscribed.")
       for _ in 0..<3 { _ = try await stream.collect(upTo: 100).value }
       try expect(server.requests.count, equals: 3, "The number of requests")
     },
-    Case("an answer is one head, then pieces that are not empty, as they come") { transport in
+    Case("a response is one head, then pieces that are not empty, as they come") { transport in
       let step = Latch()
       let server = try ScriptedServer([
         .readRequest, .send(RawResponse().bytes(contentLength: 4)), .send("ab"), .wait(for: step), .send("cd"), .close,

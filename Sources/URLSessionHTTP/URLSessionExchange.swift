@@ -80,11 +80,11 @@ final class URLSessionExchange: @unchecked Sendable {
     guard !isFinished else { return }
     hasHead = true
     deadlines.recordActivity(at: .now)
-    // A URLSession decodes content codings even if they were not asked for, without a limit on the decoded size.
+    // A URLSession decodes content codings even if they were not requested, without a limit on the decoded size.
     if head.mayHaveBody(toHead: request.method == .head), let coding = head.headers["Content-Encoding"],
       coding.lowercased() != "identity"
     {
-      finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not asked for."))
+      finish(RequestError(.badResponse, "The response is coded as '\(coding)', which was not requested."))
     } else {
       deadlines.record(head, for: request)
       progress?.didReceive(.head(head))

@@ -21,7 +21,7 @@ public import Streams
 /// - Of a response that can be read in two ways, such as one with two lengths, it takes one.
 /// - What is not HTTP may be reported as a lost connection, or wait for the deadline.
 /// - There is no back-pressure: what a slow observer has not taken yet is buffered in memory.
-/// - Content codings such as gzip are not asked for, and are refused: a truncated response would look complete.
+/// - Content codings such as gzip are not requested, and are refused: a truncated response would look complete.
 /// - TLS cannot be configured: the system's certificate authorities are used, and verification is always on.
 /// - All requests of a process share one queue inside Foundation, which limits them to about 2,500 requests a second.
 public final class URLSessionTransport: HTTPTransport {
@@ -130,7 +130,7 @@ private final class SessionDelegate: NSObject, URLSessionDataDelegate {
     _ session: URLSession, task: URLSessionTask, didReceive challenge: URLAuthenticationChallenge,
     completionHandler: @escaping @Sendable (URLSession.AuthChallengeDisposition, URLCredential?) -> Void
   ) {
-    // A challenge without an answer would make the task hang for ever.
+    // A challenge that is not completed would make the task hang for ever.
     let isTrust = challenge.protectionSpace.authenticationMethod == "NSURLAuthenticationMethodServerTrust"
     completionHandler(isTrust ? .performDefaultHandling : .rejectProtectionSpace, nil)
   }

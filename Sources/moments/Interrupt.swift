@@ -2,7 +2,7 @@ import Dispatch
 import Foundation
 import Synchronization
 
-/// Handles Ctrl-C: cancels the task under way, or ends the process if there is none.
+/// Handles Ctrl-C: cancels the running task, or ends the process if there is none.
 final class Interrupt: Sendable {
   private let cancel = Mutex<(@Sendable () -> Void)?>(nil)
 
@@ -26,7 +26,7 @@ final class Interrupt: Sendable {
       if let cancel = cancel.withLock({ $0.take() }) {
         cancel()
       } else {
-        // The main thread may be blocked in a write that nobody reads, and a write here would block, too.
+        // The main thread may be blocked in a write that is not read, and a write here would block, too.
         if Output.standardError.hasRoom { Output.standardError.say("\(ErrorLine(CancellationError()))") }
         withExtendedLifetime(source) { _exit(ExitCode.cancelled.rawValue) }
       }

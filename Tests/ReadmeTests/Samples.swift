@@ -63,7 +63,7 @@ extension APIClient {
 }
 
 func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
-  await transport.shutdown(within: .seconds(20))  // refuses new requests, and lets those under way finish
+  await transport.shutdown(within: .seconds(20))  // refuses new requests, and lets those in flight finish
   await users.flush()  // all writes are then on disk
 }
 
@@ -203,7 +203,7 @@ enum Samples {
     repo.snapshots(userID: "0", policy: .cacheAndNetwork)  // the cached value, the network's, then every change
       .subscribe(onNext: { snapshot in
         print(snapshot.value?.moments.count ?? 0, snapshot.source ?? "nothing yet", snapshot.age, snapshot.isFetching)
-        for error in snapshot.errors { print(error) }  // a failure is a value: the stream goes on
+        for error in snapshot.errors { print(error) }  // a failure is a value: the stream continues
       })
       .disposed(by: bag)
     return repo

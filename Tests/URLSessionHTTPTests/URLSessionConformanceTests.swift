@@ -11,12 +11,12 @@ struct URLSessionConformanceTests {
     // These end the process.
     "a body in chunks, with trailers, in any pieces, is put together",
     "T8: closed in the headers has a documented end",
-    "T8: an answer cut at any byte is a lost connection",
+    "T8: a response cut at any byte is a lost connection",
     // And these fail.
     "T3: a slow observer stops the reading",
     "T8: a chunk size that is no number has a documented end",
     "T8: a header line without end has a documented end",
-    "T8: a switch of protocols that nobody asked for has a documented end",
+    "T8: a switch of protocols that was not requested has a documented end",
     "T8: what can be read in two ways is refused",
     "T10: a request that may have been processed is not sent again",
     "T10: a repeatable request is sent again if its kept connection dies",

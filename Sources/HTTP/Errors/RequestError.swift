@@ -33,9 +33,8 @@ public struct RequestError: Error {
   /// Unless it is set, the kind, the status and the cause tell: `never` without a connection, and for what this side
   /// held back; `rejected` for the statuses by which a server declines a request unprocessed: 401, 425 and 429 (RFC
   /// 9110, section 15.5.2; RFC 8470, section 5.2; RFC 6585, section 4); else what a ``ReachingCause`` says, or `maybe`.
-  /// Of a request that is
-  /// ``HTTPRequest/isReplayable`` it tells of the last attempt: an earlier one may have reached the server, so send it
-  /// again only under the same idempotency key.
+  /// Of a request that is ``HTTPRequest/isReplayable`` it describes the last attempt: an earlier one may have reached
+  /// the server, so send it again only under the same idempotency key.
   public var reached: Reach {
     get {
       if let knownReach { return knownReach }
@@ -91,7 +90,7 @@ extension RequestError: CustomStringConvertible {
     let operation = operationName.map { "\($0.sanitized(upTo: 128)): " } ?? ""
     guard let excerpt else { return "\(operation)\(kind): \(message)" }
     let stop = message.last.map { ".!?…".contains($0) } ?? true ? "" : "."
-    return "\(operation)\(kind): \(message)\(stop) The answer begins: \(excerpt)"
+    return "\(operation)\(kind): \(message)\(stop) The response begins: \(excerpt)"
   }
 }
 
@@ -126,7 +125,7 @@ extension RequestError {
     /// A deadline passed; the message names which.
     public static let timedOut = Kind("timed out")
 
-    /// The response is not HTTP, or in a form that was not asked for.
+    /// The response is not HTTP, or in a form that was not requested.
     public static let badResponse = Kind("bad response")
 
     /// The status of the response does not mean success; `status` holds it.

@@ -101,7 +101,7 @@ package final class RequestObservation: Sendable {
   }
 
   private func end(_ outcome: RequestOutcome) {
-    // A deadline ends the request before its attempts are torn down: they did not answer in time.
+    // A deadline ends the request before its attempts are torn down: they did not respond in time.
     let running = state.withLock { $0.running.values.sorted { $0.number < $1.number } }
     for attempt in running { end(attempt, outcome.isTimeOver ? outcome : .cancelled) }
     let now = scheduler.now

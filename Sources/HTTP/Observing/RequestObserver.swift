@@ -1,4 +1,4 @@
-/// Is told what happens to requests, for logs, metrics and traces.
+/// Receives what happens to requests, for logs, metrics and traces.
 ///
 ///     struct Counter: RequestObserver {
 ///       func begin(_ request: inout HTTPRequest) -> @Sendable (RequestEvent) -> Void {

@@ -113,7 +113,7 @@ extension Observable where Element == HTTPResponsePart {
   ///     transport.send(request).events().subscribe(onNext: { event in … })
   ///
   /// Fails with `httpStatus` if the status is not a success, with `badResponse` if the response is no event stream, and
-  /// with `tooLarge` for an event of more than `limit` bytes. An idle deadline counts anew with each byte, comments
+  /// with `tooLarge` for an event of more than `limit` bytes. An idle deadline restarts with each byte, comments
   /// included; the default total does not count.
   public func events(limit: Int = 1 << 20) -> Observable<ServerSentEvent> {
     transform(EventStreamParser(limit: limit)) { parser, part, emit in

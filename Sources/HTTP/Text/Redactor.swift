@@ -88,7 +88,7 @@ extension Redactor: CustomStringConvertible, CustomDebugStringConvertible, Custo
   /// Shows only how many secrets there are.
   public var description: String { "Redactor(\(secrets.count))" }
 
-  /// The same as `description`.
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }
 
   /// What `dump` shows: the same as `description`.

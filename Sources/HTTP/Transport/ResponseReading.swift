@@ -31,7 +31,7 @@ private struct ResponseCollector: Sendable {
       self.head = head
     case .body(let piece):
       guard piece.count <= limit - body.count else {
-        throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: ask for less, or raise the limit.")
+        throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: request less, or raise the limit.")
       }
       // Most responses are a single piece, which is not copied.
       if body.isEmpty { body = piece } else { body.append(piece) }

@@ -113,7 +113,7 @@ extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, Cust
   /// The field as a line, with the value redacted if it may be secret.
   public var description: String { "\(name): \(isPublic ? value : Redactor.placeholder)" }
 
-  /// The same as `description`.
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }
 
   /// What `dump` shows: the same as `description`.

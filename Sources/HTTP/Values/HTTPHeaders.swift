@@ -55,7 +55,7 @@ public struct HTTPHeaders: Hashable, Sendable {
     fields.append(field)
   }
 
-  /// Sets `Authorization` to a user name and a password, in UTF-8 (RFC 7617). Send it over TLS only: whoever sees it
+  /// Sets `Authorization` to a user name and a password, in UTF-8 (RFC 7617). Send it over TLS only: anyone who sees it
   /// can read both. As of any field, the value is never printed.
   ///
   /// Throws `invalidRequest` if the name contains a colon, or either of them a control character (RFC 7617, section 2);
@@ -119,7 +119,7 @@ extension HTTPHeaders: CustomStringConvertible, CustomDebugStringConvertible {
   /// The fields, one per line, with values redacted that may be secret.
   public var description: String { fields.map(\.description).joined(separator: "\n") }
 
-  /// The same as `description`.
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }
 }
 

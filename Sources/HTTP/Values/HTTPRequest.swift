@@ -39,14 +39,14 @@ public struct HTTPRequest: Sendable {
   private var declaredReplayable: Bool?
 
   /// Whether its response is of use only once it is complete, so that a middleware may hold it back and, if it is cut
-  /// off, ask for it again. `nil`, the default, means: if it is JSON. Set it to `false` to read JSON as it arrives, and
+  /// off, request it again. `nil`, the default, means: if it is JSON. Set it to `false` to read JSON as it arrives, and
   /// to `true` to have other responses asked for again, too.
   public var readsWholeResponse: Bool?
 
   /// Whether the response goes into a file, which may take long.
   package var isDownload = false
 
-  /// Called by the transport when the request has its connection; `isReused` tells whether that has carried a request
+  /// Called by the transport when the request has its connection; `isReused` says whether that has carried a request
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
 
@@ -104,7 +104,7 @@ extension HTTPRequest {
     return request
   }
 
-  /// Whether nobody on the way can read it: it goes over TLS, or stays on this machine.
+  /// Whether it cannot be read on the way: it is sent over TLS, or stays on this machine.
   public var isConfidential: Bool { target.isSecure || target.isLoopback }
 
   /// The value of `Idempotency-Key`, by which a server recognises a request that it has already carried out
@@ -140,7 +140,7 @@ extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, Cu
   /// The method, the address without the values of its query, and the size of the body.
   public var description: String { "\(method) \(url.shownSafely), \(body?.count ?? 0) bytes" }
 
-  /// The same as `description`.
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }
 
   /// What `dump` shows: the same as `description`.

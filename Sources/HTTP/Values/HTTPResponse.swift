@@ -88,7 +88,7 @@ extension HTTPResponseHead {
       case 500...: ": the server has a problem, try again later."
       default: "."
       }
-    throw RequestError(.httpStatus, "The server answered with status \(status)\(hint)", status: status)
+    throw RequestError(.httpStatus, "The server responded with status \(status)\(hint)", status: status)
   }
 }
 
@@ -102,7 +102,7 @@ public enum HTTPResponsePart: Hashable, Sendable {
 }
 
 extension HTTPResponse {
-  /// The response as the parts that a transport sends: for a middleware that answers itself, or has read a response.
+  /// The response as the parts that a transport sends: for a middleware that responds itself, or has read a response.
   public var parts: [HTTPResponsePart] { body.isEmpty ? [.head(head)] : [.head(head), .body(body)] }
 }
 

@@ -10,13 +10,13 @@ public import Streams
 ///
 /// If a response is a challenge, the token is refreshed (once, however many such responses there are) and the request
 /// is sent again, once, whatever its method: a challenge means that it was not carried out. (If a
-/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is `HTTPRequest.isReplayable`
-/// is sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
+/// ``RedirectMiddleware`` inside this one has followed a redirect, only a request that is `HTTPRequest.isReplayable` is
+/// sent again; that middleware belongs outside.) If a challenge arrives late, for a token that has been replaced
 /// meanwhile, the request is sent again with the new token right away. If a refresh fails, all requests that wait for
 /// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,
 /// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the
 /// last error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of
-/// it, while requests go on with the old token; an expired token is not sent. The age of a token that a refresh has
+/// it, while requests continue with the old token; an expired token is not sent. The age of a token that a refresh has
 /// brought is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is
 /// wrong, it is sent for five minutes, unless a server rejects it.
 ///
@@ -203,7 +203,7 @@ public struct AuthenticationChallenge: Sendable {
       mayFollowEffects: { meets($0) && mayFollowEffects($0) || other.meets($0) && other.mayFollowEffects($0) })
   }
 
-  /// Each of two sees only what it has asked for.
+  /// Each of two sees only the responses to its own requests.
   private func meets(_ response: HTTPResponse) -> Bool { isPossible(response.head) && isMet(response) }
 
   /// The status 401 (RFC 9110, section 15.5.2).

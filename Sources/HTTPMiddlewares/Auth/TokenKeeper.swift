@@ -41,7 +41,7 @@ final class TokenKeeper: Sendable {
     /// The token that the last refresh brought, when, by the scheduler's clock, and how long it lasts.
     var brought: (token: AccessToken, at: Duration, life: TimeInterval)?
 
-    /// How many seconds a token has left: by the scheduler's clock, which nobody sets, if a refresh brought it, and
+    /// How many seconds a token has left: by the scheduler's clock, which is never set, if a refresh brought it, and
     /// else by the wall clock.
     func timeLeft(of token: AccessToken, until expiry: Date, at now: Duration, _ date: () -> Date) -> TimeInterval {
       guard let brought, brought.token.value == token.value else { return expiry.timeIntervalSince(date()) }
@@ -213,8 +213,8 @@ final class TokenKeeper: Sendable {
 /// ahead of expiry that fails, and that no request waited for, does not count.
 ///
 /// A refresh that has failed twice in a row is not repeated before a pause, which doubles from failure to failure:
-/// until then, whoever needs it gets the last error at once. A refresh ahead of expiry pauses after one failure. A
-/// sign-in, which brings another token, ends the pause.
+/// until then, a request that needs it gets the last error at once. A refresh ahead of expiry pauses after one failure.
+/// A sign-in, which brings another token, ends the pause.
 struct RefreshState<Flight: Sendable, Token: Sendable>: Sendable {
   enum Decision {
     case start(Flight)

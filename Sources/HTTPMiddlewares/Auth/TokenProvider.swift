@@ -6,7 +6,7 @@ public import Streams
 ///
 /// Both members may be called from any thread. ``InMemoryTokenProvider`` is a provider that uses a closure.
 public protocol TokenProvider: Sendable {
-  /// The token to send, or `nil` to send none because nobody is signed in. It is read for each request, so it must be
+  /// The token to send, or `nil` to send none because no user is signed in. It is read for each request, so it must be
   /// quick; it may change at any time, for instance at a sign-in.
   var currentToken: AccessToken? { get }
 

@@ -12,7 +12,7 @@ public import Streams
 /// this process (`RequestError.isShortage`), nor a cancelled request, unless its time was over.
 ///
 /// Place it inside a ``RetryMiddleware``, so that it sees each attempt. Copies share their circuits. It keeps at most
-/// 1,024 origins; those that were not used for longest are forgotten, and begin anew with a closed circuit.
+/// 1,024 origins; those that were not used for longest are forgotten, and begin again with a closed circuit.
 public struct CircuitBreakerMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let circuits: OriginTable<WatchedCircuit>
@@ -101,8 +101,8 @@ public enum CircuitState: Hashable, Sendable {
 final class WatchedCircuit: Sendable {
   private struct State {
     var circuit: Circuit
-    var untold: [CircuitState] = []
-    var isTelling = false
+    var unpublished: [CircuitState] = []
+    var isPublishing = false
   }
 
   private let state: Locked<State>
@@ -116,25 +116,25 @@ final class WatchedCircuit: Sendable {
 
   /// Calls a closure with the circuit under the lock, then emits the states that have resulted.
   func change<Result: Sendable>(_ body: (inout Circuit) -> Result) -> Result {
-    let (result, tells) = state.withLock { state in
+    let (result, publishes) = state.withLock { state in
       let before = state.circuit.state
       let result = body(&state.circuit)
-      if state.circuit.state != before { state.untold.append(state.circuit.state) }
-      let tells = !state.untold.isEmpty && !state.isTelling
-      if tells { state.isTelling = true }
-      return (result, tells)
+      if state.circuit.state != before { state.unpublished.append(state.circuit.state) }
+      let publishes = !state.unpublished.isEmpty && !state.isPublishing
+      if publishes { state.isPublishing = true }
+      return (result, publishes)
     }
-    while tells, let next = nextUntold() { subject.onNext(next) }
+    while publishes, let next = nextUnpublished() { subject.onNext(next) }
     return result
   }
 
-  private func nextUntold() -> CircuitState? {
+  private func nextUnpublished() -> CircuitState? {
     state.withLock { state in
-      guard !state.untold.isEmpty else {
-        state.isTelling = false
+      guard !state.unpublished.isEmpty else {
+        state.isPublishing = false
         return nil
       }
-      return state.untold.removeFirst()
+      return state.unpublished.removeFirst()
     }
   }
 }

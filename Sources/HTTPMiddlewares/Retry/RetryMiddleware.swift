@@ -92,7 +92,7 @@ public struct RetryMiddleware: HTTPMiddleware {
   ) -> Duration? {
     let head = (error as? RefusedResponse)?.response.head
     let failure =
-      head.map { RequestError(.httpStatus, "The server answered with status \($0.status).", status: $0.status) }
+      head.map { RequestError(.httpStatus, "The server responded with status \($0.status).", status: $0.status) }
       ?? RequestError(wrapping: error)
     guard failure.isTransient, let pause = policy.delay(attempt, failure.named(request.operationName)) else {
       return nil
@@ -116,7 +116,7 @@ extension HTTPResponseHead {
 
 extension RequestError {
   /// Whether the same request may well succeed a moment later: there was no connection, the connection was lost, a
-  /// deadline passed, or the status, of the server or of a proxy that was asked for a tunnel, is 408, 425 (RFC 8470,
+  /// deadline passed, or the status, of the server or of a proxy that was to open a tunnel, is 408, 425 (RFC 8470,
   /// section 5.2), 429, or from 500 on, except for 501, 505 to 508, 510 and 511. Failures of TLS, decoding failures,
   /// cancellation and other statuses are not transient.
   public var isTransient: Bool {

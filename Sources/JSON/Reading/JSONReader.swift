@@ -142,7 +142,7 @@ extension JSONReader {
     }
   }
 
-  /// The kind of a value, as its first byte tells.
+  /// The kind of a value, by its first byte.
   public enum Kind: Hashable, Sendable {
     /// `{…}`
     case object

@@ -63,7 +63,7 @@ extension ScriptedServer.Fault {
   package static let onlyInterimResponses = Self(
     "interim responses without end", [.sendForever([UInt8]("HTTP/1.1 103 Early Hints\r\nLink: </a>\r\n\r\n".utf8))])
   package static let switchingProtocols = Self(
-    "a switch of protocols that nobody asked for",
+    "a switch of protocols that was not requested",
     [.send("HTTP/1.1 101 Switching Protocols\r\nUpgrade: other\r\nConnection: upgrade\r\n\r\n"), .waitForClientToClose])
   package static let noContent = Self("status 204", [.send(RawResponse(204, contentType: nil)), .close])
   package static let notModified = Self("status 304", [.send(RawResponse(304, contentType: nil)), .close])

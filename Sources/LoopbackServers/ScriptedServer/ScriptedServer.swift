@@ -32,7 +32,7 @@ package final class ScriptedServer: Sendable {
     try self.init(fault.script)
   }
 
-  /// Starts a server that asks for a script for each connection; they are numbered from 0 in the order of acceptance.
+  /// Starts a server that takes a script for each connection; they are numbered from 0 in the order of acceptance.
   package init(script: @escaping @Sendable (_ connection: Int) -> [Step]) throws {
     (listener, port) = try Loopback.listen(backlog: 512)
     log = Monitor(Log())

@@ -4,7 +4,7 @@ extension ScriptedServer {
   /// A step that finds that the client has closed ends the script. At the end of a script the connection is closed.
   package enum Step: Sendable {
     /// Reads a whole request, its body by `Content-Length` or chunked, and records it. `Expect: 100-continue` is
-    /// answered.
+    /// responded to.
     case readRequest
 
     /// Reads a request's head only, and records nothing; its body stays unread.
@@ -25,10 +25,10 @@ extension ScriptedServer {
     /// Waits until the test opens the latch.
     case wait(for: Latch)
 
-    /// Does nothing until the client closes: the server that never answers.
+    /// Does nothing until the client closes: the server that never responds.
     case waitForClientToClose
 
-    /// Closes the server's direction only (a FIN); the client may go on sending.
+    /// Closes the server's direction only (a FIN); the client may continue to send.
     case finishSending
 
     /// Closes the connection in the polite way: with a FIN, also where the client's bytes have not been read.
@@ -65,7 +65,7 @@ extension ScriptedServer.Step {
 }
 
 extension [ScriptedServer.Step] {
-  /// A well-mannered server that answers every request of a kept-alive connection.
+  /// A well-mannered server that responds to every request of a kept-alive connection.
   package static func answering(
     _ respond: @escaping @Sendable (ScriptedServer.Request) -> RawResponse
   ) -> [ScriptedServer.Step] {

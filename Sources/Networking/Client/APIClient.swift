@@ -33,8 +33,8 @@ public struct APIClient: Sendable {
   ///     client.live = .webSocket()
   public var live: any LiveTransport = .eventStream()
 
-  /// Is told the outcome of each request, all its attempts, and whether its response could be decoded. None by default,
-  /// which costs nothing.
+  /// Receives the outcome of each request, all its attempts, and whether its response could be decoded. None by
+  /// default, which costs nothing.
   public var observer: (any RequestObserver)?
 
   /// The deadlines of each request.

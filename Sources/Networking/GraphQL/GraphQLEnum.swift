@@ -63,5 +63,5 @@ extension GraphQLEnum: RawRepresentable {
   }
 }
 
-// As the raw value.
+// Written and read as the raw value: those of `RawRepresentable` are the implementations.
 extension GraphQLEnum: Codable, JSONDecodable, JSONEncodable {}

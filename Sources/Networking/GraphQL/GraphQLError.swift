@@ -38,7 +38,7 @@ public struct GraphQLError: Hashable, Sendable {
   /// `code`.
   public let extensions: [String: JSONValue]
 
-  /// Makes an error.
+  /// An error as a server would send it, for tests, and for a server that relays errors.
   public init(
     message: String, locations: [Location] = [], path: [PathElement] = [], extensions: [String: JSONValue] = [:]
   ) {

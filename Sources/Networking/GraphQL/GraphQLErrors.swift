@@ -63,7 +63,7 @@ extension JSONValue {
 }
 
 extension RequestError.Kind {
-  /// The server answered with GraphQL errors; see `graphQLErrors`.
+  /// The server responded with GraphQL errors; see `graphQLErrors`.
   public static let graphQL = RequestError.Kind("GraphQL")
 }
 
@@ -75,7 +75,7 @@ extension RequestError {
     return (cause as? GraphQLErrors)?.errors ?? []
   }
 
-  /// Whether the user has to sign in (again): the server answered with status 401 or `UNAUTHENTICATED`, or it refused
+  /// Whether the user has to sign in (again): the server responded with status 401 or `UNAUTHENTICATED`, or it refused
   /// to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL errors, or by its envelope.
   public var isUnauthenticated: Bool {
     // A proxy's status says nothing of the server's token.
@@ -84,7 +84,7 @@ extension RequestError {
     return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated)
   }
 
-  /// Whether the user, though signed in, may not do this: the server answered with status 403 or the GraphQL code
+  /// Whether the user, though signed in, may not do this: the server responded with status 403 or the GraphQL code
   /// `FORBIDDEN`.
   public var isForbidden: Bool {
     kind != .cannotConnect && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" })

@@ -88,8 +88,8 @@ extension GraphQLNullable: ExpressibleByBooleanLiteral where Value: ExpressibleB
 }
 
 extension GraphQLNullable: Decodable where Value: Decodable {
-  /// Decodes `null` or a value. Whether a member is absent, its object tells: a synthesised `init(from:)` keeps absent
-  /// members apart from those that are null.
+  /// Decodes `null` or a value. Whether a member is absent is known to its object: a synthesised `init(from:)` keeps
+  /// absent members apart from those that are null.
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     self = container.decodeNil() ? .null : .some(try container.decode(Value.self))

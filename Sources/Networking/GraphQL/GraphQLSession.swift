@@ -54,8 +54,7 @@ extension GraphQLSession {
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
   /// Sends the operation: a cold stream of the response's `data`, as from ``data(of:)``, without the errors that came
-  /// with it, if the policy lets any pass. With `GET`, which caches on
-  /// the way can answer, only a query can be sent.
+  /// with it, if the policy lets any pass. With `GET`, which caches on the way can respond, only a query can be sent.
   public func data(on client: APIClient, method: HTTPMethod = .post) -> Observable<ResponseData> {
     client.send(self, method: method).map { try data(of: $0) }
   }

@@ -89,7 +89,7 @@ extension ResponseParser where Output: Decodable {
       }
       if case .failure(let failure as EnvelopeFailure) = content {
         throw RequestError(
-          .rejected, failure.message.isEmpty ? "The server answered with code \(failure.code)." : failure.message,
+          .rejected, failure.message.isEmpty ? "The server responded with code \(failure.code)." : failure.message,
           status: response.head.status, cause: failure)
       }
       try response.requireSuccess()

@@ -220,7 +220,7 @@ public struct FileError: Error, Hashable, CustomStringConvertible {
   /// The name of the file, without its folders; `nil` if the call takes no path.
   public let file: String?
 
-  /// Makes an error.
+  /// An error with the `errno` that a system call has left, for a file system of one's own.
   public init(code: Int32, call: String, file: String? = nil) {
     self.code = code
     self.call = call

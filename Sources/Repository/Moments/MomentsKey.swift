@@ -12,7 +12,7 @@ public struct MomentsKey: Hashable, Codable, Sendable {
     self.withLikes = withLikes
   }
 
-  /// Compares the ids by bytes: a server tells users apart whose ids are canonically equivalent in Unicode.
+  /// Compares the ids by bytes: a server distinguishes users whose ids are canonically equivalent in Unicode.
   public static func == (left: MomentsKey, right: MomentsKey) -> Bool {
     left.withLikes == right.withLikes && left.userID.utf8.elementsEqual(right.userID.utf8)
   }

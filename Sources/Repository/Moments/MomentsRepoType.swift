@@ -15,7 +15,7 @@ public protocol MomentsRepoType: Sendable {
   func getMoments(userID: String, policy: FetchPolicy) -> Observable<Snapshot<MomentsDetails>>
 
   /// A cold stream of one timeline: fetches it, caches it, notifies its watchers, then returns it. It fails if the
-  /// request does; equal requests under way are joined into one.
+  /// request does; equal requests in flight are joined into one.
   func getMoments(userID: String) -> Observable<MomentsDetails>
 
   /// A pager of a user's moments, the newest first, with at most `size` on a page, or as many as the server chooses.

@@ -135,7 +135,7 @@ extension Outbox {
     }
   }
 
-  /// Waits until nobody else is sending. It polls, since waiting for the lock itself could not be interrupted.
+  /// Waits until no other process is sending. It polls, since waiting for the lock itself could not be interrupted.
   private func waitToSend(_ lockTimeout: Duration) async throws -> @Sendable () -> Void {
     let deadline = ContinuousClock.now + lockTimeout
     while true {

@@ -11,7 +11,7 @@ public import Streams
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
 ///     await outbox.flush()                              // sends what waits, if the outbox does not pause
 ///
-/// A mutation is on disk before it is sent, and is removed when the server has answered, so none is lost, however the
+/// A mutation is on disk before it is sent, and is removed when the server has responded, so none is lost, however the
 /// process ends. Entries are sent oldest first, one at a time, even if several processes use one folder. Each entry has
 /// an idempotency key, which all its attempts carry.
 ///
@@ -166,7 +166,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// or one before it, has failed. If the mutation would be set aside, it fails with the server's error, and the
   /// mutation is removed. A mutation is not sent if it cannot be written (``FileError`` or
   /// ``OutboxError/tooLarge(size:limit:)``) or read back (``OutboxError/unreadable(_:)``). Disposing does not withdraw
-  /// the mutation; it only means that nobody waits for the response.
+  /// the mutation; it only means that the response is not awaited.
   ///
   /// Subscribing does not block: the mutation is written on the outbox's own queue, in the order of subscription. If
   /// another process does not give the folder's lock back, those that waited for it fail together after ten seconds.
@@ -323,8 +323,8 @@ extension Outbox {
     if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 
-  /// Ends the arrival of an entry, after observers were told that it was added. If it has been removed meanwhile, it is
-  /// withdrawn once more: observers may have heard of the removal first.
+  /// Ends the arrival of an entry, after observers were notified that it was added. If it has been removed meanwhile,
+  /// it is withdrawn once more: observers may have heard of the removal first.
   func endArrival(of entry: Entry) {
     let isGone = state.withLock { state in
       state.arriving.remove(entry.id)

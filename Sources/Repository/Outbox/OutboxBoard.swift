@@ -2,8 +2,8 @@ import HTTP
 import Streams
 
 extension Outbox {
-  /// If a submitter waits for an entry, tells it why the entry is not sent, and removes the entry. Returns whether one
-  /// does.
+  /// If a submitter waits for an entry, gives it the reason why the entry is not sent, and removes the entry. Returns
+  /// whether one does.
   @discardableResult
   func dismiss(_ entry: Entry, _ error: any Error, _ report: inout OutboxReport<Mutation>) async -> Bool {
     guard let waiter = takeWaiter(entry.id) else { return false }

@@ -10,7 +10,7 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   public let addedAt: StoreTime
 
   /// How many attempts may have reached the server: those that ended with a lost connection, a deadline, a response
-  /// that cannot be decoded, or a status of 408 or 5xx; and, if the mutation is not idempotent, one that is under way
+  /// that cannot be decoded, or a status of 408 or 5xx; and, if the mutation is not idempotent, one that is being sent
   /// or was cut off.
   public internal(set) var attempts: Int
 
@@ -94,8 +94,8 @@ public enum OutboxChange<Mutation: Codable & Sendable, Response: Sendable>: Send
   /// twice.
   case refused(OutboxEntry<Mutation>, any Error)
 
-  /// It no longer waits: it was discarded, its submitter was told why it was not sent, or another process has sent it
-  /// or set it aside.
+  /// It no longer waits: it was discarded, its submitter received the reason why it was not sent, or another process
+  /// has sent it or set it aside.
   case withdrawn(OutboxEntry<Mutation>)
 
   /// The entry.

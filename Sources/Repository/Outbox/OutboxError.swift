@@ -53,7 +53,7 @@ extension OutboxError: LocalizedError {
 }
 
 /// What a failed attempt means for the entry. What the server said of the exchange, its status, comes before what it
-/// said of the operation: a gateway that limits rates or is down may well answer in GraphQL.
+/// said of the operation: a gateway that limits rates or is down may well respond in GraphQL.
 enum OutboxVerdict {
   /// It certainly did not reach the server, or was rejected unprocessed.
   case notSent

@@ -33,7 +33,7 @@ struct OutboxPause: Sendable {
   mutating func begin(
     attempts: Int, because failure: RequestError, holdsBack: Bool, isShared: Bool = false, now: StoreTime
   ) {
-    // A server that is reached again, or has not been asked for long, is given time from the beginning.
+    // A server that is reached again, or has not been tried for long, is given time from the beginning.
     if holdsBack != self.holdsBack || now - endsAt > .seconds(600) { failures = 0 }
     failures = min(max(failures + 1, attempts), 7)
     (beganAt, self.failure, self.holdsBack, self.isShared) = (now, failure, holdsBack, isShared)

@@ -9,7 +9,7 @@ typealias WriteCompletion = @Sendable ((any Error)?) -> Void
 ///
 /// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one
 /// of the same key that still waits: both are one job, which ends for both when the newer value is written, or is not.
-/// Completions run on the thread that finishes the job, so a slow one delays nobody else.
+/// Completions run on the thread that finishes the job, so a slow one delays no other.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   enum Work: Sendable {
     case write(StoredValue<Value>, Key)
@@ -207,7 +207,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         try perform(job.work)
       } catch {
         job.error = error
-        if let error = error as? FileError, error.isLockTimeout { noteLockFailure(error, job) }
+        if let error = error as? FileError, error.isLockTimeout { recordLockFailure(error, job) }
         removeOutdated(job, after: error)
       }
       markDone(job)
@@ -222,7 +222,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
   }
 
-  private func noteLockFailure(_ error: FileError, _ job: Job) {
+  private func recordLockFailure(_ error: FileError, _ job: Job) {
     state.withLock { state in
       if let last = state.lockFailure, last.at > job.enqueuedAt { return }
       state.lockFailure = (error, .now)

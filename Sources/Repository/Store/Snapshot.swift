@@ -18,7 +18,7 @@ public struct Snapshot<Value: Sendable>: Sendable {
   /// What went wrong with the latest request; with a value from the network, what is missing from it.
   public var errors: [any Error]
 
-  /// Whether a request for the key is under way.
+  /// Whether a request for the key is in flight.
   public var isFetching: Bool
 
   /// Identifies the value: another write, or another set of optimistic changes, has another stamp.

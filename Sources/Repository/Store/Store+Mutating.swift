@@ -6,11 +6,11 @@ extension Store {
   /// On subscription, `optimistic` is added as a layer over the cached value, and `send` is subscribed to. The response
   /// replaces both in one step. If a value has been cached meanwhile that was written or requested after the change
   /// began, the response may be older than that value; then the change is applied to that value instead, and the result
-  /// is stale: it is requested again for its watchers, as by ``invalidate(_:)``. A failure
-  /// removes the layer, and fails the stream. Layers of several changes under way are independent: each is applied to
-  /// the cached value and the layers before it, and they may end in any order. Disposing removes the layer; the server
-  /// may have made the change nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such
-  /// as one that waits for a network, keeps the layer until then.
+  /// is stale: it is requested again for its watchers, as by ``invalidate(_:)``. A failure removes the layer, and fails
+  /// the stream. Layers of several pending changes are independent: each is applied to the cached value and the layers
+  /// before it, and they may end in any order. Disposing removes the layer; the server may have made the change
+  /// nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such as one that waits for a
+  /// network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
   ///   - optimistic: The changed value; `nil` leaves it as it is. Called for each new value below, on any thread, and

@@ -20,8 +20,8 @@ extension Store {
     }
   }
 
-  /// A live stream of a key's values only: the cached one, with changes under way applied, then each new one. It makes
-  /// no request, never fails, and does not end by itself.
+  /// A live stream of a key's values only: the cached one, with pending changes applied, then each new one. It makes no
+  /// request, never fails, and does not end by itself.
   public func values(_ key: Key) -> Observable<Value> {
     stream(key, .cacheOnly)
       .filter { $0.stamp != SnapshotStamp() }
@@ -35,7 +35,7 @@ extension Store {
   ///
   /// With `cacheFirst`, a stale or partial value counts as missing; with `cacheAndNetwork`, the snapshot is the
   /// network's; with `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached. A request for
-  /// the key that is under way is joined, not repeated: its response may be older than a write, or an
+  /// the key that is in flight is joined, not repeated: its response may be older than a write, or an
   /// ``invalidate(_:)``, that came after it began.
   @inlinable
   public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
@@ -93,7 +93,7 @@ extension Store {
   public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
 
   /// A cold stream of one complete value from the network. Short for ``get(_:_:)`` with `networkOnly`, so it joins a
-  /// request that is under way; a partial response fails with its errors.
+  /// request that is in flight; a partial response fails with its errors.
   public func fresh(_ key: Key) -> Observable<Value> {
     get(key, .networkOnly).map { snapshot in
       if let error = snapshot.errors.first { throw error }

@@ -11,7 +11,7 @@ extension Store {
   }
 
   /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
-  /// between, the change is made again to the new value. The response to a request under way may lack the change;
+  /// between, the change is made again to the new value. The response to a request in flight may lack the change;
   /// watchers then get the response to a new request.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     try rebase(key) { cached in
@@ -58,13 +58,13 @@ extension Store {
   /// Removes the cached value of a key; its watchers get a snapshot without a value.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
-  /// Removes everything, from memory and, before this returns, from the source of truth. Requests under way go on.
+  /// Removes everything, from memory and, before this returns, from the source of truth. Requests in flight continue.
   /// Throws the source of truth's error if it could not remove everything.
   public func clear() throws { try removeAll { $0.removeAll(then: $1) } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
   /// cancelled, late responses are dropped, and watchers get a snapshot without a value. From then on, reads fail with
-  /// ``StoreError/signedOut``. Mutations under way are not cancelled, and fail when they are answered.
+  /// ``StoreError/signedOut``. Mutations in flight are not cancelled, and fail when their response comes.
   ///
   /// Throws the source of truth's error if it could not remove everything; another call tries again.
   ///

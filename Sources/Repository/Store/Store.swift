@@ -12,8 +12,8 @@ public import Streams
 /// stores the key: keys that are equal must be equal in both. With JSON, not all are; see ``RecordCoder/json``. The
 /// `==`, `hash` and, if they are objects, `deinit` of keys must not call the store: they run under its lock.
 ///
-/// Reads are answered from memory, then from the source of truth, then from the network, as their policy says. Equal
-/// requests under way are joined into one. All watchers of a key see its writes in the same order. One store serves one
+/// Reads are served from memory, then from the source of truth, then from the network, as their policy says. Equal
+/// requests in flight are joined into one. All watchers of a key see its writes in the same order. One store serves one
 /// account: see ``StoreGroup``.
 ///
 /// Thread-safe. Streams call back on the thread that writes: that of the request, of `save`, or their subscriber's. A

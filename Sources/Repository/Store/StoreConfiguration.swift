@@ -47,7 +47,7 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   public var clock = StoreClock.system
 
   /// Called with each error of the source of truth, on the thread that used it, or on the queue that writes behind.
-  /// Reads go on without it.
+  /// Reads continue without it.
   public var onStorageError: @Sendable (any Error) -> Void = { _ in }
 
   /// The defaults.

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// Why a store cannot answer a read, or make a mutation. Cases may be added.
+/// Why a store cannot serve a read, or make a mutation. Cases may be added.
 @nonexhaustive
 public enum StoreError: Error, Hashable, Sendable {
   /// Nothing is cached for the key, and the policy makes no request.

@@ -14,7 +14,8 @@ import Streams
 /// partition is closed or signed out: a server with many users closes those that have gone.
 public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let make: @Sendable (String) throws -> Store<Key, Value>
-  /// By the UTF-8 of their names: `String` equality is canonical equivalence, but partitions are told apart by bytes.
+  /// By the UTF-8 of their names: `String` equality is canonical equivalence, but partitions are distinguished by
+  /// bytes.
   private let stores = Guarded<[[UInt8]: Store<Key, Value>]>([:])
   /// Closed stores that somebody may still use: a sign-out has to reach their requests, too.
   private let closed = Guarded<[[UInt8]: [WeakStore]]>([:])
@@ -42,7 +43,7 @@ public final class StoreGroup<Key: Hashable & Sendable, Value: Sendable>: Sendab
   }
 
   /// Lets go of the store of a partition, whose data stay, once all its writes are on disk. Whoever still uses the
-  /// store may go on, but shares nothing with the one that the next call of ``store(for:)`` makes.
+  /// store may continue, but shares nothing with the one that the next call of ``store(for:)`` makes.
   public func close(_ partition: String) async {
     let name = Array(partition.utf8)
     guard let store = stores.withLock({ $0[name] }) else { return }

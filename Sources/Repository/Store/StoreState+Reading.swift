@@ -34,7 +34,7 @@ extension StoreState {
     let watcher = Watcher<Key, Value>(id: id, policy: policy, version: state.version, observer: observer)
     entries[key]?.watchers.append(watcher)
     garbage.append(watcher.post(Publication(state), uncached: nil) as Any)
-    // Before the request that was just begun: the watcher sees that it is under way.
+    // Before the request that was just begun: the watcher sees that it is in flight.
     effects.insert(.deliver([watcher]), at: 0)
     return id
   }
@@ -84,7 +84,7 @@ extension StoreState {
     }
   }
 
-  /// Joins the request under way, or begins one.
+  /// Joins the request in flight, or begins one.
   private mutating func claim(
     _ key: Key, id: UInt64, cachesResponse: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
   ) {
@@ -139,7 +139,7 @@ extension StoreState {
     let lacksChange = max(logged.changedAt, targetLogged.changedAt) > fetchID
     let isCached = isNewest && !lacksChange
     let isOutOfDate = isSuperseded && entries[key]?.cached?.isInvalidated ?? false
-    // Claimed before watchers are notified, so that they see at once that a request is under way; begun at the end.
+    // Claimed before watchers are notified, so that they see at once that a request is in flight; begun at the end.
     let effectsBefore = effects.count
     if mayBeOutdated || isOutOfDate || isNewest && lacksChange { refetch(key) }
     let beginning = Array(effects[effectsBefore...])
@@ -214,7 +214,7 @@ extension StoreState {
   }
 
   /// Makes a new request if a key has watchers whose policy uses the network and caches the response; returns whether
-  /// it did. If a request is under way, they join it, and the next one is made when its response has come.
+  /// it did. If a request is in flight, they join it, and the next one is made when its response has come.
   @discardableResult
   mutating func refetch(_ key: Key) -> Bool {
     guard let entry = entries[key], !isSignedOut else { return false }

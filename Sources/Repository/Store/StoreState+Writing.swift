@@ -52,7 +52,7 @@ extension StoreState {
     publish(key)
   }
 
-  /// Removes everything; requests under way go on. The completion runs with the other effects.
+  /// Removes everything; requests in flight continue. The completion runs with the other effects.
   mutating func removeAll(isAsynchronous: Bool = false, then completion: @escaping WriteCompletion) {
     guard !isSignedOut else { return removeRemains(then: completion) }
     garbage += memory.removeAll() as [Any]
@@ -140,7 +140,7 @@ extension StoreState {
   }
 
   /// Commits a change that was rebased onto the cached value of a key. It is `nil` if the change does not affect that
-  /// value; then the response to a request under way may lack the change. Does nothing if the key was written since
+  /// value; then the response to a request in flight may lack the change. Does nothing if the key was written since
   /// `version`; returns whether it was not.
   mutating func commit(
     _ layer: Layer<Key, Value>, rebased changed: CachedValue<Value>?, for key: Key, version: UInt64
@@ -173,7 +173,7 @@ extension StoreState {
   }
 
   /// The response is out of date if the key was invalidated since the change began; if that is not known, as it was
-  /// before, or if it was written locally since: nobody knows whether the response has that write.
+  /// before, or if it was written locally since: it is unknown whether the response has that write.
   private mutating func cache(
     _ response: CachedValue<Value>, of layer: Layer<Key, Value>, for key: Key, completion: @escaping WriteCompletion
   ) {
@@ -187,7 +187,7 @@ extension StoreState {
     if mayLackWrite { refetch(key) }
   }
 
-  /// A value of which nobody knows whether it is what the server has now, a guess, is out of date.
+  /// A value that may differ from what the server has now, a guess, is out of date.
   private mutating func cache(
     _ changed: CachedValue<Value>, rebasedBy layer: Layer<Key, Value>, for key: Key, isGuess: Bool,
     completion: @escaping WriteCompletion

@@ -183,7 +183,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Notifies all watchers of a key.
-  /// - Parameter uncached: A response that was not cached, and the watchers that have asked for it.
+  /// - Parameter uncached: A response that was not cached, and the watchers that have requested it.
   mutating func publish(
     _ key: Key, source: SnapshotSource = .memory, uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = nil
   ) {

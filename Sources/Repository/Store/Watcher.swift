@@ -25,7 +25,7 @@ final class Publication<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 ///
 /// States are posted under the store's lock, and so in the order of the writes. The first thread that delivers also
 /// delivers what others post meanwhile; of that, only the latest is kept, so a subscriber that is slow, or never
-/// returns, holds up no thread but the one that has called it.
+/// returns, blocks no thread but the one that has called it.
 ///
 /// `@unchecked Sendable`: all variables but the mailbox are accessed only by the thread that has set `isDelivering`.
 final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
@@ -65,7 +65,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   }
 
   /// Keeps a state until it is delivered; returns what it replaces, to be released outside the lock.
-  /// - Parameter uncached: A response that may not replace what is cached, if this watcher has asked for it.
+  /// - Parameter uncached: A response that may not replace what is cached, if this watcher has requested it.
   func post(_ publication: Publication<Key, Value>, uncached: CachedValue<Value>?) -> Any? {
     mailbox.withLock { mailbox in
       let old = (mailbox.latest, mailbox.uncached)

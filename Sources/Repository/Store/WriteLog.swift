@@ -1,6 +1,6 @@
 import Streams
 
-/// A log of what was done to each key since the oldest open operation, a request or a change, began. It tells whether a
+/// A log of what was done to each key since the oldest open operation, a request or a change, began. It shows whether a
 /// response is superseded, even if the value has been evicted from memory.
 ///
 /// Nothing is logged while no operation is open. If one stays open for long, the oldest records are dropped; responses

@@ -5,7 +5,7 @@ import Streams
 /// One connection to a server, with at most one exchange at a time.
 ///
 /// The thread that leases the connection writes the request at once. The loop writes what the socket had no room for,
-/// and reads the response. Only the loop closes: a thread that finds the connection broken tells the loop, which
+/// and reads the response. Only the loop closes: a thread that finds the connection broken notifies the loop, which
 /// decides what to do.
 ///
 /// `@unchecked Sendable`: except for `shared`, which has a lock of its own, all variables are used only on the loop's
@@ -81,7 +81,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       loop?.hand(opened.socket.token, to: self)
       shared.withLock { $0.channel = opened.channel }
       engine?.didOpen(self)
-      // The events of bytes that arrived while nobody read are gone, so read now.
+      // The events of bytes that arrived before this reading began are gone, so read now.
       read()
       isOver = isPaused
     case .failure(let error):
@@ -112,7 +112,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
     }
   }
 
-  /// Closes a connection that is no longer of use, and tells the engine what is known about its exchange.
+  /// Closes a connection that is no longer of use, and reports to the engine what is known about its exchange.
   func fail(_ error: RequestError) {
     guard open != nil else { return }
     let parts = takeParts()
@@ -162,10 +162,10 @@ extension Connection {
       guard let channel else { return .gone }
       switch channel.condition() {
       case .quiet: break
-      case .closed: return .dead(.cut("before it was asked"))
-      // Nothing was asked yet, so this cannot be a response. On a new connection, leave it to the parser to say what it
-      // is.
-      case .readable: if isUsed { return .dead(.cut("before it was asked")) }
+      case .closed: return .dead(.cut("before a request was sent"))
+      // No request was sent yet, so this cannot be a response. On a new connection, leave it to the parser to say what
+      // it is.
+      case .readable: if isUsed { return .dead(.cut("before a request was sent")) }
       }
       return .ready(isReused: isUsed)
     }
@@ -333,7 +333,7 @@ extension Connection {
       for head in parser?.takeInterim() ?? [] { exchange.didReceive(interim: head) }
       if let parser, parser.isComplete {
         let mayReuse = parser.allowsReuse && count == bytes.count
-        // A server that answers early with success wants the rest of the request, too; one that refuses does not (RFC
+        // A server that responds early with success wants the rest of the request, too; one that refuses does not (RFC
         // 9110, section 10.1.1; RFC 9112, section 9.5).
         if parser.isSuccess, shared.withLock({ $0.hasMoreToSend }) {
           mayReuseOnceSent = mayReuse
@@ -368,7 +368,7 @@ extension Connection {
 
   private func didEnd(isAuthentic: Bool) {
     let exchange = shared.withLock { $0.exchange }
-    guard let exchange, var parser else { return fail(.cut("before it answered")) }
+    guard let exchange, var parser else { return fail(.cut("before it responded")) }
     do throws(RequestError) {
       try parser.finish()
       guard isAuthentic else { throw .cut("without saying that the response is complete") }

@@ -396,8 +396,8 @@ extension ConnectionPool {
     }
   }
 
-  /// Whether this machine has been short of what another connection takes: then call `probe` now and then, since
-  /// nothing tells when it no longer is.
+  /// Whether this machine has been short of what another connection takes: then call `probe` now and then, since no
+  /// event says when it no longer is.
   var isShort: Bool { room.isShort || !shortGroups.isEmpty }
 
   /// Tries for one more connection in a shortage, if anybody waits; otherwise, takes it to be over.

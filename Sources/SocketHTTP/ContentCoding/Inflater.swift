@@ -4,8 +4,8 @@ package import HTTP
 /// Decompresses gzip or deflate piece by piece, with the system's zlib.
 ///
 /// Pass compressed bytes to ``add(_:)`` as they arrive, and after each call take pieces with ``next()`` until there are
-/// none. A piece is never larger than asked for, and no more is decompressed than is taken: to stop a decompression
-/// bomb, stop taking. At the end of the body, ``finish()`` tells whether it was complete.
+/// none. A piece is never larger than requested, and no more is decompressed than is taken: to stop a decompression
+/// bomb, stop taking. At the end of the body, ``finish()`` says whether it was complete.
 ///
 /// - An empty body counts as complete, because servers send it with `Content-Encoding` all the same.
 /// - A gzip body may consist of several members (RFC 1952, section 2.2), and end with zeros, which some programs pad

@@ -190,7 +190,7 @@ final class SocketExchange: @unchecked Sendable {
     end(with: error)
   }
 
-  /// Returns false if the parts are not in the coding that they declare; the observer has then been told.
+  /// Returns false if the parts are not in the coding that they declare; the observer has then received the error.
   private func emit(_ parts: [HTTPResponsePart]) -> Bool {
     do throws(RequestError) {
       for part in parts {

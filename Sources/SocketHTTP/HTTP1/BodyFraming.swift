@@ -22,7 +22,7 @@ enum BodyFraming: Equatable {
       guard length == nil else { throw .notHTTP("it has both Content-Length and Transfer-Encoding") }
       guard minorVersion > 0 else { throw .notHTTP("it has a Transfer-Encoding in HTTP/1.0") }
       guard codings.count == 1, codings[0].lowercased() == "chunked" else {
-        throw .notHTTP("its Transfer-Encoding is not 'chunked' alone, and no other was asked for")
+        throw .notHTTP("its Transfer-Encoding is not 'chunked' alone, and no other was requested")
       }
     }
     if isChunked {

@@ -98,7 +98,7 @@ struct HTTP1Parser {
   /// Records that the server has closed the connection; throws if that cuts the response off.
   mutating func finish() throws(RequestError) {
     switch state {
-    case .head where head.isEmpty && interimResponses == 0: throw .cut("before it answered")
+    case .head where head.isEmpty && interimResponses == 0: throw .cut("before it responded")
     case .head: throw .cut("in the middle of the response's head")
     case .length(let remaining): throw .cut("\(remaining) bytes before the end of the response")
     case .chunked: throw .cut("before the last chunk of the response")
@@ -184,7 +184,7 @@ struct HTTP1Parser {
   }
 
   private mutating func skipInterim(_ status: Int) throws(RequestError) {
-    guard status != 101 else { throw .notHTTP("it switches protocols, which was not asked for") }
+    guard status != 101 else { throw .notHTTP("it switches protocols, which was not requested") }
     interimResponses += 1
     guard interimResponses <= limits.interimResponses else {
       throw .notHTTP("more than \(limits.interimResponses) interim responses came")

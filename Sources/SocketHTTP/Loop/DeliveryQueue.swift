@@ -40,8 +40,8 @@ final class Delivery: TaskMailbox.Job, @unchecked Sendable {
 /// Waking a thread costs more than everything else that a short response takes. So if a task awaits the response, the
 /// work runs on that task, which is woken anyway; otherwise a single worker continues for as long as there is something
 /// to do, and gets all that one turn of the loop brings at once. Jobs that have not begun after `patience`, because an
-/// observer blocks or all threads for tasks are busy, are also given to other workers, so that nothing holds up the
-/// rest for long.
+/// observer blocks or all threads for tasks are busy, are also given to other workers, so that nothing blocks the rest
+/// for long.
 ///
 /// Used only on the loop's thread. Nothing that is called while a list is being changed uses this object, so the checks
 /// for overlapping accesses are off.

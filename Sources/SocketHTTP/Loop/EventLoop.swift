@@ -108,7 +108,7 @@ final class EventLoop: @unchecked Sendable {
 
   // MARK: - On the loop's thread alone
 
-  /// Ends the loop after the current turn; handlers that still have a descriptor are told to close it.
+  /// Ends the loop after the current turn; handlers that still have a descriptor close it.
   func stop() {
     isRunning = false
   }
@@ -202,7 +202,7 @@ final class EventLoop: @unchecked Sendable {
     }
   }
 
-  /// Lets timers and deliveries have their turn while a long one goes on.
+  /// Lets timers and deliveries have their turn during a long one.
   private func countStep() {
     steps += 1
     guard steps.isMultiple(of: Self.longestRun.steps) else { return }

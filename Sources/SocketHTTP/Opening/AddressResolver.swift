@@ -6,7 +6,7 @@ import Streams
 ///
 /// The system's look-up cannot be cancelled and may hang, so the number of look-ups is limited. One that is slow leaves
 /// its place to another one, and newcomers begin another one, up to four of a name. Names that hang, names that are new
-/// and names that have been answered have places of their own: however many hang, the others find a place.
+/// and names that were found before have places of their own: however many hang, the others find a place.
 final class AddressResolver: Sendable {
   typealias Outcome = Result<[SocketAddress], any Error>
   typealias Completion = @Sendable (Outcome) -> Void
@@ -59,7 +59,7 @@ final class AddressResolver: Sendable {
   }
 
   /// Calls back on a thread of the resolver, unless the result is disposed; a look-up that has not begun by then is
-  /// skipped if nobody else waits for it.
+  /// skipped if no other exchange waits for it.
   func lookUp(_ host: String, port: Int, _ completion: @escaping Completion) -> any Disposable {
     let name = Name(host: host, port: port)
     let (lookUp, number) = state.withLock { $0.join(name, at: now(), completion) }
@@ -193,7 +193,7 @@ extension AddressResolver {
 struct NameRecord {
   /// What is to be expected of a name.
   enum Kind: CaseIterable {
-    /// Its last look-up was answered, if only by an error.
+    /// Its last look-up ended, if only with an error.
     case answered
     /// It was not looked up before, or not lately.
     case unknown
@@ -217,7 +217,7 @@ struct NameRecord {
   private static let memory = Duration.seconds(30)
   private static let size = 2048
 
-  /// Until when a name counts as hanging; `nil` if it was answered.
+  /// Until when a name counts as hanging; `nil` if its last look-up ended.
   private typealias Table = [String: Instant?]
   /// When one table is full, it becomes the older one, and that is dropped.
   private var recent = Table()

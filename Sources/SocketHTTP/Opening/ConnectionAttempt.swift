@@ -18,7 +18,7 @@ final class ConnectionAttempt: @unchecked Sendable {
   private var race = ConnectionRace([])
   private var candidates: [Candidate] = []
   private var lookUp: (any Disposable)?
-  /// The timer for trying the next address while this attempt goes on.
+  /// The timer for trying the next address while this attempt continues.
   private var timer: LoopTimer?
   /// How long to wait before trying again if the queue of a Unix domain socket is full.
   private static let pause = Duration.milliseconds(10)
@@ -175,7 +175,7 @@ private final class Candidate: LoopHandler {
   }
 }
 
-/// Addresses that did not answer while another one of the same host did. They are tried last for a while, since each
+/// Addresses that did not respond while another one of the same host did. They are tried last for a while, since each
 /// attempt at one that is tried first costs a quarter of a second (RFC 8305, section 4, has clients prefer addresses
 /// that they know to work).
 ///
@@ -193,7 +193,7 @@ struct SilentAddresses {
     return addresses.filter { !isSilent($0) } + addresses.filter(isSilent)
   }
 
-  /// Records that an address has answered, and that others had not by then though they were tried before.
+  /// Records that an address has responded, and that others had not by then though they were tried before.
   mutating func record(_ winner: SocketAddress, before silent: [SocketAddress], at now: Instant) {
     ends[winner] = nil
     for address in silent {

@@ -18,7 +18,7 @@ final class ConnectionOpening: LoopHandler, @unchecked Sendable {
   private var channel: TLSChannel?
   private var timer: LoopTimer?
 
-  /// The time limit for opening a connection, which applies even if nobody waits for it any more.
+  /// The time limit for opening a connection, which applies even if no exchange waits for it any more.
   private static let longest = Duration.seconds(120)
 
   init(_ route: Route, by engine: SocketEngine, on loop: EventLoop, _ completion: @escaping Completion) {

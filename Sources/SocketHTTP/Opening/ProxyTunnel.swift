@@ -44,7 +44,7 @@ struct ProxyTunnel {
       let count = try parser.consume(bytes, into: &parts)
       guard case .head(let head)? = parts.first else { return nil }
       guard head.isSuccess else {
-        return .failed(failure("it answered with status \(head.status)", status: head.status))
+        return .failed(failure("it responded with status \(head.status)", status: head.status))
       }
       // In the tunnel, the client is the first to send.
       return count == bytes.count ? .done : .failed(failure("it sent more than its response"))

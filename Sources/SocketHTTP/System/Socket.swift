@@ -3,7 +3,7 @@ import HTTP
 
 /// A stream socket that never blocks, never raises SIGPIPE, and is closed on exec.
 ///
-/// This is only a descriptor: whoever opens it has to close it.
+/// This is only a descriptor: the code that opens it has to close it.
 struct Socket: Hashable, Sendable {
   let descriptor: Int32
 
@@ -117,7 +117,7 @@ struct Socket: Hashable, Sendable {
     return sent
   }
 
-  /// The state of a socket that nobody reads from.
+  /// The state of a socket that is not read from.
   enum Condition: Hashable {
     case quiet, readable, closed
   }

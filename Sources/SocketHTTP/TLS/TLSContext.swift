@@ -29,7 +29,7 @@ package final class TLSContext: Sendable {
   /// changed. Call it before the first session, and from time to time, on a thread that may block.
   ///
   /// Throws `insecure` if there is no context yet; the next call tries again. If changed files cannot be used, as when
-  /// a new certificate is there and its key is not, the sessions go on with what was there before.
+  /// a new certificate is there and its key is not, the sessions continue with the former ones.
   package func prepare() throws(RequestError) {
     guard let old = context.withLock({ $0 }) else {
       _ = try openSSL()
@@ -60,7 +60,7 @@ package final class TLSContext: Sendable {
   }
 }
 
-/// What tells whether a file was rewritten or replaced.
+/// What shows whether a file was rewritten or replaced.
 struct FileStamp: Hashable {
   private let device: UInt64
   private let inode: UInt64

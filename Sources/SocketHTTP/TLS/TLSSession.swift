@@ -17,8 +17,8 @@ package import HTTP
 ///    read from the socket, call `read(into:)` until ``ReadResult/needsMore``: received bytes may be waiting inside.
 /// 3. At the end call ``close()`` and send. If the socket has ended, call ``receiveEnd()`` and read once more.
 ///
-/// After any call there may be something to send, even if it threw: the server is told the reason. Errors are of the
-/// kind `insecure`; after an error, every call throws it again.
+/// After any call there may be something to send, even if it threw: the reason, for the server. Errors are of the kind
+/// `insecure`; after an error, every call throws it again.
 ///
 /// Not thread-safe: calls must not overlap. If different threads write and read, hold one lock across a call and the
 /// sending of its output, or records are sent out of order.

@@ -50,13 +50,13 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
 
   /// Only the first call counts.
   @usableFromInline func finish(_ error: (any Error)?) {
-    let told = state.withLock { state in
+    let resumed = state.withLock { state in
       if state.end == nil { state.end = .some(error) }
-      var told: [(UnsafeContinuation<Taken, Never>, Taken)] = []
-      while let waiting = state.waiting.popFirst() { told.append((waiting, state.take(policy) ?? .end(nil))) }
-      return told
+      var resumed: [(UnsafeContinuation<Taken, Never>, Taken)] = []
+      while let waiting = state.waiting.popFirst() { resumed.append((waiting, state.take(policy) ?? .end(nil))) }
+      return resumed
     }
-    for (waiting, end) in told { waiting.resume(returning: end) }
+    for (waiting, end) in resumed { waiting.resume(returning: end) }
   }
 
   /// Disposes the subscription, and drops the remaining elements.
@@ -69,7 +69,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
     _ = dropped
   }
 
-  /// The source let go of the stream before its end.
+  /// The source released the stream before its end.
   @usableFromInline override func run() { finish(CancellationError()) }
 
   @inlinable func take() -> Taken? { state.withLock { $0.take(policy) } }

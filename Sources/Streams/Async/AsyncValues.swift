@@ -30,7 +30,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after completion, or if the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError` if the source lets go of the stream before its end.
+    /// - Throws: the stream's error, once; or `CancellationError` if the source releases the stream before its end.
     @inlinable
     public mutating func next(isolation actor: isolated (any Actor)? = #isolation) async throws -> Element? {
       while !Task.isCancelled {
@@ -49,7 +49,7 @@ public struct AsyncValues<Element: Sendable>: AsyncSequence, Sendable {
     }
 
     /// The next element; nil after completion, or if the task is cancelled.
-    /// - Throws: the stream's error, once; or `CancellationError` if the source lets go of the stream before its end.
+    /// - Throws: the stream's error, once; or `CancellationError` if the source releases the stream before its end.
     @inlinable public mutating func next() async throws -> Element? { try await next(isolation: nil) }
   }
 

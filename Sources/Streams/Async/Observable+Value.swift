@@ -10,7 +10,7 @@ extension Observable {
       let lifetime = outcome.lifetime
       return try await withTaskCancellationHandler {
         await outcome.mailbox.run {
-          // Added first, so run last: the upstream is torn down before the cancelled task goes on.
+          // Added first, so run last: the upstream is torn down before the cancelled task resumes.
           lifetime.add(outcome)
           if !lifetime.isClosed {
             start(

@@ -6,7 +6,7 @@
   import Darwin
 #endif
 
-/// A time on the clock of `ContinuousClock`, which goes on while the machine sleeps, in one word.
+/// A time on the clock of `ContinuousClock`, which advances while the machine sleeps, in one word.
 ///
 /// The standard library does not expose the layout of its own `Instant`, so every value that contains one is copied by
 /// way of run-time tables.

@@ -19,7 +19,7 @@ extension Observable {
     }
   }
 
-  /// A stream that `factory` makes anew for each subscriber.
+  /// A stream that `factory` makes for each subscriber.
   ///
   ///     deferred { .just(count.next()) }   1|     for the first subscriber
   ///                                        2|     for the second
@@ -51,7 +51,7 @@ extension Observable {
     }
   }
 
-  /// The elements of `sequence`, then completion. Each subscriber iterates anew, until it is disposed.
+  /// The elements of `sequence`, then completion. Each subscriber iterates from the start, until it is disposed.
   ///
   ///     from([a, b, c])   abc|
   @inlinable

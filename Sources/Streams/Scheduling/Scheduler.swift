@@ -85,7 +85,7 @@ public struct ImmediateScheduler: Scheduler {
 /// Runs work on a dispatch queue, one piece at a time and in order.
 ///
 /// Not a serial queue that targets the other one: Dispatch would run all of its work, and what comes meanwhile, before
-/// it lets other work of the target go on. Here each piece takes a turn of its own.
+/// it lets other work of the target proceed. Here each piece takes a turn of its own.
 final class SerialQueue: WorkQueue {
   private let target: DispatchQueue
   private let state = Guarded((waiting: Fifo<@Sendable () -> Void>(), isBusy: false))

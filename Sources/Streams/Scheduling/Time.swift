@@ -100,7 +100,7 @@ extension Observable {
   }
 
   /// Fails with ``StreamError/timeout`` if no element comes within `dueTime`; the source is then cancelled. The time
-  /// starts anew once an element has been handled.
+  /// restarts once an element has been handled.
   ///
   ///     source         ──1──2──────────3──|
   ///     timeout(…)     ──1──2─────x

@@ -107,7 +107,7 @@ final class Timer: Serializer, @unchecked Sendable {
 
 /// An action that runs on a queue at a time, once; disposing it prevents that.
 ///
-/// It is a lifetime so that a bag lets go of it when it has run.
+/// It is a lifetime so that a bag releases it when it has run.
 ///
 /// `@unchecked Sendable`: the variables are touched only under the lock of the timer queue.
 final class TimedAction: Lifetime, HeapElement, @unchecked Sendable {

@@ -90,7 +90,7 @@ private struct FlushingSession: GetMomentsByUserIDSessionType {
 
   private func flushed<Answer>(_ answer: @escaping @Sendable () -> Observable<Answer>) -> Observable<Answer> {
     Observable<OutboxReport>.async { await outbox.flush(lockTimeout: .zero) }.flatMap { report in
-      // If the server cannot be reached, or does not answer in time, a second attempt would be pointless.
+      // If the server cannot be reached, or does not respond in time, a second attempt would be pointless.
       if let error = report.error as? RequestError, endsTheRun(error) { throw error }
       return answer()
     }

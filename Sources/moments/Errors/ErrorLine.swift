@@ -16,14 +16,14 @@ struct ErrorLine: CustomStringConvertible {
     case let error as UsageError: return ("wrong usage", error.message)
     case let error as OutputError: return ("cannot write", error.message)
     case StoreError.notCached:
-      return ("not cached", "the timeline is not in the cache; use another --policy, or none, to ask the server")
+      return ("not cached", "the timeline is not in the cache; use another --policy, or none, to request it")
     case let error as OutboxError: return ("outbox", error.description)
     case let error as CacheFolderError:
       return ("cannot write", "the cache folder '\(error.path)' cannot be used: \(error.cause)")
     case let error as FileError: return ("cannot write", "the cache folder cannot be used: \(error)")
     case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
     case let error as RequestError:
-      let excerpt = error.excerpt.map { " (the answer begins: \($0))" } ?? ""
+      let excerpt = error.excerpt.map { " (the response begins: \($0))" } ?? ""
       return (error.kind.description, error.message + excerpt)
     default: return ("unknown", String(describing: error))
     }

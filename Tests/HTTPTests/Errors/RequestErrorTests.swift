@@ -9,9 +9,9 @@ import Testing
 
   @Test func `an error is one line that says operation, kind, message and excerpt`() {
     let error = RequestError(.httpStatus, "Status 500.", operationName: "getUser", status: 500, excerpt: "oh no")
-    #expect("\(error)" == "getUser: HTTP status: Status 500. The answer begins: oh no")
+    #expect("\(error)" == "getUser: HTTP status: Status 500. The response begins: oh no")
     #expect("\(RequestError(.cancelled, "Stopped."))" == "cancelled: Stopped.")
-    #expect("\(RequestError(.unknown, "No money", excerpt: "{"))".hasSuffix("No money. The answer begins: {"))
+    #expect("\(RequestError(.unknown, "No money", excerpt: "{"))".hasSuffix("No money. The response begins: {"))
   }
 
   @Test func `S5: no part of an error breaks its line or drives a terminal`() {

@@ -16,7 +16,7 @@ struct ErrorLineTests {
 
   @Test func `the start of a response is shown where it is known`() {
     let error = RequestError(.httpStatus, "Status 404.", status: 404, excerpt: "not here")
-    #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. (the answer begins: not here)")
+    #expect("\(ErrorLine(error))" == "moments: HTTP status: Status 404. (the response begins: not here)")
   }
 
   @Test func `an error is one bounded, sanitized line`() {

@@ -6,7 +6,7 @@ import NIOHTTP1
 struct ClosedBeforeRequest: Error {}
 
 /// Keeps a request from being written to a connection that its server has closed. The system knows of that before the
-/// event loop does, and once the request is written nobody can tell whether the server carried it out.
+/// event loop does, and once the request is written, it is unknown whether the server carried it out.
 final class ClosedConnectionHandler: ChannelOutboundHandler {
   typealias OutboundIn = HTTPClientRequestPart
   typealias OutboundOut = HTTPClientRequestPart

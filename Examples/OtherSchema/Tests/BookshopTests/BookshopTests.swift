@@ -22,7 +22,7 @@ struct BookshopTests {
        "priceInCents": 4200, "note": null}]}}}
     """
 
-  @Test func `a search is decoded, and told to who watches it`() async throws {
+  @Test func `a search is decoded, and delivered to its watchers`() async throws {
     transport.expect(.operation("searchBooks"), .json(answer))
     let page = try await shop.search(Search("Knuth")).value
     #expect(page.books.map(\.isbn) == ["0-201-03801-3"])
@@ -47,7 +47,7 @@ struct BookshopTests {
     (.null, #""variables":{"isbn":"1","note":null}"#),
     (.some("for Mei"), #""variables":{"isbn":"1","note":"for Mei"}"#),
   ])
-  func `an absent note, a null one and a text are told apart`(
+  func `an absent note, a null one and a text are distinguished`(
     note: GraphQLNullable<String>, variables: String
   ) async throws {
     transport.expect(.operation("reserve"), .json(#"{"errors": [{"message": "sold out"}], "data": null}"#))

@@ -6,7 +6,7 @@ final class JSONDocument {
   let options: JSONCoder.Options
   private(set) var bytes: UnsafeBufferPointer<UInt8>
   private var ownsBytes = false
-  /// The names under which super decoders were asked for that are not in the text.
+  /// The names under which super decoders were requested that are not in the text.
   var absentNames: [String] = []
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<DecodingStrategy>
@@ -92,8 +92,8 @@ final class JSONDocument {
 
   /// The place of a member's value; of equal keys the last counts. `object` is the place of the object on the tape.
   ///
-  /// Keys are usually asked for in their order in the text, so unless two keys are equal, the search continues behind
-  /// the key that was found last.
+  /// Keys are usually read in their order in the text, so unless two keys are equal, the search continues behind the
+  /// key that was found last.
   func value(of key: String, in object: Int) -> Int? {
     if let place = key.utf8.withContiguousStorageIfAvailable({ value(of: $0, in: object) }) { return place }
     var key = key

@@ -12,7 +12,7 @@ struct Tape: ~Copyable {
     let kind: Kind
     /// Whether a string is all ASCII.
     var isASCII = false
-    /// For an object: 0 before the first search, 1 if two keys may be equal; otherwise 2 or more, and then it tells
+    /// For an object: 0 before the first search, 1 if two keys may be equal; otherwise 2 or more, and then it says
     /// which key to look at next.
     fileprivate(set) var search: UInt16 = 0
     /// The offset of its first byte; for a string, of the byte after the quote.

@@ -9,7 +9,7 @@ final class EncodingOutput {
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
   private var nested: [(offset: Int, encoder: StreamEncoder)] = []
-  /// The indices in `nested` of those containers that can be asked for again by name.
+  /// The indices in `nested` of those containers that can be requested again by name.
   private var nestedMembers: [Member: Int] = [:]
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<EncodingStrategy>

@@ -48,7 +48,7 @@ final class StreamEncoder: Encoder {
     return path.reversed()
   }
 
-  /// Begins an array or object, or continues it: a value may ask for its container more than once.
+  /// Begins an array or object, or continues it: a value may request its container more than once.
   func begin(_ form: Form) {
     guard self.form != form, !reopen(as: form) else { return }
     precondition(self.form == .nothing, "A value is encoded as one object, one array or one plain value.")
@@ -134,7 +134,7 @@ final class StreamEncoder: Encoder {
     return encoder
   }
 
-  /// An encoder for the object or array that is a member's value: the same one each time it is asked for.
+  /// An encoder for the object or array that is a member's value: the same one each time it is requested.
   func nestedMember(_ key: some CodingKey, as form: Form) -> StreamEncoder {
     let name = name(of: key)
     if let encoder = output.nestedMember(name, of: self), encoder.form == form { return encoder }
