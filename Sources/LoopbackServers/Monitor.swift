@@ -103,3 +103,63 @@ package final class Monitor<Value: Sendable>: Sendable {
     waiter?.resume(.failure(error))
   }
 }
+
+/// A gate that opens once and stays open.
+package final class Latch: Sendable {
+  private let monitor = Monitor(false)
+
+  package init() {}
+
+  package var isOpen: Bool { monitor.value }
+
+  package func open() {
+    monitor.update { $0 = true }
+  }
+
+  /// Returns when the latch is open.
+  ///
+  /// - Throws: `TimedOut` when the limit has passed, `CancellationError` when the task is cancelled.
+  package func wait(
+    for what: String = "a latch to open",
+    within limit: Duration = .seconds(60),
+    file: StaticString = #fileID,
+    line: UInt = #line
+  ) async throws {
+    try await monitor.wait(for: what, within: limit, file: file, line: line) { $0 }
+  }
+
+  /// Calls `action` once when the latch is open: now, or from the thread that opens it.
+  package func whenOpen(_ action: @escaping @Sendable () -> Void) {
+    monitor.when({ $0 }, then: { _ in action() })
+  }
+}
+
+/// What a wait throws when its limit has passed.
+package struct TimedOut: Error, CustomStringConvertible {
+  package let what: String
+  package let limit: Duration
+  package let state: String
+  package let location: String
+
+  package init(what: String, limit: Duration, state: String, location: String) {
+    self.what = what
+    self.limit = limit
+    self.state = state
+    self.location = location
+  }
+
+  package var description: String {
+    "Waited \(limit) for \(what) at \(location); the state was: \(state.prefix(2000))"
+  }
+}
+
+extension Duration {
+  var dispatchInterval: DispatchTimeInterval {
+    .nanoseconds(Int(clamping: components.seconds) * 1_000_000_000 + Int(components.attoseconds / 1_000_000_000))
+  }
+
+  /// Rounded up, so that waiting that long does not end too early.
+  var milliseconds: Int32 {
+    Int32(clamping: components.seconds * 1000 + (components.attoseconds + 999_999_999_999_999) / 1_000_000_000_000_000)
+  }
+}

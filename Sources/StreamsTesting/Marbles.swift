@@ -101,3 +101,14 @@ func marbleLine<Element>(
   }
   return line
 }
+
+/// The default error of `#` in a marble string.
+public struct MarbleError: Error, Hashable, Sendable {
+  /// Makes the error.
+  public init() {}
+}
+
+/// What is wrong with a marble string.
+struct MarbleFault: Error {
+  let description: String
+}

@@ -70,14 +70,18 @@ import TransportConformance
     }
     defer { for _ in 0..<300 { gate.signal() } }
     try await blocked.wait(for: "all observers to block", within: .seconds(20)) { $0 == 300 }
-    for (server, total, delay) in [
-      (silent, Duration.milliseconds(300), Duration.milliseconds(300)), (server, .seconds(10), .zero),
+    for (server, total, delay, kind) in [
+      (silent, Duration.milliseconds(300), Duration.milliseconds(300), RequestError.Kind.timedOut),
+      (server, .seconds(10), .zero, nil),
     ] {
       try await expectDelay(of: delay) {
-        let (isOver, start) = (Latch(), ContinuousClock.now)
+        let (isOver, failure, start) = (Latch(), Mutex<RequestError.Kind?>(nil), ContinuousClock.now)
         let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(total: total))
-        _ = transport.send(request).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
+        _ = transport.send(request).collect(upTo: 9).subscribe(
+          onError: { error in failure.withLock { $0 = (error as? RequestError)?.kind } },
+          onDisposed: { isOver.open() })
         try await isOver.wait(for: "the end of the request", within: .seconds(10))
+        #expect(failure.withLock { $0 } == kind)
         return .now - start
       }
     }
@@ -93,7 +97,8 @@ import TransportConformance
     for _ in 0..<60 { DispatchQueue.global().async { gate.wait() } }
     defer { for _ in 0..<60 { gate.signal() } }
     let request = try HTTPRequest(method: .get, url: url("http://localhost:\(server.port)/"))
-    let subscription = SocketTransport().send(request).collect(upTo: 9).subscribe(onDisposed: { isOver.signal() })
+    let subscription = SocketTransport().send(request).collect(upTo: 9).subscribe(
+      onError: { Issue.record($0) }, onDisposed: { isOver.signal() })
     #expect(isOver.wait(timeout: .now() + .seconds(10)) == .success)
     subscription.dispose()
   }

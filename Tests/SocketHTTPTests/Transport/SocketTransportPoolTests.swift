@@ -190,7 +190,8 @@ import Testing
     async let first = transport.response(to: request)
     try await server.waitForRequests(1)
     let isOver = Latch()
-    _ = transport.send(request).collect(upTo: 9).subscribe(onDisposed: { isOver.open() })
+    _ = transport.send(request).collect(upTo: 9).subscribe(
+      onError: { Issue.record($0) }, onDisposed: { isOver.open() })
     let counts = SocketTransport.Statistics.Counts(busy: 1, waiting: 1)
     #expect(transport.statistics() == .init(total: counts, origins: [request.origin: counts]))
     gate.open()

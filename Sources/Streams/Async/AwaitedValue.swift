@@ -1,0 +1,76 @@
+extension Observable {
+  /// The first element; then the stream is disposed.
+  ///
+  /// Cancelling the task disposes the stream. A source that has no thread of its own runs on this task.
+  /// - Throws: the stream's error, ``StreamError/noElements`` if it completes without one, or `CancellationError`.
+  @inlinable
+  public var value: Element {
+    get async throws {
+      let outcome = Outcome<Element>()
+      let lifetime = outcome.lifetime
+      return try await withTaskCancellationHandler {
+        await outcome.mailbox.run {
+          // Added first, so run last: the upstream is torn down before the cancelled task resumes.
+          lifetime.add(outcome)
+          if !lifetime.isClosed {
+            start(
+              Sink(
+                next: { outcome.finish($0, nil) },
+                end: { outcome.finish(nil, $0 ?? StreamError.noElements) },
+                lifetime: lifetime))
+          }
+        }
+        guard let element = outcome.element else { throw outcome.error ?? CancellationError() }
+        return element
+      } onCancel: {
+        lifetime.dispose()
+      }
+    }
+  }
+}
+
+/// The result of awaiting a stream's value; empty if the task was cancelled. As a teardown, it ends the wait.
+///
+/// `@unchecked Sendable`, and without exclusivity checks: `element` and `error` are written by the one thread that
+/// claims the lifetime, before the mailbox closes with it, and read by the task after that.
+@usableFromInline
+final class Outcome<Element: Sendable>: Node, @unchecked Sendable {
+  @usableFromInline let lifetime = Lifetime()
+  @usableFromInline let mailbox = TaskMailbox()
+  @exclusivity(unchecked) @usableFromInline var element: Element?
+  @exclusivity(unchecked) @usableFromInline var error: (any Error)?
+
+  @inlinable override init() {}
+
+  @inlinable func finish(_ element: Element?, _ error: (any Error)?) {
+    guard lifetime.claim() else { return }
+    self.element = element
+    self.error = error
+    lifetime.close()
+  }
+
+  @usableFromInline override func run() { mailbox.close() }
+}
+
+extension Observable {
+  /// The result of `work`, then completion. If `work` throws, the stream fails with that error. Disposing cancels the
+  /// task.
+  ///
+  ///     async { await f() }   ──────a|
+  @inlinable
+  public static func async(
+    priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Element
+  ) -> Observable<Element> {
+    create { observer in
+      let task = Task(priority: priority) {
+        do {
+          observer.onNext(try await work())
+          observer.onCompleted()
+        } catch {
+          observer.onError(error)
+        }
+      }
+      return Disposables.create { task.cancel() }
+    }
+  }
+}

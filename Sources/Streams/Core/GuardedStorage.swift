@@ -1,6 +1,0 @@
-@usableFromInline
-final class GuardedStorage<Value>: ManagedBuffer<Value, Lock> {
-  deinit {
-    withUnsafeMutablePointerToElements { $0.destroy() }
-  }
-}

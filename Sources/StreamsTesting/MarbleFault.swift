@@ -1,4 +1,0 @@
-/// What is wrong with a marble string.
-struct MarbleFault: Error {
-  let description: String
-}

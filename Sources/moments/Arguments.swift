@@ -1,0 +1,294 @@
+import Foundation
+import HTTP
+import Repository
+
+/// The settings from the command line and the environment.
+struct Arguments: Equatable, Sendable {
+  /// What the command does.
+  enum Action: Equatable, Sendable {
+    case help
+    case version
+    case timeline
+    case updateLike(Bool, momentID: String)
+    case cacheStatistics
+    case clearCache
+    case listOutbox
+    case flushOutbox
+    case discard(id: String)
+    case retry(id: String)
+
+    /// Whether the command acts on existing data on disk.
+    var needsCache: Bool {
+      switch self {
+      case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .discard, .retry: true
+      case .help, .version, .timeline, .updateLike: false
+      }
+    }
+  }
+
+  var action = Action.timeline
+
+  /// The user whose timeline is shown, or who likes.
+  var userID = "0"
+
+  /// The server's endpoint; `nil` for the embedded backend.
+  var endpoint: Endpoint?
+
+  /// Whether an `http` endpoint may be on another machine.
+  var allowsCleartext = false
+
+  /// The transport and its TLS settings.
+  var transport = TransportOptions()
+
+  /// The greatest time for all requests and pauses of the run together; `nil` for the client's own limit on each
+  /// request.
+  var timeout: Duration?
+
+  /// How often to retry after transient failures.
+  var retries = 2
+
+  /// Header fields for each request, in the order given.
+  var headers: [HTTPField] = []
+
+  /// The token for the server.
+  var token: BearerToken?
+
+  /// The refresh token.
+  var refreshToken: BearerToken?
+
+  /// The folder of timelines and likes kept between runs; `nil` for none.
+  var cacheFolder: URL?
+
+  /// The policy given by `--policy`.
+  var givenPolicy: FetchPolicy?
+
+  /// The policy in effect.
+  var policy: FetchPolicy { givenPolicy ?? (cacheFolder == nil ? .networkOnly : .networkFirst) }
+
+  var showsJSON = false
+  var showsLikes = true
+  var isVerbose = false
+}
+
+extension Arguments {
+  /// Parses a command line, without the command's own name.
+  ///
+  /// Nothing after `--help` or `--version` is parsed.
+  init(_ arguments: [String], environment: [String: String] = [:]) throws(UsageError) {
+    var scanner = ArgumentScanner(arguments)
+    var positionals: [String] = []
+    while let token = try scanner.next() {
+      switch token {
+      case .positional(let text): positionals.append(text)
+      case .option(let option, let value):
+        try set(option, to: value, environment)
+        if [.help, .version].contains(action) { return }
+      }
+    }
+    action = try Self.action(positionals)
+    if action.needsCache, cacheFolder == nil {
+      throw UsageError("'\(positionals.first ?? "")' needs --cache-dir; name the folder that the other runs use")
+    }
+    if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
+      endpoint = try Endpoint(text, from: Endpoint.variable)
+    }
+    if !allowsCleartext { try endpoint?.checkCleartext() }
+    try checkHeaders()
+    try transport.check()
+    if let text = environment[BearerToken.variable], !text.isEmpty {
+      token = try BearerToken(text)
+    }
+    if let text = environment[BearerToken.refreshVariable], !text.isEmpty {
+      refreshToken = try BearerToken(text, from: BearerToken.refreshVariable)
+    }
+  }
+
+  private mutating func set(
+    _ option: Option, to value: String, _ environment: [String: String]
+  ) throws(UsageError) {
+    switch option {
+    case .user:
+      guard !value.isEmpty else { throw UsageError("--user is empty; give a user's id, such as --user 0") }
+      userID = value
+    case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
+    case .timeout: timeout = try Timeout.duration(value)
+    case .retries: retries = try Self.retries(value)
+    case .transport:
+      guard let kind = TransportOptions.Kind(rawValue: value) else {
+        throw UsageError("--transport is '\(value)'; it is socket or urlsession")
+      }
+      transport.kind = kind
+    case .ca: transport.authority = try Self.path(value, environment)
+    case .cert: transport.certificate = try Self.path(value, environment)
+    case .key: transport.key = try Self.path(value, environment)
+    case .allowCleartext: allowsCleartext = true
+    case .header: headers.append(try HTTPField(argument: value))
+    case .policy: givenPolicy = try Self.policy(value)
+    case .cacheDir:
+      guard !value.isEmpty else { throw UsageError("--cache-dir is empty; name a folder, such as ~/.cache/moments") }
+      cacheFolder = URL(fileURLWithPath: try Self.path(value, environment), isDirectory: true)
+    case .json: showsJSON = true
+    case .noLikes: showsLikes = false
+    case .verbose: isVerbose = true
+    case .help: action = .help
+    case .version: action = .version
+    }
+  }
+
+  /// Replaces a leading `~` by the home folder, since a shell does not do so after `=`. Any other name that begins with
+  /// `~` is taken literally; Foundation would look up a user.
+  private static func path(_ text: String, _ environment: [String: String]) throws(UsageError) -> String {
+    guard text.hasPrefix("~") else { return text }
+    guard text == "~" || text.hasPrefix("~/") else { return "./\(text)" }
+    guard let home = environment["HOME"], !home.isEmpty else {
+      throw UsageError("'\(text)' needs HOME, which is not set; write the whole path")
+    }
+    return home + text.dropFirst()
+  }
+
+  private static func policy(_ text: String) throws(UsageError) -> FetchPolicy {
+    if let policy = FetchPolicy(rawValue: text) { return policy }
+    let names = FetchPolicy.allCases.map(\.rawValue).joined(separator: ", ")
+    throw UsageError("--policy is '\(text)'; it is one of \(names)")
+  }
+
+  private static func retries(_ text: String) throws(UsageError) -> Int {
+    guard let value = UInt8(text), value <= 10, !text.hasPrefix("+") else {
+      throw UsageError("--retries is '\(text)', which is no number from 0 to 10")
+    }
+    return Int(value)
+  }
+
+  private static func action(_ positionals: [String]) throws(UsageError) -> Action {
+    guard let command = positionals.first else { return .timeline }
+    let operands = positionals.dropFirst()
+    switch command {
+    case "timeline":
+      guard let extra = operands.first else { return .timeline }
+      throw UsageError("'timeline' takes no argument, yet there is '\(extra)'; name a user with --user")
+    case "like", "unlike":
+      guard let momentID = operands.first, !momentID.isEmpty else {
+        throw UsageError("'\(command)' needs the id of a moment; 'moments timeline' shows the ids")
+      }
+      guard operands.count == 1 else {
+        throw UsageError("'\(command)' takes one moment, yet there is also '\(operands.dropFirst().first ?? "")'")
+      }
+      return .updateLike(command == "like", momentID: momentID)
+    case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
+    case "outbox":
+      switch operands.first {
+      case "discard": return .discard(id: try id(operands))
+      case "retry": return .retry(id: try id(operands))
+      default:
+        let actions: KeyValuePairs = ["list": Action.listOutbox, "flush": .flushOutbox]
+        return try action(of: command, operands, actions, or: "discard", "retry")
+      }
+    default:
+      throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
+    }
+  }
+
+  /// The id after a word such as `discard`.
+  private static func id(_ operands: ArraySlice<String>) throws(UsageError) -> String {
+    guard operands.count == 2, let id = operands.last, !id.isEmpty else {
+      throw UsageError("'outbox \(operands.first ?? "")' needs one id; 'moments outbox list' shows the ids")
+    }
+    return id
+  }
+
+  private static func action(
+    of command: String, _ operands: ArraySlice<String>, _ actions: KeyValuePairs<String, Action>,
+    or others: String...
+  ) throws(UsageError) -> Action {
+    guard operands.count == 1, let action = actions.first(where: { $0.key == operands.first })?.value else {
+      let words = actions.map(\.key) + others
+      throw UsageError("'\(command)' needs one word: \(words.joined(separator: " or "))")
+    }
+    return action
+  }
+}
+
+/// The command's options, which begin with two dashes.
+enum Option: String, CaseIterable {
+  case user, endpoint, timeout, retries, header
+  case transport, ca, cert, key
+  case policy
+  case cacheDir = "cache-dir"
+  case json, verbose, help, version
+  case noLikes = "no-likes"
+  case allowCleartext = "allow-cleartext"
+
+  /// Whether a value follows, in the next argument or after `=`.
+  var takesValue: Bool {
+    switch self {
+    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir: true
+    case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
+    }
+  }
+
+  /// Whether the option may be given more than once.
+  var isRepeatable: Bool { !takesValue || self == .header }
+}
+
+/// Splits a command line into options and positional arguments, from left to right.
+struct ArgumentScanner {
+  /// One token of a command line.
+  enum Token: Equatable {
+    case option(Option, value: String)
+    case positional(String)
+  }
+
+  private var rest: ArraySlice<String>
+  private var optionsHaveEnded = false
+  private var seen: Set<Option> = []
+
+  init(_ arguments: [String]) {
+    rest = arguments[...]
+  }
+
+  /// The next token, or `nil` at the end; a flag's value is empty.
+  mutating func next() throws(UsageError) -> Token? {
+    guard let argument = rest.popFirst() else { return nil }
+    if optionsHaveEnded || !argument.hasPrefix("-") || argument == "-" { return .positional(argument) }
+    if argument == "--" {
+      optionsHaveEnded = true
+      return try next()
+    }
+    if argument == "-h" { return .option(.help, value: "") }
+
+    // Errors show only an option's name: what follows may be a secret, even after a one-letter option as in curl.
+    let parts = argument.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false)
+    let name = String(argument.hasPrefix("--") ? parts[0] : argument.prefix(2))
+    guard name.hasPrefix("--"), let option = Option(rawValue: String(name.dropFirst(2))) else {
+      throw UsageError("there is no option '\(name)'; 'moments --help' lists them")
+    }
+    guard seen.insert(option).inserted || option.isRepeatable else {
+      throw UsageError("\(name) is given twice; give it once")
+    }
+    return .option(option, value: try value(of: option, name: name, attached: parts.dropFirst().first))
+  }
+
+  private mutating func value(of option: Option, name: String, attached: Substring?) throws(UsageError) -> String {
+    guard option.takesValue else {
+      if attached != nil { throw UsageError("\(name) takes no value; write \(name) alone") }
+      return ""
+    }
+    if let attached { return String(attached) }
+    // A value that looks like an option is more likely a forgotten value; with "=" it is accepted.
+    guard let value = rest.first, !value.hasPrefix("--") else {
+      throw UsageError("\(name) has no value; write \(name)=VALUE")
+    }
+    rest.removeFirst()
+    return value
+  }
+}
+
+/// An invalid command line or environment variable.
+struct UsageError: Error, Equatable {
+  /// What is wrong, where, and what to do about it; never a value that may be a secret.
+  let message: String
+
+  init(_ message: String) {
+    self.message = message
+  }
+}
