@@ -75,7 +75,8 @@ import TransportConformance
       (server, .seconds(10), .zero, nil),
     ] {
       try await expectDelay(of: delay) {
-        let (isOver, failure, start) = (Latch(), Mutex<RequestError.Kind?>(nil), ContinuousClock.now)
+        let (isOver, start) = (Latch(), ContinuousClock.now)
+        let failure = Mutex<RequestError.Kind?>(nil)
         let request = try HTTPRequest.to(server, timeouts: HTTPTimeouts(total: total))
         _ = transport.send(request).collect(upTo: 9).subscribe(
           onError: { error in failure.withLock { $0 = (error as? RequestError)?.kind } },
