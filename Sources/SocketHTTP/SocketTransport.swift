@@ -30,7 +30,7 @@ public import Streams
 /// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
-public final class SocketTransport: HTTPTransport {
+public final class SocketTransport: HTTPTransport, WebSocketTransport {
   private let configuration: Configuration
   let engine: SocketEngine
   private let defaults: Result<DefaultFields, RequestError>
@@ -66,6 +66,29 @@ public final class SocketTransport: HTTPTransport {
           request, route: route, writer: writer, undecodable: configuration.undecodableBodies, observer: observer)
         engine.start(exchange)
         return Cancellation(transport: self, exchange: exchange)
+      } catch {
+        observer.onError(error.named(request.operationName))
+        return Disposables.create()
+      }
+    }
+  }
+
+  /// A cold stream of a WebSocket connection's events; see `WebSocketTransport.connect(_:)`.
+  ///
+  /// Each connection is one of its own, beside those of requests and their limits, and is made in the same way: through
+  /// the resolver, proxies (always by a tunnel, also for `ws`), TLS and with the certificates of the configuration.
+  public func connect(_ request: WebSocketRequest) -> Observable<WebSocketEvent> {
+    Observable<WebSocketEvent>.create { [self] observer in
+      do throws(RequestError) {
+        _ = try defaults.get()
+        var route = directRoute(to: request.target)
+        if route.unixPath == nil { route.tunnel = try configuration.proxy.server(for: request.target) }
+        let session = try WebSocketSession(
+          request, route: route, userAgent: configuration.userAgent, observer: observer)
+        try engine.start(session)
+        return Disposables.create { [self] in
+          if session.inbox.stop() { engine.cancel(session) }
+        }
       } catch {
         observer.onError(error.named(request.operationName))
         return Disposables.create()
@@ -120,8 +143,7 @@ public final class SocketTransport: HTTPTransport {
 
   private func route(of request: HTTPRequest) throws(RequestError) -> (Route, RequestWriter) {
     let target = request.target
-    var route = Route(
-      host: target.host, port: target.port, isSecure: target.isSecure, unixPath: configuration.unixSocketPath)
+    var route = directRoute(to: target)
     let defaults = try defaults.get()
     var writer = RequestWriter(defaults: request.headers.contains("Range") ? defaults.part : defaults.whole)
     guard route.unixPath == nil, let proxy = try configuration.proxy.server(for: target) else {
@@ -135,6 +157,10 @@ public final class SocketTransport: HTTPTransport {
       writer.proxyAuthorization = proxy.authorization
     }
     return (route, writer)
+  }
+
+  private func directRoute(to target: HTTPTarget) -> Route {
+    Route(host: target.host, port: target.port, isSecure: target.isSecure, unixPath: configuration.unixSocketPath)
   }
 }
 

@@ -10,6 +10,7 @@ final class SocketEngine: Sendable {
 
   struct State {
     var pool: Pool
+    var webSockets: [ObjectIdentifier: WebSocketSession] = [:]
     var loop: EventLoop?
     /// When the deadlines are checked next.
     var nextScan: Instant?
@@ -100,7 +101,7 @@ final class SocketEngine: Sendable {
     var isEarlier = false
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
-      return state.runningLoop(makePoller, unfinished).map { loop in
+      return runningLoop(&state).map { loop in
         connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
         isEarlier = state.lowerNextScan(to: deadline)
         return loop
@@ -114,6 +115,11 @@ final class SocketEngine: Sendable {
     case .failure(let error):
       exchange.fail(error)
     }
+  }
+
+  /// The loop, which is started for the first request.
+  func runningLoop(_ state: inout State) -> Result<EventLoop, RequestError> {
+    state.runningLoop(makePoller, unfinished)
   }
 
   private func lease(
@@ -379,6 +385,7 @@ extension SocketEngine {
     guard let loop else { return didClose() }
     perform(effects, on: loop)
     loop.submit { [self] in
+      for session in webSockets { session.shutDown() }
       didClose()
       if let limit { loop.schedule(at: .now + limit) { [weak self] in self?.cutOff() } }
     }
@@ -397,13 +404,14 @@ extension SocketEngine {
     let error = RequestError(.connectionLost, "The transport was shut down before the response was complete.")
     for exchange in exchanges { loop.deliver(to: exchange.mailbox) { exchange.fail(error) } }
     perform(effects, on: loop)
+    for session in webSockets { session.cutOff() }
     didClose()
   }
 
   /// Called when something has ended, which may have been the last that a shutdown waits for.
   func didClose() {
     let (completions, loop) = state.withLock { state -> ([@Sendable () -> Void], EventLoop?) in
-      guard state.isShutDown, state.pool.isEmpty else { return ([], nil) }
+      guard state.isShutDown, state.pool.isEmpty, state.webSockets.isEmpty else { return ([], nil) }
       return (exchange(&state.whenShutDown, with: []), state.loop.take())
     }
     loop?.stop()

@@ -74,7 +74,7 @@ struct FieldParser {
   }
 }
 
-extension [UInt8] {
+extension ContiguousBytes {
   /// `withUnsafeBytes` for a closure that throws one type of error.
   func withBytes<Result, Failure: Error>(
     _ body: (UnsafeRawBufferPointer) throws(Failure) -> Result

@@ -9,7 +9,7 @@ import HTTP
 struct HTTP1Parser {
   /// What was requested, as far as it affects the response.
   enum Request {
-    case head, connect, other
+    case head, connect, upgrade, other
   }
 
   private enum State {
@@ -157,8 +157,9 @@ struct HTTP1Parser {
     var parser = FieldParser(bytes)
     let line = try StatusLine(parser.nextLine())
     let headers = HTTPHeaders(try parser.fields(upTo: limits.fields))
-    if request == .connect, 200...299 ~= line.status {
-      // RFC 9110, section 9.3.6: what follows belongs to the tunnel, whatever the head says about a body.
+    // What follows belongs to the tunnel, or the other protocol, whatever the head says about a body (RFC 9110, sections
+    // 9.3.6 and 15.2.2).
+    if request == .connect && 200...299 ~= line.status || request == .upgrade && line.status == 101 {
       parts.append(.head(HTTPResponseHead(status: line.status, headers: headers)))
       recordPersistence(headers, minorVersion: line.minorVersion)
       state = .end

@@ -1,0 +1,100 @@
+import Foundation
+import HTTP
+
+/// The opening handshake (RFC 6455, section 4): the fields of the upgrade, and the check of the response.
+struct Handshake {
+  /// What a successful handshake has settled.
+  struct Agreement: Equatable {
+    var subprotocol: String?
+    var compression: CompressionAgreement?
+  }
+
+  private let key: String
+  private let subprotocols: [String]
+  private let offeredExtensions: String?
+
+  /// Makes a handshake with a key of 16 random bytes.
+  init(_ request: WebSocketRequest) {
+    self.init(request, key: Self.randomKey())
+  }
+
+  init(_ request: WebSocketRequest, key: String) {
+    self.key = key
+    subprotocols = request.subprotocols
+    offeredExtensions = CompressionAgreement.offer(request.compression)
+  }
+
+  private static func randomKey() -> String {
+    var bytes = SIMD16<UInt8>()
+    return withUnsafeMutableBytes(of: &bytes) {
+      $0.fillRandomly()
+      return Data($0).base64EncodedString()
+    }
+  }
+
+  /// The head of the upgrade; throws `invalidRequest` if the request cannot be written.
+  func head(of request: WebSocketRequest, userAgent: String?) throws(RequestError) -> [UInt8] {
+    try request.checkHandshake()
+    let upgrade = HTTPRequest(
+      method: .get, target: request.target, headers: request.headers, body: nil, timeouts: HTTPTimeouts(),
+      operationName: request.operationName, isReplayable: false)
+    var fields = [
+      ("Connection", "Upgrade"), ("Upgrade", "websocket"), ("Sec-WebSocket-Version", "13"), ("Sec-WebSocket-Key", key),
+    ]
+    if !subprotocols.isEmpty { fields.append(("Sec-WebSocket-Protocol", subprotocols.joined(separator: ", "))) }
+    if let offeredExtensions { fields.append(("Sec-WebSocket-Extensions", offeredExtensions)) }
+    if let userAgent { fields.append(("User-Agent", userAgent)) }
+    return try RequestWriter(defaults: fields).head(of: upgrade)
+  }
+
+  /// The value of `Sec-WebSocket-Accept` that shows that the server has understood this upgrade (section 4.2.2).
+  static func accept(for key: String) -> String {
+    Data(SHA1.hash("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)).base64EncodedString()
+  }
+
+  /// Checks a response (section 4.1); throws an error with a ``WebSocketFailure`` as its cause.
+  func check(_ head: HTTPResponseHead) throws(RequestError) -> Agreement {
+    guard head.status == 101 else { throw Self.refusal(head, body: Data()) }
+    let bad = { (reason: String) in
+      RequestError(
+        .badResponse, "The server's upgrade to WebSocket is not valid: \(reason).", status: 101,
+        cause: WebSocketFailure.badHandshake(head))
+    }
+    let headers = head.headers
+    guard headers["Upgrade"]?.lowercased() == "websocket" else { throw bad("its header 'Upgrade' is not 'websocket'") }
+    guard headers["Connection"]?.listElements.contains("upgrade") ?? false else {
+      throw bad("its header 'Connection' does not hold 'Upgrade'")
+    }
+    guard headers.values(of: "Sec-WebSocket-Accept") == [Self.accept(for: key)] else {
+      throw bad("its header 'Sec-WebSocket-Accept' is not the one for this request")
+    }
+    let selected = headers["Sec-WebSocket-Protocol"]
+    // Names of subprotocols are compared with regard to case.
+    guard subprotocols.isEmpty ? selected == nil : selected.map(subprotocols.contains) ?? false else {
+      let offered = subprotocols.isEmpty ? "none was" : "'\(subprotocols.joined(separator: "', '"))' was"
+      throw RequestError(
+        .badResponse,
+        "The server selected \(selected.map { "the subprotocol '\($0)'" } ?? "no subprotocol"), but \(offered) offered.",
+        status: 101, cause: WebSocketFailure.wrongSubprotocol(selected: selected))
+    }
+    do throws(CompressionAgreement.Refusal) {
+      let compression = try CompressionAgreement(
+        accepted: headers["Sec-WebSocket-Extensions"], offered: offeredExtensions != nil)
+      return Agreement(subprotocol: selected, compression: compression)
+    } catch {
+      throw bad(error.reason)
+    }
+  }
+
+  /// The error for a response with another status, with the start of its body.
+  static func refusal(_ head: HTTPResponseHead, body: Data) -> RequestError {
+    var error = RequestError(
+      .httpStatus, "The server did not switch to WebSocket, and answered with status \(head.status): is the URL right?",
+      status: head.status)
+    do throws(RequestError) { try head.requireSuccess() } catch let refused { error = refused }
+    if !body.isEmpty { error.excerpt = String(decoding: body, as: UTF8.self).sanitized(upTo: 512) }
+    error.retryAfter = head.retryAfter(now: Date())
+    error.cause = WebSocketFailure.refused(head)
+    return error
+  }
+}

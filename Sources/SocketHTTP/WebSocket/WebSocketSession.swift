@@ -1,0 +1,358 @@
+import Foundation
+import HTTP
+import Streams
+
+/// One WebSocket connection, from dialling to its end.
+///
+///     dialling ──► upgrading ──► open ──► lingering ──► ended
+///
+/// After the end for the observer, the connection lingers until the server ends it, too (RFC 6455, section 7.1.1): to
+/// close a socket with unread bytes could destroy the close frame on its way.
+///
+/// `@unchecked Sendable`: `output` has a lock, under which only the channel is called; `inbox` is `Sendable`; all
+/// variables are used only on the loop's thread.
+final class WebSocketSession: LoopHandler, @unchecked Sendable {
+  private enum Phase {
+    case waiting
+    case dialling(ConnectionOpening)
+    case upgrading(WebSocketUpgrade)
+    case open
+    case lingering
+    case ended
+  }
+
+  let request: WebSocketRequest
+  let route: Route
+  let inbox: WebSocketInbox
+  /// The mailbox of the task that awaits an event, if there is one: the observer is called there.
+  private let mailbox = TaskMailbox.current
+  private let handshake: Handshake
+  private let head: [UInt8]
+  /// `nil` unless the connection is open or lingers.
+  private let output = Guarded<WebSocketOutput?>(nil)
+
+  // Only on the loop's thread.
+  private var engine: SocketEngine?
+  private var loop: EventLoop?
+  private var phase = Phase.waiting
+  private var socket: OpenSocket?
+  private var machine: WebSocketMachine?
+  /// The deadline of the phase.
+  private var timer: LoopTimer?
+  private var heartbeat: Heartbeat?
+  private var heartbeatTimer: LoopTimer?
+  private var lastSign = Instant.now
+  private var isPaused = false
+  /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
+  private var isOver = true
+  /// How many bytes were thrown away while lingering.
+  private var discarded = 0
+
+  /// How much is read before others have their turn.
+  private static let largestTurn = 1 << 20
+  /// How much a server may send after the end before it is cut off.
+  private static let mostDiscarded = 1 << 20
+
+  /// Throws `invalidRequest` if the request cannot be written.
+  init(
+    _ request: WebSocketRequest, route: Route, userAgent: String?, observer: AnyObserver<WebSocketEvent>
+  ) throws(RequestError) {
+    self.request = request
+    self.route = route
+    handshake = Handshake(request)
+    head = try handshake.head(of: request, userAgent: userAgent)
+    inbox = WebSocketInbox(
+      observer, limit: request.limits.undelivered, operationName: request.operationName)
+  }
+
+  // MARK: - From any thread
+
+  /// Carries out a command of the handle.
+  private func perform(_ command: WebSocketConnection.Command) throws(RequestError) {
+    let (result, loop) = output.withLock { output in
+      (Result { () throws(RequestError) in try output?.perform(command) }, output?.loop)
+    }
+    let outcome = try result.get()
+    guard let outcome, let loop else {
+      if case .close = command { return }
+      throw .webSocketClosed
+    }
+    if case .close = command { loop.submit { [self] in didSendClose() } }
+    follow(outcome, on: loop)
+  }
+
+  private func follow(_ outcome: WebSocketOutput.Outcome, on loop: EventLoop) {
+    switch outcome {
+    case .done: break
+    case .blocked: loop.submit { [self] in flush() }
+    case .broken: loop.submit { [self] in read() }
+    }
+  }
+}
+
+// Only on the loop's thread.
+extension WebSocketSession {
+  // MARK: - Connecting
+
+  func begin(by engine: SocketEngine, on loop: EventLoop) {
+    guard case .waiting = phase else { return }
+    self.engine = engine
+    self.loop = loop
+    let opening = ConnectionOpening(route, by: engine, on: loop) { [weak self] in self?.didConnect($0) }
+    phase = .dialling(opening)
+    setTimer(request.timeouts.connect) { $0.fail($0.timedOut(after: $1, waitingFor: "a connection to", .never)) }
+    opening.start()
+  }
+
+  private func didConnect(_ result: Result<OpenConnection, RequestError>) {
+    do throws(RequestError) {
+      let connection = try result.get()
+      if let engine, route.unixPath == nil { connection.socket.socket.set(engine.liveness) }
+      socket = connection.socket
+      loop?.hand(connection.socket.token, to: self)
+      phase = .upgrading(WebSocketUpgrade(connection.channel, handshake, head))
+      setTimer(request.timeouts.upgrade) { session, limit in
+        guard case .upgrading(let upgrade) = session.phase else { return }
+        session.fail(upgrade.error(unless: session.timedOut(after: limit, waitingFor: "the upgrade to WebSocket of")))
+      }
+      advance()
+    } catch {
+      fail(error)
+    }
+  }
+
+  /// Continues the upgrade.
+  private func advance() {
+    guard let loop, case .upgrading(var upgrade) = phase else { return }
+    let outcome = upgrade.advance(using: loop.buffer, isOver: isOver)
+    phase = .upgrading(upgrade)
+    switch outcome {
+    case .blocked: break
+    case .failed(let error): fail(error)
+    case .done(let head, let agreement, let rest): didOpen(head, agreement, upgrade.channel, rest)
+    }
+  }
+
+  private func didOpen(
+    _ head: HTTPResponseHead, _ agreement: Handshake.Agreement, _ channel: any ByteChannel,
+    _ rest: UnsafeRawBufferPointer
+  ) {
+    guard let loop else { return }
+    stopTimer()
+    phase = .open
+    machine = WebSocketMachine(limit: request.limits.message, compression: agreement.compression)
+    let opened = WebSocketOutput(
+      channel, on: loop, limit: request.limits.unsent, compresses: agreement.compression != nil)
+    output.withLock { $0 = opened }
+    lastSign = .now
+    if let silence = request.timeouts.ping {
+      heartbeat = Heartbeat(after: silence, patience: request.timeouts.pong)
+      beat()
+    }
+    let connection = WebSocketConnection(subprotocol: agreement.subprotocol, head: head) {
+      [self] command throws(RequestError) in try perform(command)
+    }
+    deliver([.opened(connection)], size: 0)
+    consume(rest)
+    // The events of bytes that arrived during the upgrade are gone, so read now.
+    read()
+    isOver = isPaused
+  }
+
+  // MARK: - Reading and writing
+
+  func ready(_ event: PollEvent) {
+    if event.isOver { isOver = true }
+    if case .upgrading = phase { return advance() }
+    if event.isWritable { flush() }
+    if event.isReadable { read() }
+  }
+
+  /// Continues writing.
+  private func flush() {
+    guard case .broken? = output.withLock({ $0?.write() }) else { return }
+    read()
+  }
+
+  /// Reads until the socket is empty, the observer is too far behind, or others are to have their turn.
+  private func read() {
+    guard let loop, !isPaused else { return }
+    output.withLock { $0?.channel.beginReading(isOver: isOver) }
+    var count = 0
+    while !isPaused, hasSocket {
+      guard count < Self.largestTurn else { return loop.submit { [self] in read() } }
+      switch output.withLock({ $0?.read(into: loop.buffer) ?? .blocked }) {
+      case .bytes(let size):
+        count += size
+        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]))
+      case .blocked: return
+      case .end: return fail(.cut("without closing the WebSocket connection"))
+      case .failed(let error): return fail(error)
+      }
+    }
+  }
+
+  private var hasSocket: Bool {
+    switch phase {
+    case .open, .lingering: true
+    case .waiting, .dialling, .upgrading, .ended: false
+    }
+  }
+
+  private func consume(_ bytes: UnsafeRawBufferPointer) {
+    if case .lingering = phase {
+      discarded += bytes.count
+      if discarded > Self.mostDiscarded { tearDown() }
+      return
+    }
+    guard !bytes.isEmpty else { return }
+    if heartbeat != nil { lastSign = .now }
+    var effects = WebSocketMachine.Effects()
+    machine?.receive(bytes, into: &effects)
+    if let pong = effects.pong { send { $0?.sendPong(pong) } }
+    if let close = effects.close { send { $0?.close(close) } }
+    deliver(effects.events, size: effects.size, end: effects.end)
+    if effects.end != nil { linger() } else { isPaused = inbox.pauses() }
+  }
+
+  private func send(_ body: (inout WebSocketOutput?) -> WebSocketOutput.Outcome?) {
+    guard let loop, let outcome = output.withLock({ body(&$0) }) else { return }
+    follow(outcome, on: loop)
+  }
+
+  private func deliver(_ events: [WebSocketEvent], size: Int, end: WebSocketMachine.End? = nil) {
+    guard !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) else { return }
+    loop?.deliver(to: mailbox) { [self, loop] in
+      inbox.deliver { loop?.submit { self.resume() } }
+    }
+  }
+
+  private func resume() {
+    guard isPaused else { return }
+    isPaused = false
+    lastSign = .now
+    read()
+  }
+
+  // MARK: - Staying alive
+
+  private func beat() {
+    guard let loop, case .open = phase else { return }
+    // An observer that is behind is to blame for the silence, not the server.
+    if isPaused { lastSign = .now }
+    let next: Instant
+    switch heartbeat?.look(at: .now, lastSign: lastSign) {
+    case nil: return
+    case .wait(let instant): next = instant
+    case .ping(let instant):
+      // If too much waits to be sent, the server gives no sign of life either.
+      send { output in try? output?.perform(.ping(Data())) }
+      next = instant
+    case .lost:
+      return fail(timedOut(after: request.timeouts.pong, waitingFor: "a sign of life, after a ping, of"))
+    }
+    heartbeatTimer = loop.schedule(at: next) { [weak self] in self?.beat() }
+  }
+
+  // MARK: - The end
+
+  /// The user has begun to close.
+  private func didSendClose() {
+    guard case .open = phase, machine?.didSendClose() ?? false else { return }
+    setTimer(request.timeouts.close) { $0.fail($0.timedOut(after: $1, waitingFor: "the close of")) }
+  }
+
+  /// The subscription was disposed.
+  func cancel() {
+    switch phase {
+    case .open:
+      send { $0?.close(WebSocketClosure(code: .normal)) }
+      linger()
+    case .waiting, .dialling, .upgrading: tearDown()
+    case .lingering, .ended: break
+    }
+  }
+
+  /// The transport is shut down.
+  func shutDown() {
+    switch phase {
+    case .open:
+      send { $0?.close(WebSocketClosure(code: .goingAway)) }
+      didSendClose()
+    case .waiting, .dialling, .upgrading: cutOff()
+    case .lingering, .ended: break
+    }
+  }
+
+  /// The transport does not wait any longer.
+  func cutOff() {
+    fail(RequestError(.connectionLost, "The transport was shut down while the WebSocket connection was open."))
+  }
+
+  func loopStopped() {
+    cutOff()
+  }
+
+  /// Ends the connection at once.
+  private func fail(_ error: RequestError) {
+    var effects = WebSocketMachine.Effects()
+    switch phase {
+    case .waiting, .dialling, .upgrading: effects.end = .failed(error)
+    case .open: machine?.didLose(error, into: &effects)
+    case .lingering, .ended: break
+    }
+    deliver([], size: 0, end: effects.end)
+    tearDown()
+  }
+
+  /// Waits for the server's end of the connection.
+  private func linger() {
+    guard case .open = phase else { return }
+    phase = .lingering
+    machine = nil
+    if isPaused {
+      isPaused = false
+      loop?.submit { [self] in read() }
+    }
+    setTimer(request.timeouts.close) { session, _ in session.tearDown() }
+  }
+
+  private func tearDown() {
+    if case .ended = phase { return }
+    if case .dialling(let opening) = phase { opening.cancel() }
+    phase = .ended
+    machine = nil
+    stopTimer()
+    if let heartbeatTimer { loop?.cancel(heartbeatTimer) }
+    heartbeatTimer = nil
+    let closed = output.withLock { $0.take() }
+    closed?.channel.close()
+    if let socket { loop?.close(socket.socket, socket.token) }
+    socket = nil
+    // This may be the last reference to the observer: release what it holds elsewhere.
+    loop?.deliver(to: nil) { withExtendedLifetime(self) {} }
+    engine?.didEnd(self)
+    (engine, loop) = (nil, nil)
+  }
+
+  /// Sets the deadline of the phase.
+  private func setTimer(_ limit: Duration?, _ action: @escaping (WebSocketSession, Duration) -> Void) {
+    stopTimer()
+    guard let loop, let limit else { return }
+    timer = loop.schedule(at: .now + limit) { [weak self] in
+      if let self { action(self, limit) }
+    }
+  }
+
+  private func timedOut(
+    after limit: Duration, waitingFor event: String, _ reached: RequestError.Reach? = nil
+  ) -> RequestError {
+    .timedOut(
+      after: limit, waitingFor: event, request.target, operationName: request.operationName, reached: reached)
+  }
+
+  private func stopTimer() {
+    if let timer { loop?.cancel(timer) }
+    timer = nil
+  }
+}

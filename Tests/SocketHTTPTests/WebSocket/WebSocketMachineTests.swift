@@ -1,0 +1,153 @@
+import Foundation
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+@Suite struct WebSocketMachineTests {
+  private var machine = WebSocketMachine(limit: 1000)
+
+  private func effects(of bytes: [UInt8], on machine: inout WebSocketMachine) -> WebSocketMachine.Effects {
+    var effects = WebSocketMachine.Effects()
+    bytes.withUnsafeBytes { machine.receive($0, into: &effects) }
+    return effects
+  }
+
+  private func failure(_ effects: WebSocketMachine.Effects) -> RequestError? {
+    if case .failed(let error)? = effects.end { error } else { nil }
+  }
+
+  private func closure(_ effects: WebSocketMachine.Effects) -> WebSocketClosure? {
+    if case .closed(let closure)? = effects.end { closure } else { nil }
+  }
+
+  /// RFC 6455, section 5.5.3.
+  @Test func `of several pings that come together, the last is answered`() {
+    var machine = machine
+    let effects = effects(of: ServerFrame.ping("1") + ServerFrame.text("a") + ServerFrame.ping("2"), on: &machine)
+    #expect(effects.pong == Data("2".utf8))
+    #expect(effects.events.count == 1 && effects.end == nil && effects.close == nil)
+  }
+
+  @Test(arguments: [1000, 1001, 1011, 4000])
+  func `the server's close is answered with its code, and nothing that follows is read`(code: UInt16) {
+    var machine = machine
+    let bytes = ServerFrame.text("a") + ServerFrame.close(code, "bye") + ServerFrame.text("b")
+    let effects = effects(of: bytes, on: &machine)
+    #expect(effects.events.count == 1)
+    #expect(effects.close == WebSocketClosure(code: WebSocketCloseCode(code)))
+    #expect(closure(effects) == WebSocketClosure(code: WebSocketCloseCode(code), reason: "bye"))
+    #expect(self.effects(of: ServerFrame.text("c") + ServerFrame.ping(), on: &machine).events.isEmpty)
+  }
+
+  @Test func `a close without a code is answered without one`() {
+    var machine = machine
+    let effects = effects(of: ServerFrame.bytes(8), on: &machine)
+    #expect(effects.close?.payload == [])
+    #expect(closure(effects) == WebSocketClosure(code: .noStatus))
+  }
+
+  @Test func `after this side's close, messages still come, pings are not answered, and the server's close ends it`() {
+    var machine = machine
+    let (first, second) = (machine.didSendClose(), machine.didSendClose())
+    #expect(first && !second)
+    var effects = effects(of: ServerFrame.text("late") + ServerFrame.ping(), on: &machine)
+    #expect(effects.events.count == 1 && effects.pong == nil)
+    effects = self.effects(of: ServerFrame.close(1000), on: &machine)
+    #expect(closure(effects) == WebSocketClosure(code: .normal))
+  }
+
+  @Test func `a connection that is lost is an error, unless this side had begun to close`() {
+    var (lost, closing) = (machine, machine)
+    var effects = WebSocketMachine.Effects()
+    lost.didLose(.cut("here"), into: &effects)
+    #expect(failure(effects)?.kind == .connectionLost)
+    _ = closing.didSendClose()
+    closing.didLose(.cut("here"), into: &effects)
+    #expect(closure(effects)?.code == .abnormal)
+  }
+
+  @Test func `a connection ends once`() {
+    var machine = machine
+    _ = effects(of: ServerFrame.close(1000), on: &machine)
+    var effects = WebSocketMachine.Effects()
+    machine.didLose(.cut("here"), into: &effects)
+    #expect(effects.end == nil)
+  }
+
+  @Test(arguments: WebSocketReaderTests.violations)
+  func `a violation is told to the server with its code, and is an error for the observer`(
+    name: String, bytes: [UInt8], code: WebSocketCloseCode
+  ) {
+    var machine = machine
+    let effects = effects(of: ServerFrame.text("before") + bytes, on: &machine)
+    #expect(effects.events.count >= 1)
+    #expect(effects.close?.code == code)
+    #expect((effects.close?.payload.count ?? 126) <= 125)
+    #expect(failure(effects)?.kind == (code == .tooLarge ? .tooLarge : .badResponse))
+    guard case .violation(code)? = failure(effects)?.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: failure(effects)))")
+      return
+    }
+  }
+}
+
+@Suite struct FrameWriterTests {
+  /// Undoes what a client does.
+  private func unmasked(_ frame: [UInt8]) -> (head: [UInt8], payload: [UInt8]) {
+    let size = frame[1] & 0x7F == 126 ? 4 : frame[1] & 0x7F == 127 ? 10 : 2
+    let key = frame[size..<size + 4]
+    let payload = frame[(size + 4)...].enumerated().map { $1 ^ key[size + $0 % 4] }
+    return (Array(frame[..<size]), payload)
+  }
+
+  /// RFC 6455, section 5.7.
+  @Test func `the masked frame of the RFC's example is written`() {
+    var bytes: [UInt8] = []
+    let key: UInt32 = 0x3D21_FA37
+    Array("Hello".utf8).withUnsafeBytes { FrameWriter.write(.text, $0, key: key, to: &bytes) }
+    #expect(bytes == [0x81, 0x85, 0x37, 0xFA, 0x21, 0x3D, 0x7F, 0x9F, 0x4D, 0x51, 0x58])
+  }
+
+  @Test(arguments: Array(0...40) + [125, 126, 127, 65_535, 65_536, 100_003])
+  func `a frame of any size is masked whole`(size: Int) {
+    let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) }
+    var (writer, bytes) = (FrameWriter(), [UInt8]())
+    payload.withUnsafeBytes { writer.write(.binary, $0, to: &bytes) }
+    let (head, read) = unmasked(bytes)
+    #expect(read == payload)
+    #expect(head[0] == 0x82 && head[1] & 0x80 != 0)
+    #expect(head[1] & 0x7F == (size <= 125 ? UInt8(size) : size <= 65_535 ? 126 : 127))
+  }
+
+  @Test func `each frame has a key of its own`() {
+    var keys = MaskingKeys()
+    #expect(Set((0..<1000).map { _ in keys.next() }).count > 990)
+  }
+}
+
+@Suite struct HeartbeatTests {
+  private let start = Instant(nanoseconds: 1_000_000_000_000)
+
+  /// What it does at each of these seconds, if the last sign of life came at the other.
+  private func steps(_ looks: [(now: Int, lastSign: Int)]) -> [Heartbeat.Step] {
+    var heartbeat = Heartbeat(after: .seconds(30), patience: .seconds(10))
+    return looks.map { heartbeat.look(at: start + .seconds($0.now), lastSign: start + .seconds($0.lastSign)) }
+  }
+
+  private func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
+
+  @Test func `a ping is sent after silence, and a server that answers stays`() {
+    #expect(
+      steps([(0, 0), (30, 5), (35, 5), (45, 36), (66, 36)])
+        == [
+          .wait(until: at(30)), .wait(until: at(35)), .ping(until: at(45)), .wait(until: at(66)), .ping(until: at(76)),
+        ])
+  }
+
+  @Test func `a server that does not answer is given up`() {
+    #expect(steps([(30, 0), (39, 0), (40, 0)]) == [.ping(until: at(40)), .wait(until: at(40)), .lost])
+  }
+}

@@ -1,0 +1,341 @@
+import Foundation
+import HTTPTestSupport
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+/// A connection against scripted peers.
+@Suite struct WebSocketSessionTests {
+  private let transport = SocketTransport()
+
+  @Test func `messages go both ways, and a close of this side ends the stream with the server's code`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.text("welcome"))
+      while true {
+        let frame = try peer.readFrame()
+        guard frame.opcode != 8 else { return try peer.send(ServerFrame.bytes(8, frame.payload)) }
+        try peer.send(ServerFrame.bytes(frame.opcode, frame.payload))
+      }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    let connection = try await log.opened()
+    try connection.send("ångström")
+    try connection.send(.binary(Data([1, 2, 3])))
+    try await log.entries.wait(for: "the echo") { $0.count == 4 }
+    try connection.close(code: .normal, reason: "done")
+    #expect(
+      try await log.ended() == [
+        .opened(nil), .text("welcome"), .text("ångström"), .message(.binary(Data([1, 2, 3]))), .closed(.normal, "done"),
+        .completed,
+      ])
+    let error = #expect(throws: RequestError.self) { try connection.send("late") }
+    #expect(error?.kind == .connectionLost && error?.reached == .never)
+    try connection.close()
+  }
+
+  @Test func `the upgrade carries the request's headers, the subprotocols and the user agent`() async throws {
+    let heads = Monitor<[String]>([])
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.accept(["Sec-WebSocket-Protocol: two"])
+      heads.update { $0.append(head) }
+      try peer.close()
+    }
+    let request = try server.request("/chat?x=1", subprotocols: ["one", "two"]) {
+      try $0.headers.set("Authorization", to: "Bearer token")
+    }
+    let log = WebSocketLog(transport.connect(request))
+    let connection = try await log.opened()
+    #expect(connection.subprotocol == "two" && connection.head.status == 101)
+    let lines = heads.value[0].components(separatedBy: "\r\n")
+    #expect(lines.first == "GET /chat?x=1 HTTP/1.1")
+    for line in ["Host: 127.0.0.1:\(server.port)", "Authorization: Bearer token", "Sec-WebSocket-Protocol: one, two"] {
+      #expect(lines.contains(line))
+    }
+    #expect(lines.contains { $0.hasPrefix("User-Agent: SocketTransport/") })
+  }
+
+  /// The bytes behind the head of the response are the first frames.
+  @Test func `messages that come with the response to the upgrade are delivered`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.readHead()
+      try peer.send(
+        WebSocketPeer.acceptance(of: head) + ServerFrame.text("one") + ServerFrame.text("two")
+          + ServerFrame.close(1001, "bye"))
+      try peer.close()
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    #expect(
+      try await log.ended() == [.opened(nil), .text("one"), .text("two"), .closed(.goingAway, "bye"), .completed])
+  }
+
+  @Test func `the server's close is answered with its code, and the connection waits for the server to end it`()
+    async throws
+  {
+    let answers = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.close(4001, "token expired"))
+      let frame = try peer.readFrame()
+      // The client has not ended the connection.
+      let isOpen = (try? Loopback.isSilent(peer.socket, forMilliseconds: 50)) ?? false
+      answers.update { $0 = isOpen ? [frame] : [] }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    #expect(try await log.ended().suffix(2) == [.closed(WebSocketCloseCode(4001), "token expired"), .completed])
+    try await answers.wait(for: "the answer to the close") { $0 == [.close(4001)] }
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+  }
+
+  @Test func `a server that does not answer a close is dropped in time`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
+    try await log.opened().close()
+    #expect(try await log.ended() == [.opened(nil), .closed(.abnormal), .completed])
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+  }
+
+  @Test func `a server that does not end the connection after the close is dropped in time`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.close(1000))
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.close = .milliseconds(100) }))
+    #expect(try await log.ended() == [.opened(nil), .closed(.normal), .completed])
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+  }
+
+  @Test(arguments: [false, true])
+  func `a connection that ends without a close is an error behind what came before it`(isReset: Bool) async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.text("one") + ServerFrame.text("half").dropLast())
+      if isReset {
+        // Not before the client has read what was sent.
+        _ = try peer.readFrame()
+        peer.socket.resetWhenClosed()
+      }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    let connection = try await log.opened()
+    try await log.entries.wait(for: "the message") { $0.count >= 2 }
+    if isReset { try connection.send("read") }
+    #expect(try await log.ended() == [.opened(nil), .text("one"), .failed(.connectionLost)])
+    #expect(throws: RequestError.self) { try connection.send("late") }
+  }
+
+  @Test(
+    arguments: [
+      (ServerFrame.bytes(3), .protocolError, .badResponse),
+      (ServerFrame.bytes(1, [0xFF]), .invalidData, .badResponse),
+      (ServerFrame.bytes(2, [UInt8](repeating: 0, count: 2000)), .tooLarge, .tooLarge),
+    ] as [([UInt8], WebSocketCloseCode, RequestError.Kind)])
+  func `a violation is told to the server with its code, and is an error`(
+    bytes: [UInt8], code: WebSocketCloseCode, kind: RequestError.Kind
+  ) async throws {
+    let closes = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.text("before") + bytes)
+      let frame = try peer.readFrame()
+      closes.update { $0.append(frame) }
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.limits.message = 1000 }))
+    #expect(try await log.ended() == [.opened(nil), .text("before"), .failed(kind)])
+    guard case .violation(code)? = log.error.value?.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: log.error.value))")
+      return
+    }
+    let close = try await closes.wait(for: "the close") { !$0.isEmpty }[0]
+    #expect(close.opcode == 8 && close.payload.prefix(2) == [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)])
+  }
+
+  // MARK: - Refusals
+
+  @Test func `a server that refuses is an error with the status, Retry-After and the start of the body`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      _ = try peer.readHead()
+      try peer.send(
+        Array("HTTP/1.1 503 Busy\r\nRetry-After: 7\r\nContent-Length: 12\r\n\r\ncome again \u{1B}".utf8))
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.operationName = "live" }))
+    #expect(try await log.ended() == [.failed(.httpStatus)])
+    let error = try #require(log.error.value)
+    #expect(error.status == 503 && error.retryAfter == .seconds(7) && error.operationName == "live")
+    #expect(error.excerpt?.hasPrefix("come again") == true)
+    guard case .refused(let head)? = error.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: error.cause))")
+      return
+    }
+    #expect(head.headers["Retry-After"] == "7")
+  }
+
+  @Test func `a server that refuses and never ends its body is an error with what came of it`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      _ = try peer.readHead()
+      try peer.send(Array("HTTP/1.1 401 No\r\nContent-Length: 99\r\n\r\nno token".utf8))
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
+    #expect(try await log.ended() == [.failed(.httpStatus)])
+    #expect(log.error.value?.status == 401 && log.error.value?.excerpt == "no token")
+  }
+
+  @Test func `a subprotocol that was not offered is an error, and the connection is closed`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept(["Sec-WebSocket-Protocol: graphql-ws"])
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request(subprotocols: ["graphql-transport-ws"])))
+    #expect(try await log.ended() == [.failed(.badResponse)])
+    guard case .wrongSubprotocol("graphql-ws")? = log.error.value?.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: log.error.value))")
+      return
+    }
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+  }
+
+  // MARK: - Deadlines
+
+  @Test func `a server that accepts no connection is given up in time`() async throws {
+    let port = try UnansweredPort()
+    var request = try WebSocketRequest(url: url("ws://127.0.0.1:\(port.port)/"))
+    request.timeouts.connect = .milliseconds(200)
+    let start = ContinuousClock.now
+    let log = WebSocketLog(transport.connect(request))
+    #expect(try await log.ended() == [.failed(.timedOut)])
+    #expect(log.error.value?.reached == .never)
+    #expect(ContinuousClock.now - start >= .milliseconds(195))
+  }
+
+  @Test func `a server that does not answer the upgrade is given up in time`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.readHead()
+      try peer.send(WebSocketPeer.acceptance(of: head).dropLast())
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.timeouts.upgrade = .milliseconds(100) }))
+    #expect(try await log.ended() == [.failed(.timedOut)])
+    #expect(log.error.value?.message.contains("upgrade") == true)
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+  }
+
+  @Test func `a refused connection is an error`() async throws {
+    let port = try RefusingPort()
+    let log = WebSocketLog(transport.connect(try WebSocketRequest(url: url("ws://127.0.0.1:\(port.port)/"))))
+    #expect(try await log.ended() == [.failed(.cannotConnect)])
+  }
+
+  /// Its machine is away: nothing comes back, and no FIN either.
+  @Test func `a silent server gets a ping, and is dropped if it does not answer`() async throws {
+    let frames = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      for _ in 0..<3 {
+        let frame = try peer.readFrame()
+        frames.update { $0.append(frame) }
+        try peer.send(ServerFrame.bytes(10, frame.payload))
+      }
+      peer.waitForEnd()
+    }
+    let request = try server.request {
+      $0.timeouts.ping = .milliseconds(50)
+      $0.timeouts.pong = .milliseconds(200)
+    }
+    let log = WebSocketLog(transport.connect(request))
+    let pongs = [WebSocketLog.Entry](repeating: .pong(Data()), count: 3)
+    #expect(try await log.ended() == [.opened(nil)] + pongs + [.failed(.timedOut)])
+    #expect(frames.value == [WebSocketPeer.Frame](repeating: .init(opcode: 9, payload: []), count: 3))
+  }
+
+  // MARK: - Disposal
+
+  @Test func `a disposed connection is closed with code 1000, and nothing more is delivered`() async throws {
+    let closes = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let close = try peer.close()
+      closes.update { $0.append(close) }
+      for _ in 0..<100 { try peer.send(ServerFrame.text("late")) }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    let connection = try await log.opened()
+    log.dispose()
+    try await closes.wait(for: "the close") { $0 == [.close(1000)] }
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+    #expect(log.entries.value == [.opened(nil)])
+    #expect(throws: RequestError.self) { try connection.send("late") }
+  }
+
+  @Test func `a connection that is disposed while it dials or upgrades is closed`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      _ = try peer.readHead()
+      peer.waitForEnd()
+    }
+    let upgrading = try WebSocketLog(transport.connect(server.request()))
+    try await server.counts.wait(for: "the connection") { $0.accepted == 1 }
+    upgrading.dispose()
+    try await server.counts.wait(for: "the end") { $0.over == 1 }
+    let port = try UnansweredPort()
+    let dialling = WebSocketLog(transport.connect(try WebSocketRequest(url: url("ws://127.0.0.1:\(port.port)/"))))
+    dialling.dispose()
+    #expect(upgrading.entries.value.isEmpty && dialling.entries.value.isEmpty)
+    await transport.shutdown()
+  }
+
+  @Test func `a server that sends without end after the disposal is cut off`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let block = (0..<64).flatMap { _ in ServerFrame.binary([UInt8](repeating: 0, count: 1024)) }
+      while true { try peer.send(block) }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    _ = try await log.opened()
+    log.dispose()
+    try await server.counts.wait(for: "the end", within: .seconds(4)) { $0.over == 1 }
+  }
+
+  // MARK: - Shutting down
+
+  @Test func `a shutdown closes connections with code 1001, and returns when their observers know`() async throws {
+    let closes = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let close = try peer.close()
+      closes.update { $0.append(close) }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    _ = try await log.opened()
+    await transport.shutdown()
+    #expect(log.entries.value == [.opened(nil), .closed(.goingAway), .completed])
+    #expect(closes.value == [.close(1001)])
+    let late = try WebSocketLog(transport.connect(server.request()))
+    #expect(late.entries.value == [.failed(.cannotConnect)])
+  }
+
+  @Test func `a shutdown within a limit cuts off a server that does not answer`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    _ = try await log.opened()
+    await transport.shutdown(within: .milliseconds(100))
+    #expect(log.entries.value == [.opened(nil), .closed(.abnormal), .completed])
+  }
+}
+
+extension Loopback {
+  /// Whether neither bytes nor the end come within a time.
+  static func isSilent(_ socket: Descriptor, forMilliseconds limit: Int32) throws -> Bool {
+    var entry = pollfd(fd: socket.number, events: Int16(POLLIN), revents: 0)
+    return poll(&entry, 1, limit) == 0
+  }
+}
