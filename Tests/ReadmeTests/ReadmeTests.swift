@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import HTTPMiddlewares
+import JSON
 import Models
 import Networking
 import NetworkingTesting
@@ -29,6 +30,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
     ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
+    ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
     ("Sources/Streams/Streams.docc/FromAsyncSequence.md", "Articles/AsyncSequenceArticle"),
@@ -203,6 +205,28 @@ struct ReadmeTests {
       in: repo, friend: GetUser(variables: .init(id: "3")).data(on: client).map(\.node),
       gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
     ).value
+  }
+
+  @Test func `the samples of unions, interfaces and scalars read the real server's types`() async throws {
+    let client = try await SchemaTypesArticle.client(endpoint: BFFServer.shared().graphqlURL)
+    let found = try await SchemaTypesArticle.Search(variables: .init(text: "Low")).data(on: client).value.search
+    #expect(found.contains { if case .moment(_, "Low-level programming") = $0 { true } else { false } })
+    let people = try await SchemaTypesArticle.Search(variables: .init(text: "Wei")).data(on: client).value.search
+    #expect(people.contains { if case .user("0", "Lin Wei") = $0 { true } else { false } })
+    let other = #"{"__typename": "Group", "id": "9"}"#
+    let group = try JSONCoder().decode(SchemaTypesArticle.SearchResult.self, from: Data(other.utf8))
+    #expect({ if case .other("Group") = group { true } else { false } }())
+    let node = try await SchemaTypesArticle.GetNode(variables: .init(id: "m0-1")).data(on: client).value.node
+    #expect(node?.title == "Low-level programming" && node?.name == nil)
+    let since = Date(timeIntervalSince1970: 1_605_521_360)
+    let variables = SchemaTypesArticle.MomentsSince.Variables(userID: "0", since: since)
+    let moments = try await SchemaTypesArticle.MomentsSince(variables: variables).data(on: client).value.momentsSince
+    #expect(moments.map(\.id) == ["m0-0"] && moments.first?.createdAt == since)
+    let money = try JSONCoder().decode([SchemaTypesArticle.Money].self, from: Data(#"["12.50 EUR"]"#.utf8))
+    #expect(try JSONCoder().encode(money) == Data(#"["12.5 EUR"]"#.utf8))
+    #expect(throws: DecodingError.self) {
+      try JSONCoder().decode([SchemaTypesArticle.Money].self, from: Data(#"["12.50"]"#.utf8))
+    }
   }
 
   @Test func `the sample of a home screen joins three responses`() async throws {
