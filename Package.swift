@@ -46,13 +46,13 @@ let package = Package(
     .target(
       name: "Networking",
       dependencies: [
-        "Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models",
+        "Streams", "GraphQLLanguage", "HTTP", "HTTPMiddlewares", "JSON", "Models",
         .target(name: "SocketHTTP", condition: .when(platforms: [.linux], traits: ["SocketHTTP"])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
-    .target(name: "NetworkingTesting", dependencies: ["Streams", "HTTP", "JSON", "Networking"]),
+    .target(name: "NetworkingTesting", dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
     .executableTarget(

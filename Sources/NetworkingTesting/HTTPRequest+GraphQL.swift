@@ -16,8 +16,10 @@ extension HTTPRequest {
   var graphQLProblems: [String] {
     guard let operationName, let document = graphQLMember("query")?.stringValue else { return [] }
     // A REST call may have a parameter of this name as well.
-    var tokens = GraphQLTokens(document)
-    guard ["{", "query", "mutation", "fragment"].contains(tokens.next()) else { return [] }
+    let start = document.drop { $0.isWhitespace || $0 == "\u{FEFF}" }
+    guard ["{", "query", "mutation", "subscription", "fragment", "#", "\""].contains(where: start.hasPrefix) else {
+      return []
+    }
     let problems = GraphQLDocumentCheck.problems(
       in: document, operation: graphQLMember("operationName")?.stringValue, variables: graphQLMember("variables"))
     return problems.map { "\(operationName) \($0)" }

@@ -37,7 +37,7 @@ public final class ScriptedTransport: HTTPTransport {
 
   /// What was not as expected: requests that are not in the script, expectations that no request met, and GraphQL
   /// requests that a server would refuse without a look at its schema: for an undeclared or missing variable, a
-  /// fragment that is not in the document or not used, brackets that do not match.
+  /// fragment that is not in the document or not used, or for what is not GraphQL.
   public var failures: [String] {
     let script = script.withLock { $0 }
     var refused: [String] = []

@@ -1,3 +1,5 @@
+import GraphQLLanguage
+import HTTP
 import JSON
 
 /// The kind and the name of an operation in a GraphQL document.
@@ -10,6 +12,15 @@ public struct GraphQLOperation: Hashable, Sendable {
     case mutation
     /// Subscribes: a response for each event.
     case subscription
+
+    fileprivate init(_ kind: OperationSyntax.Kind) {
+      self =
+        switch kind {
+        case .query: .query
+        case .mutation: .mutation
+        case .subscription: .subscription
+        }
+    }
   }
 
   /// The kind of operation.
@@ -17,34 +28,6 @@ public struct GraphQLOperation: Hashable, Sendable {
 
   /// Its name, if it has one.
   public let name: String?
-}
-
-extension GraphQLOperation {
-  /// The operations of a document: its top-level definitions that are not fragments.
-  static func all(in document: String) -> [GraphQLOperation] {
-    var operations: [GraphQLOperation] = []
-    var tokens = GraphQLTokens(document)
-    var depth = 0
-    var isInDefinition = false
-    while let token = tokens.next() {
-      switch token {
-      case "{", "(", "[":
-        if token == "{", depth == 0, !isInDefinition { operations.append(GraphQLOperation(kind: .query, name: nil)) }
-        isInDefinition = true
-        depth += 1
-      case "}", ")", "]":
-        depth -= 1
-        if token == "}", depth == 0 { isInDefinition = false }
-      default:
-        guard depth == 0, !isInDefinition else { continue }
-        isInDefinition = true
-        if let kind = Kind(rawValue: String(token)) {
-          operations.append(GraphQLOperation(kind: kind, name: tokens.nextName()))
-        }
-      }
-    }
-    return operations
-  }
 }
 
 /// The constant text of one or more GraphQL operations.
@@ -58,18 +41,27 @@ public struct GraphQLDocument: Hashable, Sendable {
   /// The text that is sent.
   public var text: String { prepared.value }
 
-  /// The operations in the text, in order.
+  /// The operations in the text, in order; none if the text is not GraphQL, which the error of a request says.
   public let operations: [GraphQLOperation]
 
   /// The text as a JSON string, escaped once for all requests.
   let prepared: PreparedString
 
+  /// Where and why the text is not GraphQL.
+  private let syntaxError: GraphQLSyntaxError?
+
   /// The literals that make up the text, each once.
   private let parts: [String]
 
-  /// The operation of this name; if `nil`, the document's only operation.
-  func operation(named name: String?) -> GraphQLOperation? {
-    name == nil && operations.count == 1 ? operations[0] : operations.first { $0.name == name }
+  /// The operation of this name; if there is none, the document's only operation.
+  /// - Throws: `invalidRequest` if there is no such operation, or if the text is not GraphQL: then with line and column.
+  func operation(named name: String) throws(RequestError) -> GraphQLOperation {
+    if let operation = operations.first(where: { $0.name == name }) { return operation }
+    if operations.count == 1 { return operations[0] }
+    guard let syntaxError else {
+      throw RequestError(.invalidRequest, "The document has no operation named '\(name)'.")
+    }
+    throw RequestError(.invalidRequest, "The document of '\(name)' is not GraphQL: \(syntaxError).")
   }
 }
 
@@ -83,7 +75,15 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
     self.parts = parts
     let text = parts.joined(separator: "\n")
     prepared = PreparedString(text)
-    operations = GraphQLOperation.all(in: text)
+    do {
+      operations = try DocumentSyntax(parsing: text).operations.map {
+        GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
+      }
+      syntaxError = nil
+    } catch {
+      operations = []
+      syntaxError = error
+    }
   }
 
   /// Joins a document and the fragments that it uses. A literal that is in both, such as a third fragment used by two

@@ -70,7 +70,7 @@ extension GraphQLSession {
   }
 
   private var operation: GraphQLOperation? {
-    Self.query.operation(named: operationName) ?? Self.query.operation(named: nil)
+    try? Self.query.operation(named: operationName)
   }
 }
 
@@ -100,12 +100,11 @@ extension GraphQLSession {
 
   /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
   ///
-  /// Throws `invalidRequest` for a mutation by `GET`, which caches and link prefetching could repeat; for other
-  /// methods; and for a subscription, which has more than one response.
+  /// Throws `invalidRequest` for a document that is not GraphQL, with line and column; for a mutation by `GET`, which
+  /// caches and link prefetching could repeat; for other methods; and for a subscription, which has more than one
+  /// response.
   public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
-    guard let operation else {
-      throw RequestError(.invalidRequest, "The document has no operation named '\(operationName)'.")
-    }
+    let operation = try Self.query.operation(named: operationName)
     guard operation.kind != .subscription else {
       throw RequestError(
         .invalidRequest,

@@ -67,9 +67,7 @@ extension GraphQLSubscription {
   /// The request of ``LiveOperation``.
   private func liveRequest(for client: APIClient, _ sent: SentFields) throws -> HTTPRequest {
     let name = operationName
-    guard let operation = Self.query.operation(named: name) ?? Self.query.operation(named: nil),
-      operation.kind == .subscription
-    else {
+    guard try Self.query.operation(named: name).kind == .subscription else {
       throw RequestError(.invalidRequest, "The document has no subscription named '\(name)'.")
     }
     var headers = try headers.adding(defaults: client.defaultHeaders)

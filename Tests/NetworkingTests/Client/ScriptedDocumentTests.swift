@@ -34,9 +34,13 @@ import Testing
     ("query op($id: ID) { a }", "declares the variable '$id', which it does not use"),
     ("query op($id: ID!) { a(id: $id) }", "was sent without the variable '$id', which must have a value"),
     ("query op($id: [ID]!) { a(id: $id) }", "was sent without the variable '$id', which must have a value"),
-    ("query op { a", "has brackets that do not match"), ("query op { a(b: [1) }", "has brackets that do not match"),
-    ("query op { a } }", "has brackets that do not match"), ("{ a } } {", "has brackets that do not match"),
-    ("query op($id: ID { a }", "has brackets that do not match"), ("query op", "has brackets that do not match"),
+    ("query op { a", "is not GraphQL: line 1, column 13: expected a selection or \"}\", found the end of the text"),
+    ("query op { a(b: [1) }", "is not GraphQL: line 1, column 19: expected a value, found \")\""),
+    (
+      "{ a } } {",
+      "is not GraphQL: line 1, column 7: expected a definition, such as query, fragment or type, found \"}\""
+    ),
+    ("query op", "is not GraphQL: line 1, column 9: expected \"{\" and a selection, found the end of the text"),
   ])
   func `a document that no server takes is a failure`(document: String, problem: String) async throws {
     #expect(try await failures(document) == ["op \(problem)"])

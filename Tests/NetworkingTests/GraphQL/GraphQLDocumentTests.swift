@@ -1,5 +1,8 @@
 import Foundation
+import HTTP
 import Networking
+import NetworkingTesting
+import Streams
 import Testing
 
 @Suite struct GraphQLDocumentTests {
@@ -99,10 +102,29 @@ import Testing
   @Test func `a text that is no document has no operation, and does not trap`() {
     let documents: [GraphQLDocument] = [
       "", "}}}", "{{{", "\"", "\"\"\"", "\"\\", "\"\"\"\\\"\"\"", "#", "query", ")](", "type Query { a: Int }", "\u{0}",
-      "早",
+      "早", "query a { b } }",
     ]
-    for document in documents {
-      #expect(document.operations.allSatisfy { $0.kind == .query && $0.name == nil })
+    for document in documents { #expect(document.operations.isEmpty) }
+  }
+
+  @Test func `a request of a document that is not GraphQL fails with the place and what was expected there`()
+    async throws
+  {
+    struct Misspelt: GraphQLSession {
+      typealias ResponseData = [String: String]
+      static let query: GraphQLDocument = """
+        query misspelt {
+          name(id: )
+        }
+        """
     }
+    let transport = ScriptedTransport()
+    let client = try APIClient(baseURL: #require(URL(string: "https://h.example/")), transport: transport)
+    let error = await #expect(throws: RequestError.self) { try await Misspelt().data(on: client).value }
+    #expect(error?.kind == .invalidRequest)
+    #expect(
+      error?.message
+        == "The document of 'Misspelt' is not GraphQL: line 2, column 12: expected a value, found \")\".")
+    #expect(transport.requests.isEmpty)
   }
 }
