@@ -14,6 +14,7 @@ let package = Package(
     .library(name: "JSON", targets: ["JSON"]),
     .library(name: "GraphQLLanguage", targets: ["GraphQLLanguage"]),
     .library(name: "GraphQLSchema", targets: ["GraphQLSchema"]),
+    .library(name: "GraphQLTesting", targets: ["GraphQLTesting"]),
     .library(name: "Models", targets: ["Models"]),
     .library(name: "Networking", targets: ["Networking"]),
     .library(name: "Repository", targets: ["Repository"]),
@@ -52,6 +53,7 @@ let package = Package(
       ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
+    .target(name: "GraphQLTesting", dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
@@ -105,6 +107,9 @@ let package = Package(
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
         "Streams", "TestSupport",
       ]),
+    .testTarget(
+      name: "GraphQLTestingTests",
+      dependencies: ["BFFOperations", "GraphQLSchema", "GraphQLTesting", "JSON", "Models", "Networking", "TestSupport"]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",

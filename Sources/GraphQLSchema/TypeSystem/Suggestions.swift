@@ -1,10 +1,10 @@
 /// The names most like one that is unknown, for "did you mean".
-enum Suggestions {
+package enum Suggestions {
   /// The names that differ from `name` by few letters, the nearest first.
   ///
   /// The distance is the number of letters that are inserted, deleted, replaced or swapped (optimal string alignment);
   /// upper and lower case count as one change in all. A name is near if that is at most two fifths of its length, and one.
-  static func nearest(to name: String, among names: some Sequence<String>) -> [String] {
+  package static func nearest(to name: String, among names: some Sequence<String>) -> [String] {
     let wanted = Array(name.utf8.prefix(longest))
     let folded = wanted.map(lowercased)
     let limit = wanted.count * 2 / 5 + 1
@@ -19,7 +19,7 @@ enum Suggestions {
   }
 
   /// ` Did you mean a, b or c?` with at most five names in quotes, or nothing.
-  static func question(_ names: some Collection<String>, after intro: String = "") -> String {
+  package static func question(_ names: some Collection<String>, after intro: String = "") -> String {
     let quoted = names.prefix(5).map { "\"\($0)\"" }
     guard let last = quoted.last else { return "" }
     let list = quoted.count == 1 ? last : quoted.dropLast().joined(separator: ", ") + " or " + last

@@ -1,0 +1,162 @@
+import Foundation
+import GraphQLSchema
+import HTTP
+import JSON
+import Networking
+
+/// Holds the type of a session's data to the responses that a correct server may send.
+///
+/// Each response is read twice: by a recording decoder, which explains, and by the real decoder, which decides. What
+/// only the recording finds fault with is no finding.
+struct ResponseCheck<ResponseData: Decodable & Sendable> {
+  private let generator: ResponseGenerator
+  private let decoder: any BodyDecoder
+  private let exploration = Exploration()
+  private let root = Place(path: "data")
+  private let hasUnknownFields: Bool
+
+  private var findings: [SessionCheck.Finding] = []
+  /// Where a finding is among them, by its path and message.
+  private var known: [[String]: Int] = [:]
+  private var guessed: Set<String> = []
+  /// The places in the order in which they were first filled, each with the response that did it.
+  private var places: [(place: Place, pass: Exploration.Pass)] = []
+  private var seen: Set<ObjectIdentifier> = []
+  /// Whether a recording ended early, so that not everything that is read was seen.
+  private var isIncomplete = false
+
+  init(plan: OperationPlan, samples: Samples, decoder: any BodyDecoder) {
+    generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
+    self.decoder = decoder
+    hasUnknownFields = plan.selections.hasUnknownFields
+  }
+
+  mutating func check(_ report: inout SessionCheck.Report) {
+    while report.responses < SessionCheck.responseLimit, let pass = exploration.nextPass() {
+      report.responses += 1
+      check(pass)
+    }
+    if exploration.nextPass() != nil {
+      report.unexplored.append(
+        "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
+    }
+    for path in guessed.sorted() {
+      report.unexplored.append("\(path): nothing is known of the scalar's values; pass samples of them.")
+    }
+    checkUnread(&report)
+    checkDeprecated()
+    report.findings += findings
+  }
+
+  private mutating func check(_ pass: Exploration.Pass) {
+    let response = generator.response(at: root)
+    remember(response, pass)
+    let recording = Recording(decoder: decoder)
+    if recording.read(ResponseData.self, from: response) == nil { isIncomplete = true }
+    guessed.formUnion(recording.guessed)
+    let body = Self.body(response.json())
+    let failure = self.failure(of: body)
+    for complaint in recording.complaints where failure != nil || !complaint.isFailure {
+      add(complaint, pass, body)
+    }
+    // What the rules of documents refuse leaves nothing to be proved.
+    if let failure, !hasUnknownFields, !recording.complaints.contains(where: \.isFailure) {
+      add(.init(path: failure.path, message: "cannot be read: \(failure.reason)"), pass, body)
+    }
+  }
+
+  private static func body(_ data: String) -> String { #"{"data": "# + data + "}" }
+
+  /// Why the real decoder cannot read a response.
+  private func failure(of body: String) -> DecodingFailure? {
+    let headers: HTTPHeaders = ["Content-Type": "application/graphql-response+json"]
+    let response = HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
+    do throws(RequestError) {
+      let parser = ResponseParser<GraphQLResponse<ResponseData>>.graphQL(.none)
+      _ = try parser.parse(response, by: decoder)
+      return nil
+    } catch {
+      return error.cause as? DecodingFailure ?? DecodingFailure(path: "data", reason: error.message)
+    }
+  }
+
+  private mutating func add(_ complaint: Recording.Complaint, _ pass: Exploration.Pass, _ body: String) {
+    let key = [complaint.path, complaint.message]
+    if let index = known[key] {
+      if !pass.isFuture { findings[index].severity = max(findings[index].severity, complaint.severity) }
+      if let witness = findings[index].witness, body.utf8.count < witness.utf8.count { findings[index].witness = body }
+      return
+    }
+    known[key] = findings.count
+    findings.append(
+      .init(
+        severity: pass.isFuture ? .warning : complaint.severity, path: complaint.path, message: complaint.message,
+        condition: pass.conditions.isEmpty ? nil : pass.conditions.joined(separator: " and "), witness: body))
+  }
+}
+
+// MARK: - What is selected
+
+extension ResponseCheck {
+  private mutating func remember(_ node: ResponseNode, _ pass: Exploration.Pass) {
+    if node.place !== root, seen.insert(ObjectIdentifier(node.place)).inserted { places.append((node.place, pass)) }
+    switch node.content {
+    case .object(let object): for member in object.members { remember(member, pass) }
+    case .list(let items): for item in items { remember(item, pass) }
+    case .null, .leaf: break
+    }
+  }
+
+  /// Fields that are selected and that nothing reads.
+  ///
+  /// A decoder that reads bytes may read what the recording does not see it read. So the field's value is replaced by one
+  /// of another kind: if that is accepted, nothing reads it.
+  private mutating func checkUnread(_ report: inout SessionCheck.Report) {
+    let read = Set(places.filter(\.place.isRead).map(\.place.path))
+    // Below what is read as something else, nothing can be read.
+    var reported = Set(findings.filter { $0.severity == .error }.map(\.path))
+    for (place, pass) in places
+    where place.key != nil && place.field?.name != "__typename" && !read.contains(place.path) {
+      guard !place.andAncestors.contains(where: { reported.contains($0.path) }),
+        isRead(place, in: pass, &report) == false
+      else { continue }
+      reported.insert(place.path)
+      findings.append(.init(severity: .warning, path: place.path, message: "is selected but never read"))
+    }
+  }
+
+  /// Whether a place is read in a response; `nil` if that cannot be told.
+  private func isRead(_ place: Place, in pass: Exploration.Pass, _ report: inout SessionCheck.Report) -> Bool? {
+    exploration.repeat(pass)
+    let response = generator.response(at: root)
+    report.responses += 1
+    guard failure(of: Self.body(response.json())) == nil else { return isIncomplete ? nil : false }
+    return failure(of: Self.body(response.json(poisoned: place))) != nil
+  }
+
+  private mutating func checkDeprecated() {
+    var reported: Set<String> = []
+    for (place, _) in places {
+      guard let field = place.field, field.isDeprecated, reported.insert(place.path).inserted else { continue }
+      let reason = field.deprecationReason.map { ": \($0)" } ?? ""
+      findings.append(
+        .init(severity: .warning, path: place.path, message: "\(field.coordinate) is deprecated\(reason)"))
+    }
+  }
+}
+
+extension Place {
+  fileprivate var andAncestors: some Sequence<Place> { sequence(first: self, next: \.parent) }
+}
+
+extension SelectionPlan {
+  fileprivate var hasUnknownFields: Bool {
+    if !unknownKeys.isEmpty { return true }
+    return items.contains { item in
+      switch item {
+      case .field(let field): field.selections?.hasUnknownFields ?? false
+      case .fragment(let fragment): fragment.selections.hasUnknownFields
+      }
+    }
+  }
+}

@@ -1,0 +1,98 @@
+import Foundation
+import GraphQLLanguage
+public import GraphQLSchema
+public import JSON
+public import Networking
+
+/// Holds the sessions that people write to a schema, without generating any code.
+///
+///     let check = SessionCheck(try Schema(parsing: sdl))
+///     #expect(check.findings(in: GetUser.self, variables: [.init(id: "7")]).isEmpty)
+///
+/// The document is validated. The variables are encoded, and coerced as the server would do it. The responses that a
+/// correct server may send are made up and decoded, by the session's real decoder: with every nullable field null and
+/// not null, lists of no, one and two items, each type of an interface or union and one that does not exist yet, each
+/// value of an enum and one that does not exist yet, and what `@include` and `@skip` leave out. Each alternative is tried
+/// by itself; combinations of them are not.
+///
+/// What is found is a value; an error about responses shows the shortest response that a correct server may send and that
+/// fails. The time is about that of decoding one small response for each alternative.
+public struct SessionCheck: Sendable {
+  private let schema: Schema
+  private let samples: Samples
+  private let decoder: any BodyDecoder
+  private let encoder: any BodyEncoder
+  private let suppressed: [String]
+
+  /// The most responses that are made up for a session.
+  public static let responseLimit = 5000
+
+  /// Makes a check.
+  /// - Parameters:
+  ///   - schema: The server's schema.
+  ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
+  ///   - coder: What reads and writes JSON, as the client's `decoder` and `encoder`.
+  ///   - suppress: The paths of findings to leave out, such as `data.user.nickname`; a `*` at the end stands for anything.
+  public init(
+    _ schema: Schema, samples: Samples = Samples(), coder: some BodyDecoder & BodyEncoder = JSONCoder(),
+    suppress: [String] = []
+  ) {
+    self.schema = schema
+    self.samples = samples
+    decoder = coder
+    encoder = coder
+    suppressed = suppress
+  }
+
+  /// What does not agree in a session without variables; nothing, if the session is right.
+  public func findings<Session: GraphQLSession>(in session: Session.Type) -> [Finding]
+  where Session.Variables == NoParameters {
+    report(on: session).findings
+  }
+
+  /// What does not agree in a session; nothing, if it is right.
+  /// - Parameters:
+  ///   - session: The session's type.
+  ///   - variables: Variables as the session sends them; together they should set everything that can be set.
+  public func findings<Session: GraphQLSession>(
+    in session: Session.Type, variables: [Session.Variables]
+  ) -> [Finding] {
+    report(on: session, variables: variables).findings
+  }
+
+  /// What does not agree in a session without variables, and what was not explored.
+  public func report<Session: GraphQLSession>(on session: Session.Type) -> Report
+  where Session.Variables == NoParameters {
+    report(on: session, variables: [NoParameters()])
+  }
+
+  /// What does not agree in a session, and what was not explored.
+  public func report<Session: GraphQLSession>(on session: Session.Type, variables: [Session.Variables]) -> Report {
+    var report = Report()
+    let document: DocumentSyntax
+    do {
+      document = try DocumentSyntax(parsing: session.query.text)
+    } catch {
+      report.findings = [Finding(severity: .error, path: "query", message: "is not GraphQL: \(error)")]
+      return report
+    }
+    report.findings = schema.validate(document).map {
+      Finding(severity: .error, path: "query", message: $0.description)
+    }
+    guard let operation = document.operations.first, let plan = OperationPlan(operation, in: document, schema) else {
+      if report.findings.isEmpty {
+        report.findings = [Finding(severity: .error, path: "query", message: "has no operation")]
+      }
+      return report
+    }
+    VariablesCheck(schema: schema, plan: plan, encoder: encoder).check(variables, &report)
+    var responses = ResponseCheck<Session.ResponseData>(plan: plan, samples: samples, decoder: decoder)
+    responses.check(&report)
+    report.findings.removeAll { finding in
+      suppressed.contains { $0.last == "*" ? finding.path.hasPrefix($0.dropLast()) : finding.path == $0 }
+    }
+    report.findings =
+      report.findings.filter { $0.severity == .error } + report.findings.filter { $0.severity == .warning }
+    return report
+  }
+}

@@ -1,0 +1,257 @@
+import Foundation
+import GraphQLLanguage
+import GraphQLSchema
+import JSON
+import Networking
+
+/// Holds the variables that a session sends to those that its operation declares (specification, section 6.1.2).
+struct VariablesCheck {
+  private let schema: Schema
+  private let variables: [(name: String, type: InputType, isRequired: Bool)]
+  private let encoder: any BodyEncoder
+
+  private var findings: [SessionCheck.Finding] = []
+  /// The paths of variables and input fields that some sample sends.
+  private var sent: Set<String> = []
+  /// Required ones that a sample does not send.
+  private var missing: [(path: String, type: String)] = []
+
+  init(schema: Schema, plan: OperationPlan, encoder: any BodyEncoder) {
+    self.schema = schema
+    self.encoder = encoder
+    variables = plan.variables.map { variable in
+      let type = InputType(variable.type, schema)
+      return (variable.name.text, type, type.isNonNull && variable.defaultValue == nil)
+    }
+  }
+
+  consuming func check(_ samples: [some Encodable], _ report: inout SessionCheck.Report) {
+    guard !samples.isEmpty else {
+      if !variables.isEmpty {
+        add(.warning, "variables", "are not checked, since there is no sample of them")
+        report.findings += findings
+      }
+      return
+    }
+    let encoded = EncodedKeys()
+    for sample in samples {
+      checkSample(sample)
+      encoded.record(sample)
+    }
+    for (path, type) in missing {
+      add(
+        .error, path,
+        sent.contains(path)
+          ? "is \(type) and required, but a sample does not send it" : "is \(type) and required, but is never sent")
+    }
+    checkNil(encoded, &report)
+    for (name, _, isRequired) in variables where !isRequired && !sent.contains("variables.\(name)") {
+      if encoded.paths.contains(where: { $0 == [name] || $0.map(\.snakeCased) == [name] }) { continue }
+      add(.warning, "variables.\(name)", "is declared, but never sent")
+    }
+    report.findings += findings
+  }
+
+  private mutating func add(_ severity: SessionCheck.Finding.Severity, _ path: String, _ message: String) {
+    let finding = SessionCheck.Finding(severity: severity, path: path, message: message)
+    if !findings.contains(finding) { findings.append(finding) }
+  }
+
+  private mutating func checkSample(_ sample: some Encodable) {
+    let value: JSONValue
+    do {
+      value = try JSONValue(json: String(decoding: encoder.encode(sample), as: UTF8.self))
+    } catch {
+      return add(.error, "variables", "cannot be encoded: \(error)")
+    }
+    guard case .object(let members) = value else {
+      return add(.error, "variables", "are not encoded as an object, but as \(value.kindName)")
+    }
+    for name in members.keys.sorted() where !variables.contains(where: { $0.name == name }) {
+      add(.error, "variables.\(name)", "is sent, but there is no such variable" + near(name, variables.map(\.name)))
+    }
+    for (name, type, isRequired) in variables {
+      check(members[name], type, isRequired: isRequired, at: "variables.\(name)")
+    }
+  }
+
+  private mutating func check(_ value: JSONValue?, _ type: InputType, isRequired: Bool, at path: String) {
+    guard let value else {
+      if isRequired { missing.append((path, type.text)) }
+      return
+    }
+    sent.insert(path)
+    if value == .null {
+      if type.isNonNull { add(.error, path, "is \(type.text), but null is sent") }
+      return
+    }
+    if let item = type.item {
+      // One value counts as a list of it (section 3.11).
+      guard case .array(let values) = value else { return check(value, item, isRequired: false, at: path) }
+      for value in values { check(value, item, isRequired: false, at: path + "[]") }
+      return
+    }
+    guard let named = type.named else { return }
+    switch named.kind {
+    case .inputObject: checkObject(value, named, type, at: path)
+    case .enum:
+      guard case .string(let name) = value else { return refuse(value, type, at: path) }
+      if named.value(named: name) == nil {
+        add(.error, path, "is \(type.text), which has no value \(name)" + near(name, named.values.map(\.name)))
+      }
+    default: if !named.accepts(value) { refuse(value, type, at: path) }
+    }
+  }
+
+  private mutating func refuse(_ value: JSONValue, _ type: InputType, at path: String) {
+    let shown = type.named?.name == "Int" && value.integerValue != nil ? "a number beyond 32 bits" : value.kindName
+    add(.error, path, "is \(type.text), but \(shown) is sent")
+  }
+
+  private mutating func checkObject(_ value: JSONValue, _ named: NamedType, _ type: InputType, at path: String) {
+    guard case .object(let members) = value else { return refuse(value, type, at: path) }
+    for name in members.keys.sorted() where named.inputField(named: name) == nil {
+      let message = "is sent, but \(named.name) has no such field" + near(name, named.inputFields.map(\.name))
+      add(.error, "\(path).\(name)", message)
+    }
+    for field in named.inputFields {
+      let fieldType = InputType(field.type)
+      check(members[field.name], fieldType, isRequired: field.isRequired, at: "\(path).\(field.name)")
+      if field.isDeprecated, members[field.name] != nil {
+        add(.warning, "\(path).\(field.name)", "is deprecated" + (field.deprecationReason.map { ": \($0)" } ?? ""))
+      }
+    }
+    if named.isOneOf, members.count != 1 || members.values.contains(.null) {
+      add(.error, path, "takes exactly one of the fields of \(named.name), and not null, but \(members.count) are sent")
+    }
+  }
+
+  /// Optionals that are nil in the samples: their keys and static types are known all the same.
+  private mutating func checkNil(_ encoded: EncodedKeys, _ report: inout SessionCheck.Report) {
+    for (path, type) in encoded.absent {
+      var scope: [(name: String, type: InputType)] = variables.map { ($0.name, $0.type) }
+      var text = "variables"
+      var owner: String?
+      for (depth, key) in path.enumerated() {
+        let found = scope.first { $0.name == key } ?? scope.first { $0.name == key.snakeCased }
+        text += ".\(found?.name ?? key)"
+        guard let found else {
+          let what = owner.map { "\($0) has no such field" } ?? "there is no such variable"
+          add(.error, text, "is sent if it is not nil, but \(what)" + near(key, scope.map(\.name)))
+          break
+        }
+        if depth < path.count - 1 {
+          var inner = found.type
+          while let item = inner.item { inner = item }
+          owner = inner.named?.name
+          scope = (inner.named?.inputFields ?? []).map { ($0.name, InputType($0.type)) }
+          continue
+        }
+        if sent.contains(text) { break }
+        if !found.type.accepts(type) {
+          add(.error, text, "is \(found.type.text), but \(type) is sent if it is not nil")
+        } else if found.type.named?.kind == .inputObject {
+          report.unexplored.append("\(text): is nil in every sample, so that what is in it was not checked.")
+        }
+      }
+    }
+  }
+
+  private func near(_ name: String, _ names: [String]) -> String {
+    Suggestions.nearest(to: name, among: names).first.map { "; did you mean \($0)?" } ?? ""
+  }
+}
+
+/// The type of a variable or of an input field.
+private struct InputType {
+  let text: String
+  let isNonNull: Bool
+  /// The named type; `nil` if it is a list, or if the schema does not have it.
+  let named: NamedType?
+  private let items: [InputType]
+
+  /// The type of the items of a list.
+  var item: InputType? { items.first }
+
+  init(_ type: TypeSyntax, _ schema: Schema) {
+    text = type.printed()
+    isNonNull = type.isNonNull
+    switch type.kind {
+    case .named(let name): (named, items) = (schema.type(named: name.text), [])
+    case .list(let item): (named, items) = (nil, [InputType(item, schema)])
+    }
+  }
+
+  init(_ type: TypeReference) {
+    text = type.description
+    isNonNull = type.isNonNull
+    named = type.isList ? nil : type.named
+    items = type.item.map { [InputType($0)] } ?? []
+  }
+
+  /// Whether values of a Swift type may be sent; what is not known of a type counts as so.
+  func accepts(_ type: Any.Type) -> Bool {
+    var inner = self
+    while let item = inner.item { inner = item }
+    guard let named = inner.named, let allowed = Self.scalars[ObjectIdentifier(type)] else { return true }
+    switch named.kind {
+    case .inputObject: return false
+    case .enum: return allowed.contains("String")
+    default: return !named.isBuiltIn || allowed.contains(named.name)
+    }
+  }
+
+  private static let scalars: [ObjectIdentifier: Set<String>] = {
+    var scalars: [ObjectIdentifier: Set<String>] = [
+      ObjectIdentifier(String.self): ["String", "ID"], ObjectIdentifier(Bool.self): ["Boolean"],
+      ObjectIdentifier(Double.self): ["Float"], ObjectIdentifier(Float.self): ["Float"],
+    ]
+    let integers: [Any.Type] = [
+      Int.self, Int8.self, Int16.self, Int32.self, Int64.self, UInt.self, UInt8.self, UInt16.self, UInt32.self,
+      UInt64.self,
+    ]
+    for type in integers { scalars[ObjectIdentifier(type)] = ["Int", "Float", "ID"] }
+    return scalars
+  }()
+}
+
+extension NamedType {
+  /// Whether a scalar takes a value; the schema's own take any.
+  fileprivate func accepts(_ value: JSONValue) -> Bool {
+    switch name {
+    case "String": value.stringValue != nil
+    case "ID": value.stringValue != nil || value.integerValue != nil
+    case "Boolean": value.boolValue != nil
+    case "Float": value.numberValue != nil
+    case "Int": value.integerValue.map { Int32(exactly: $0) != nil } ?? false
+    default: true
+    }
+  }
+}
+
+extension JSONValue {
+  /// What it is, in words.
+  fileprivate var kindName: String {
+    switch self {
+    case .null: "null"
+    case .bool: "a boolean"
+    case .integer: "an integer"
+    case .number: "a number with a fraction"
+    case .string: "a string"
+    case .array: "a list"
+    case .object: "an object"
+    }
+  }
+}
+
+extension String {
+  /// A name in `camelCase` as Foundation converts it to `snake_case`.
+  fileprivate var snakeCased: String {
+    var result = ""
+    for character in self {
+      if character.isUppercase, !result.isEmpty { result += "_" }
+      result += character.lowercased()
+    }
+    return result
+  }
+}

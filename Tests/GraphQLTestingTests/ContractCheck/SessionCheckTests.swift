@@ -1,0 +1,223 @@
+import Foundation
+import GraphQLSchema
+import GraphQLTesting
+import JSON
+import Networking
+import Testing
+
+/// Each session has one mistake, or none; a schema of users, posts and tags.
+@Suite struct SessionCheckTests {
+  private let check: SessionCheck
+  private let schema: Schema
+
+  init() throws {
+    schema = try Schema(parsing: Self.sdl)
+    check = SessionCheck(schema)
+  }
+
+  private func lines<Session: GraphQLSession>(
+    _ session: Session.Type, _ variables: Session.Variables
+  ) -> [String] {
+    check.findings(in: session, variables: [variables]).map(\.line)
+  }
+
+  private func lines<Session: GraphQLSession>(_ session: Session.Type) -> [String]
+  where Session.Variables == NoParameters {
+    check.findings(in: session).map(\.line)
+  }
+
+  @Test("V2: A session that reads whatever the server may send has no findings")
+  func correct() {
+    #expect(lines(Correct.self, .init(id: "1", first: nil, filter: .init(role: "ADMIN"), long: true)) == [])
+    let report = check.report(on: Correct.self, variables: [.init(id: "1", first: 2, filter: nil, long: false)])
+    #expect(report.findings == [])
+    #expect(report.unexplored == ["variables.filter: is nil in every sample, so that what is in it was not checked."])
+    #expect(report.responses == 12)
+  }
+
+  @Test("A name that is misspelt is found, with what may be meant, whether it is optional or not")
+  func misspelt() {
+    #expect(
+      lines(Misspelt.self) == [
+        "error data.me.nmae: is read but not selected, and User has no such field; did you mean name?",
+        "error data.me.nikname: is read but not selected, and User has no such field; did you mean nickname?",
+        "warning data.me.name: is selected but never read", "warning data.me.nickname: is selected but never read",
+      ])
+  }
+
+  @Test("A field of the schema that is read but not selected is found")
+  func unselected() {
+    #expect(
+      lines(Unselected.self) == [
+        "error data.me.score: is read but not selected (User.score exists: add it to the query)",
+        "warning data.me.nickname: is read but not selected (User.nickname exists: add it to the query)",
+      ])
+  }
+
+  @Test("Wrong types are found: of scalars, lists, objects, and numbers that do not fit")
+  func types() {
+    #expect(
+      lines(WrongTypes.self) == [
+        "error data.me.id: is ID in the schema, but is read as Int",
+        "error data.me.score: is Float in the schema, but is read as Int",
+        "error data.me.friends: is [User] in the schema, but is read as Friends",
+        "error data.me.best: is User in the schema, but is read as String",
+        "error data.me.age: is Int in the schema, and can be 2147483647, which Int8 cannot hold"
+          + " [when data.me.age is 2147483647]",
+        "error data.me.age: is Int in the schema, and can be -2147483648, which Int8 cannot hold"
+          + " [when data.me.age is -2147483648]",
+      ])
+  }
+
+  @Test("A missing optionality is found: of fields, of items in lists, and of objects")
+  func nulls() {
+    #expect(
+      lines(Nulls.self) == [
+        "error data.me.nickname: the schema says it can be null, but it is read as String, not String?"
+          + " [when data.me.nickname is null]",
+        "error data.me.friends[]: the schema says it can be null, but it is read as Friend, not Friend?"
+          + " [when data.me.friends[] is null]",
+        "error data.me.best: the schema says it can be null, but it is read as Friend, not Friend?"
+          + " [when data.me.best is null]",
+      ])
+  }
+
+  @Test("Types and enum values that are not handled are errors, those from the future are warnings")
+  func unions() {
+    #expect(
+      lines(Closed.self) == [
+        "error data.me.role: Role.GUEST is in the schema, but Role does not accept it [when data.me.role is GUEST]",
+        "error data.search[].name: is not in every response (here Post), but is read as String"
+          + " [when data.search[] is of type Post]",
+        "error data.search[].name: is not in every response (here Tag), but is read as String"
+          + " [when data.search[] is of type Tag]",
+        "warning data.me.role: Role fails for a value that the server adds to Role later (use GraphQLEnum)"
+          + " [when data.me.role is VALUE_FROM_THE_FUTURE]",
+        "warning data.search[].name: is not in every response (here a type from the future), but is read as String"
+          + " [when data.search[] is of type TypeFromTheFuture]",
+      ])
+    #expect(
+      lines(ClosedUnion.self) == [
+        "error data.search[]: Hit does not accept an object of type Tag: no such type"
+          + " [when data.search[] is of type Tag]",
+        "warning data.search[]: Hit fails for a type that the server adds to Hit later"
+          + " [when data.search[] is of type TypeFromTheFuture]",
+      ])
+  }
+
+  @Test("What @include and @skip leave out must be optional")
+  func conditions() {
+    #expect(
+      lines(Conditional.self, .init(long: true, short: false)) == [
+        "error data.me.name: can be left out by @include or @skip, but is read as String, not String? [when $long is false]",
+        "error data.me.role: can be left out by @include or @skip, but is read as GraphQLEnum<Role>,"
+          + " not GraphQLEnum<Role>? [when $short is true]",
+      ])
+  }
+
+  @Test("Variables are held to their declarations: names, types, values, what is missing, what is never sent")
+  func variables() {
+    #expect(
+      lines(WrongVariables.self, .init()) == [
+        "error variables.frist: is sent, but there is no such variable; did you mean first?",
+        "error variables.filter.nmae: is sent, but Filter has no such field; did you mean name?",
+        "error variables.filter.role: is Role!, which has no value ADMN; did you mean ADMIN?",
+        "error variables.size: is Int, but a string is sent",
+        "error variables.id: is ID! and required, but is never sent",
+        "error variables.flag: is Boolean, but String is sent if it is not nil",
+        "error variables.colour: is sent if it is not nil, but there is no such variable",
+        "warning variables.first: is declared, but never sent",
+      ])
+    #expect(
+      check.findings(in: WrongVariables.self, variables: []).map(\.line) == [
+        "warning variables: are not checked, since there is no sample of them"
+      ])
+  }
+
+  @Test("A document that breaks rules is reported by them, and what it breaks is not reported twice")
+  func document() {
+    #expect(
+      lines(WrongDocument.self) == [
+        "error query: 1:16: User has no field \"naem\". Did you mean \"name\"? [FieldsOnCorrectType]"
+      ])
+    #expect(
+      lines(NoDocument.self) == [
+        "error query: is not GraphQL: line 1, column 14: expected a selection or \"}\", found the end of the text"
+      ])
+  }
+
+  @Test("Deprecated fields are warnings, with the reason")
+  func deprecated() {
+    #expect(lines(Deprecated.self) == ["warning data.me.nick: User.nick is deprecated: use nickname"])
+  }
+
+  @Test("Custom decoding, defaults, dictionaries and unions by __typename are no false alarms")
+  func custom() {
+    #expect(lines(Lenient.self) == [])
+    #expect(lines(OpenUnion.self) == [])
+  }
+
+  @Test("Scalars of the schema's own are read by the real decoder, and fields may have samples of their own")
+  func scalars() {
+    #expect(lines(Dates.self) == [])
+    #expect(
+      lines(Links.self) == ["error data.me.avatar: is String in the schema, but is read as UUID"])
+    let samples: Samples = ["User.avatar": ["3f333df6-90a4-4fda-8dd3-9485d27cee36"]]
+    #expect(SessionCheck(schema, samples: samples).findings(in: Links.self) == [])
+    let report = check.report(on: Unknown.self)
+    #expect(report.findings == [])
+    #expect(report.unexplored == ["data.me.money: nothing is known of the scalar's values; pass samples of them."])
+  }
+
+  @Test("A type that reads bytes is checked as it is used: what it does not read is found, and what it refuses")
+  func bytes() {
+    #expect(
+      lines(Bytes.self) == [
+        "error data.me.nickname: cannot be read: expected a string, found null [when data.me.nickname is null]",
+        "warning data.me.name: is selected but never read",
+      ])
+  }
+
+  @Test("Keys in snake_case are read by a coder that converts them")
+  func keys() {
+    let check = SessionCheck(schema, coder: JSONCoder(keys: .snakeCase))
+    #expect(check.findings(in: Snake.self, variables: [.init(userID: "1")]).map(\.line) == [])
+  }
+
+  @Test("V1: Every error about responses shows one that a correct server may send and that fails")
+  func witnesses() throws {
+    func expectProof<Session: GraphQLSession>(_ session: Session.Type, _ variables: [Session.Variables]) throws {
+      let findings = check.findings(in: session, variables: variables)
+      #expect(findings.contains { $0.severity == .error })
+      for finding in findings where finding.severity == .error && finding.path.hasPrefix("data") {
+        let witness = try #require(finding.witness)
+        #expect(throws: DecodingError.self) {
+          try JSONCoder().decode([String: Session.ResponseData].self, from: Data(witness.utf8))
+        }
+      }
+    }
+    try expectProof(Nulls.self, [NoParameters()])
+    try expectProof(WrongTypes.self, [NoParameters()])
+    try expectProof(Closed.self, [NoParameters()])
+    try expectProof(Conditional.self, [.init(long: true, short: false)])
+    let finding = try #require(check.findings(in: Nulls.self).first)
+    #expect(
+      finding.witness
+        == #"{"data": {"me": {"nickname": null, "friends": [{"name": "text"}], "best": {"name": "text"}}}}"#)
+  }
+
+  @Test("Findings can be suppressed by their path, or by the beginning of it")
+  func suppression() {
+    let check = SessionCheck(schema, suppress: ["data.me.nickname", "data.me.fr*", "data.me"])
+    #expect(check.findings(in: Nulls.self).map(\.path) == ["data.me.best"])
+  }
+}
+
+extension SessionCheck.Finding {
+  /// The finding without its witness.
+  var line: String {
+    var finding = self.description
+    if let witness, let range = finding.range(of: ", as in \(witness)") { finding.removeSubrange(range) }
+    return finding
+  }
+}

@@ -1,0 +1,123 @@
+import GraphQLSchema
+import GraphQLTesting
+import JSON
+import Networking
+import Testing
+
+@Suite struct FixturesTests {
+  private let fixtures: Fixtures
+
+  init() throws {
+    fixtures = Fixtures(try Schema(parsing: SessionCheckTests.sdl))
+  }
+
+  private struct GetMe: GraphQLSession {
+    struct Friend: Decodable, Hashable, Sendable {
+      let id: String
+      let name: String
+    }
+    struct User: Decodable, Hashable, Sendable {
+      let id: String
+      let name: String
+      let nickname: String?
+      let role: GraphQLEnum<SessionCheckTests.Role>
+      let age: Int
+      let friends: [Friend?]
+      let best: Friend?
+    }
+    struct ResponseData: Decodable, Hashable, Sendable { let me: User }
+    static let query: GraphQLDocument = """
+      query getMe { me { id name nickname role age friends { id name } best { id name } } }
+      """
+  }
+
+  @Test("A seed gives valid data, the same each time, and other data for another seed")
+  func seeds() throws {
+    let data = try fixtures.data(for: GetMe.self, seed: 7)
+    #expect(try fixtures.data(for: GetMe.self, seed: 7) == data)
+    let all = try (0..<50).map { try fixtures.data(for: GetMe.self, seed: $0, nulls: 0.5, lengths: 0...4) }
+    #expect(Set(all).count > 45)
+    #expect(all.contains { $0.me.nickname == nil } && all.contains { $0.me.nickname != nil })
+    #expect(all.contains { $0.me.friends.isEmpty } && all.contains { $0.me.friends.contains(nil) })
+    #expect(Set(all.map(\.me.role.rawValue)) == ["ADMIN", "GUEST"])
+    for data in all {
+      let ids = [data.me.id] + data.me.friends.compactMap { $0?.id } + (data.me.best.map { [$0.id] } ?? [])
+      #expect(Set(ids).count == ids.count)
+    }
+  }
+
+  @Test("Without nulls and with one length, everything is there")
+  func lengths() throws {
+    let me = try fixtures.data(for: GetMe.self, nulls: 0, lengths: 3...3).me
+    #expect(me.friends.count == 3 && !me.friends.contains(nil))
+    #expect(me.nickname != nil && me.best != nil)
+  }
+
+  @Test("Values can be given by path: fields, parts of objects, all items or one, whole lists, and null")
+  func overrides() throws {
+    func me(_ overrides: [String: JSONValue]) throws -> GetMe.User {
+      try fixtures.data(for: GetMe.self, seed: 1, nulls: 0.5, overrides: overrides).me
+    }
+    #expect(try me(["me.name": "Wei"]).name == "Wei")
+    #expect(try me(["me": ["name": "Wei", "age": 7]]).age == 7)
+    #expect(try me(["me.nickname": nil, "me.role": "GUEST"]).nickname == nil)
+    #expect(try me(["me.friends[3].name": "Ana"]).friends[3]?.name == "Ana")
+    #expect(try me(["me.friends[].name": "Ana"]).friends.allSatisfy { $0?.name == "Ana" })
+    #expect(try me(["me.friends": []]).friends.isEmpty)
+    let friends = try me(["me.friends": [["name": "Ana"], [:], nil]]).friends
+    #expect(friends.count == 3 && friends[0]?.name == "Ana" && friends[1] != nil && friends[2] == nil)
+    #expect(try me(["me.best.name": "Ana", "me.best": ["id": "x"]]).best == GetMe.Friend(id: "x", name: "Ana"))
+  }
+
+  @Test("The type of an object is chosen by its __typename")
+  func types() throws {
+    for (type, field) in [("Tag", "label"), ("User", "name"), ("Post", "title")] {
+      let body = try fixtures.body(for: Search.self, overrides: ["search": [["__typename": .string(type)]]])
+      #expect(body.contains("\"__typename\": \"\(type)\", \"\(field)\": "))
+    }
+  }
+
+  private struct Search: GraphQLSession {
+    typealias ResponseData = [String: [JSONValue]]
+    static let query: GraphQLDocument = """
+      query search { search(text: "a") { __typename ... on User { name } ... on Post { title } ... on Tag { label } } }
+      """
+  }
+
+  @Test(
+    "An override that does not fit says where and why",
+    arguments: [
+      (
+        ["me.nmae": "Wei"], "data.me.nmae: the document selects no such field of User; did you mean name?"
+      ),
+      (["me.name": 1], "data.me.name: it is String!, so it cannot be 1."),
+      (["me.name": nil], "data.me.name: it is String!, so it cannot be null."),
+      (["me.role": "ADMN"], "data.me.role: it is Role!, so it cannot be \"ADMN\"."),
+      (["me.friends": "Wei"], "data.me.friends: it is [User]!, so it cannot be a value of another kind."),
+      (["me.name.first": "Wei"], "data.me.name: it is String!, so it has no first."),
+      (["me[0]": "Wei"], "data.me: it is User!, so it has no items."),
+      (["me..a": 1], "\"me..a\" is no path such as user.name, user.friends[0].name or user.friends[].name."),
+      (
+        ["me.friends[x]": 1],
+        "\"me.friends[x]\" is no path such as user.name, user.friends[0].name or user.friends[].name."
+      ),
+    ] as [([String: JSONValue], String)])
+  func errors(overrides: [String: JSONValue], message: String) {
+    let error = #expect(throws: FixtureError.self) { try fixtures.data(for: GetMe.self, overrides: overrides) }
+    #expect(error?.description == message)
+  }
+
+  @Test("A session that does not fit its schema has no fixture, and the error says why")
+  func mistakes() {
+    let error = #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.WrongDocument.self) }
+    #expect(error?.description.contains("User has no field \"naem\"") == true)
+    #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.Misspelt.self) }
+    #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.NoDocument.self) }
+  }
+
+  @Test("A scalar that nothing is known of gets a value that the session reads")
+  func scalars() throws {
+    _ = try fixtures.data(for: SessionCheckTests.Unknown.self)
+    _ = try fixtures.data(for: SessionCheckTests.Dates.self)
+  }
+}

@@ -1,0 +1,64 @@
+import BFFOperations
+import Foundation
+import GraphQLSchema
+import GraphQLTesting
+import JSON
+import Models
+import Networking
+import TestSupport
+import Testing
+
+/// The project's own sessions against `schema.graphql`.
+@Suite struct MomentsSessionsTests {
+  private let schema: Schema
+
+  init() throws {
+    schema = try Schema(parsing: String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
+  }
+
+  @Test("V2: The sessions of Moments agree with the schema: documents, variables and responses")
+  func moments() {
+    // Null without an error is refused on purpose: the session's documentation says so.
+    let check = SessionCheck(schema, suppress: ["data.momentsPage"])
+    func findings<Session: GraphQLSession>(_ sessions: Session...) -> [SessionCheck.Finding] {
+      check.findings(in: Session.self, variables: sessions.map(\.variables))
+    }
+    #expect(findings(GetMomentsByUserIDSession.Session(userID: "1")) == [])
+    #expect(findings(GetMomentsConnectionSession.Session(userID: "1", first: 20, after: "cursor")) == [])
+    #expect(findings(GetMomentsPageSession.Session(userID: "1", page: 1)) == [])
+    #expect(findings(UpdateMomentLikeSession.Session(isLiked: true, momentID: "1", userID: "1")) == [])
+  }
+
+  @Test("The check has no more to say about a session of Moments than what its documentation says")
+  func refusedNull() {
+    let variables = GetMomentsPageSession.Session(userID: "1", page: 1).variables
+    let findings = SessionCheck(schema).findings(in: GetMomentsPageSession.Session.self, variables: [variables])
+    #expect(findings.map(\.path) == ["data.momentsPage"])
+    #expect(findings.first?.witness == #"{"data": {"momentsPage": null}}"#)
+  }
+
+  @Test("The operations of the tests and the soak agree with the schema")
+  func operations() {
+    let check = SessionCheck(schema)
+    #expect(check.findings(in: Ping.self, variables: [Ping().variables]) == [])
+    #expect(check.findings(in: CreateMoment.self, variables: [CreateMoment(title: "a").variables]) == [])
+    #expect(check.findings(in: LogIn.self) == [])
+    #expect(check.findings(in: ReadTitles.self) == [])
+  }
+
+  @Test("Each session of Moments has fixtures")
+  func fixtures() throws {
+    let fixtures = Fixtures(schema)
+    for seed in 0..<20 as Range<UInt64> {
+      let details = try fixtures.data(
+        for: GetMomentsByUserIDSession.Session.self, seed: seed, nulls: 0.3,
+        overrides: ["getMomentsDetailsByUserID.userDetails.name": "Wei"]
+      ).getMomentsDetailsByUserID
+      #expect(details.userDetails.name == "Wei")
+      #expect(!details.moments.isEmpty)
+      _ = try fixtures.data(for: GetMomentsConnectionSession.Session.self, seed: seed)
+      _ = try fixtures.data(for: GetMomentsPageSession.Session.self, seed: seed)
+      _ = try fixtures.data(for: UpdateMomentLikeSession.Session.self, seed: seed)
+    }
+  }
+}
