@@ -92,7 +92,7 @@ let package = Package(
         "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting",
         "TestSupport",
         "TransportConformance",
-      ]),
+      ], exclude: ["WebSocket/server.py"]),
     .testTarget(
       name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),

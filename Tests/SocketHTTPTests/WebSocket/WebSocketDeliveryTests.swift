@@ -1,0 +1,155 @@
+import Foundation
+import HTTPTestSupport
+import Streams
+import TestSupport
+import Testing
+
+@testable import HTTP
+@testable import SocketHTTP
+
+/// Slow observers, slow servers, floods, and cuts.
+@Suite struct WebSocketDeliveryTests {
+  private let transport = SocketTransport()
+
+  /// L4: the transport stops reading, so that the rest stays with the server.
+  @Test func `no more waits for a slow observer than the limit says, and nothing is lost`() async throws {
+    let sent = Monitor(0)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let block = [UInt8](repeating: 7, count: 64 << 10)
+      for _ in 0..<400 {
+        try peer.send(ServerFrame.binary(block))
+        sent.update { $0 += 1 }
+      }
+      try peer.send(ServerFrame.close(1000))
+      try peer.close()
+    }
+    let (isFree, isStuck) = (DispatchSemaphore(value: 0), Latch())
+    let log = try WebSocketLog(transport.connect(server.request { $0.limits.undelivered = 256 << 10 })) { entry in
+      guard case .opened = entry else { return }
+      isStuck.open()
+      isFree.wait()
+    }
+    try await isStuck.wait()
+    // The server comes to rest when the buffers of the system are full: far from having sent all of 25 MiB.
+    var last = -1
+    while sent.value != last {
+      last = sent.value
+      try await Task.sleep(for: .milliseconds(200))
+    }
+    #expect(last < 300)
+    isFree.signal()
+    let entries = try await log.ended()
+    #expect(entries.count == 403)
+    #expect(entries.suffix(2) == [.closed(.normal), .completed])
+  }
+
+  /// L3: the pings come behind messages that the observer has not taken.
+  @Test func `pings are answered while messages wait for the observer`() async throws {
+    let pongs = Monitor(0)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      for number in 0..<1000 {
+        try peer.send(ServerFrame.text("message \(number)") + ServerFrame.ping("\(number)"))
+        if number % 100 == 99 {
+          while try peer.readFrame() != .init(opcode: 10, payload: Array("\(number)".utf8)) {}
+          pongs.update { $0 += 1 }
+        }
+      }
+      try peer.send(ServerFrame.close(1000))
+      try peer.close()
+    }
+    let isFree = DispatchSemaphore(value: 0)
+    let log = try WebSocketLog(transport.connect(server.request())) { entry in
+      if case .opened = entry { isFree.wait() }
+    }
+    try await pongs.wait(for: "the pongs") { $0 == 10 }
+    #expect(log.texts.isEmpty)
+    isFree.signal()
+    #expect(try await log.ended().count == 1003)
+    #expect(log.texts == (0..<1000).map { "message \($0)" })
+  }
+
+  @Test func `a stuck observer does not delay another connection`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.text("a") + ServerFrame.close(1000))
+      try peer.close()
+    }
+    let isFree = DispatchSemaphore(value: 0)
+    let stuck = try WebSocketLog(transport.connect(server.request())) { entry in
+      if case .opened = entry { isFree.wait() }
+    }
+    try await stuck.entries.wait(for: "the first") { !$0.isEmpty }
+    let other = try WebSocketLog(transport.connect(server.request()))
+    #expect(try await other.ended() == [.opened(nil), .text("a"), .closed(.normal), .completed])
+    #expect(stuck.entries.value == [.opened(nil)])
+    isFree.signal()
+    #expect(try await stuck.ended().count == 4)
+  }
+
+  @Test func `a server that does not read makes sending fail, and gets all that was accepted once it does`()
+    async throws
+  {
+    let (mayRead, received) = (DispatchSemaphore(value: 0), Monitor(0))
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      mayRead.wait()
+      while true {
+        let frame = try peer.readFrame()
+        guard frame.opcode == 2 else { return try peer.send(ServerFrame.bytes(8, frame.payload)) }
+        received.update { $0 += 1 }
+      }
+    }
+    let log = try WebSocketLog(transport.connect(server.request { $0.limits.unsent = 1 << 20 }))
+    let connection = try await log.opened()
+    var accepted = 0
+    var failure: RequestError?
+    do throws(RequestError) {
+      while accepted < 10_000 {
+        try connection.send(.binary(Data(count: 16 << 10)))
+        accepted += 1
+      }
+    } catch {
+      failure = error
+    }
+    #expect(failure?.kind == .overloaded)
+    #expect(accepted >= 64)
+    // A ping and a message of any size find no room, a close does.
+    #expect(throws: RequestError.self) { try connection.send(.binary(Data(count: 1 << 20))) }
+    try connection.close()
+    mayRead.signal()
+    #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+    #expect(received.value == accepted)
+  }
+
+  @Test(arguments: CuttingRelay.End.allCases)
+  func `a connection that is cut at any byte ends once, with what came before`(end: CuttingRelay.End) async throws {
+    let frames =
+      ServerFrame.text("one") + ServerFrame.ping("p") + ServerFrame.text("two") + ServerFrame.close(1001, "bye")
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.readHead()
+      try peer.send(WebSocketPeer.acceptance(of: head) + frames)
+      try peer.close()
+    }
+    let headSize = WebSocketPeer.acceptance(of: "").count
+    let total = headSize + frames.count
+    for count in 0..<total {
+      let relay = try CuttingRelay(to: server.port, after: count, end)
+      let request = try WebSocketRequest(url: url("ws://127.0.0.1:\(relay.port)/"))
+      let entries = try await WebSocketLog(transport.connect(request)).ended()
+      var expected: [WebSocketLog.Entry] = []
+      if count >= headSize { expected.append(.opened(nil)) }
+      if count >= headSize + 5 { expected.append(.text("one")) }
+      if count >= headSize + 5 + 3 + 5 { expected.append(.text("two")) }
+      guard case .failed(let kind)? = entries.last else {
+        Issue.record("\(count): \(entries)")
+        continue
+      }
+      // A reset may destroy what was not read yet.
+      let isComplete = end == .reset ? expected.starts(with: entries.dropLast()) : entries.dropLast() == expected[...]
+      #expect(isComplete && kind == .connectionLost, "\(count): \(entries)")
+    }
+  }
+
+}
