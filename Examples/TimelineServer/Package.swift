@@ -1,0 +1,54 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "TimelineServer",
+  dependencies: [
+    .package(name: "MomentsSDK", path: "../.."),
+    .package(name: "Observability", path: "../Observability"),
+    .package(url: "https://github.com/hummingbird-project/hummingbird.git", exact: "2.28.1"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", exact: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
+    .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
+  ],
+  targets: [
+    .executableTarget(
+      name: "TimelineServer",
+      dependencies: [
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "Observability", package: "Observability"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "Logging", package: "swift-log"),
+        .product(name: "Metrics", package: "swift-metrics"),
+      ]),
+    .testTarget(
+      name: "TimelineServerTests",
+      dependencies: [
+        "TimelineServer",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
+  ]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

@@ -1,0 +1,126 @@
+import Foundation
+import HTTP
+import JSON
+import Networking
+import SocketHTTP
+import Streams
+import Synchronization
+
+/// A program in a process of its own, whose lines of output can be waited for.
+final class Program: Sendable {
+  private let process = Process()
+  private let output = ReplaySubject<String>.createUnbounded()
+  private let hasEnded = ReplaySubject<Int32>.create(bufferSize: 1)
+
+  init(_ executable: URL, _ arguments: [String] = [], environment: [String: String] = [:]) throws {
+    process.executableURL = executable
+    process.arguments = arguments
+    process.environment = ProcessInfo.processInfo.environment.merging(environment) { $1 }
+    let (input, output) = (Pipe(), Pipe())
+    (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
+    process.terminationHandler = { [hasEnded] in hasEnded.onNext($0.terminationStatus) }
+    let lines = self.output
+    Thread.detachNewThread {
+      var rest = Data()
+      while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
+        rest += piece
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+          lines.onNext(String(decoding: rest[..<end], as: UTF8.self))
+          rest = Data(rest[(end + 1)...])
+        }
+      }
+      lines.onCompleted()
+    }
+    try process.run()
+  }
+
+  deinit { process.terminate() }
+
+  /// The first line of the output that fits.
+  func line(_ fits: @escaping @Sendable (String) -> Bool) async throws -> String {
+    try await output.asObservable().filter(fits).timeout(.seconds(60), scheduler: ConcurrentScheduler()).value
+  }
+
+  /// Sends SIGTERM.
+  func terminate() { process.terminate() }
+
+  /// The status with which the process ends.
+  var status: Int32 {
+    get async throws {
+      try await hasEnded.asObservable().timeout(.seconds(30), scheduler: ConcurrentScheduler()).value
+    }
+  }
+}
+
+/// The GraphQL server of the repository's tests, `Tests/BFF/server.py`; it ends with this object.
+struct BFF {
+  let url: URL
+  private let program: Program
+
+  /// - Parameter arguments: Such as `["--auth", "graphql"]`; see the README of `Tests/BFF`.
+  init(_ arguments: String...) async throws {
+    let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL
+    // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes it, as `Scripts/test` does.
+    program = try Program(
+      root.appending(path: ".venv/bin/python"),
+      [root.appending(path: "Tests/BFF/server.py").path, "--port", "0"] + arguments)
+    let line = try await program.line { $0.hasPrefix("{\"port\":") }
+    let port = try JSONCoder().decode([String: Int].self, from: Data(line.utf8))["port"]
+    url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port ?? 0)/graphql") ?? root).url
+  }
+
+  /// Restores the data, and revokes the tokens that it has given to users.
+  func reset() async throws {
+    _ = try await Browser(url.deletingLastPathComponent()).send(.post, "__reset")
+  }
+}
+
+/// The program of this package, which serves the timelines of a BFF; both end with this object.
+struct Server {
+  let url: URL
+  let program: Program
+  private let bff: BFF
+
+  init(_ bff: BFF, staleTime: Double = 5) async throws {
+    self.bff = bff
+    let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
+    program = try Program(
+      folder.appending(path: "TimelineServer"),
+      environment: ["BFF_URL": bff.url.absoluteString, "PORT": "0", "STALE_TIME": "\(staleTime)"])
+    let line = try await program.line { $0.contains("listening on port ") }
+    let port = line.split(separator: " ").last ?? ""
+    url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port)/") ?? bff.url).url
+  }
+}
+
+/// What a browser does: requests with a cookie, and events.
+struct Browser {
+  private let url: URL
+  private let transport = SocketTransport()
+  private var cookie: String?
+
+  init(_ url: URL) { self.url = url }
+
+  /// A browser whose user has signed in.
+  init(_ server: Server, user: String) async throws {
+    url = server.url
+    let response = try await send(.post, "login?user=\(user)")
+    cookie = response.head.headers["Set-Cookie"]?.split(separator: ";").first.map(String.init)
+  }
+
+  func send(_ method: HTTPMethod, _ path: String) async throws -> HTTPResponse {
+    try await transport.send(request(method, path)).collect(upTo: 1 << 20).value
+  }
+
+  /// The events at a path, as long as they come.
+  func events(_ path: String) throws -> Observable<ServerSentEvent> {
+    transport.send(try request(.get, path)).events()
+  }
+
+  private func request(_ method: HTTPMethod, _ path: String) throws -> HTTPRequest {
+    guard let url = URL(string: path, relativeTo: url) else { throw URLError(.badURL) }
+    var request = try HTTPRequest(method: method, url: url.absoluteURL)
+    if let cookie { try request.headers.set("Cookie", to: cookie) }
+    return request
+  }
+}

@@ -1,0 +1,73 @@
+import Foundation
+import HTTP
+import JSON
+import Models
+import Streams
+import Testing
+
+@testable import TimelineServer
+
+@Suite struct TimelineServerTests {
+  private func page(_ response: HTTPResponse) throws -> TimelinePage {
+    #expect(response.head.status == 200)
+    return try JSONCoder().decode(TimelinePage.self, from: response.body)
+  }
+
+  @Test func `a signed-in user gets a timeline by pages, and a stranger a 401`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Browser(server, user: "0")
+    let first = try await page(browser.send(.get, "timelines/0"))
+    let third = try await page(browser.send(.get, "timelines/0?page=3"))
+    #expect(first.owner == "Lin Wei" && first.pageCount == 3 && first.moments.first?.id == "m0-0")
+    #expect(third.moments.count == 20 && third.moments.first?.id == "m0-40")
+    #expect(try await browser.send(.get, "timelines/0?page=0").head.status == 400)
+    #expect(try await browser.send(.get, "timelines/none").head.status == 404)
+    #expect(try await Browser(server.url).send(.get, "timelines/0").head.status == 401)
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a like in one browser is an event in all others`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let (one, other) = (try await Browser(server, user: "0"), try await Browser(server, user: "1"))
+    let likes = try one.events("timelines/0/events").map { event in
+      try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments.first { $0.id == "m0-0" }?.likes
+    }
+    let hasLike = likes.map { $0?.contains { $0.id == "1" } ?? false }.distinctUntilChanged()
+    var seen: [Bool] = []
+    for try await isLiked in hasLike.timeout(.seconds(30), scheduler: ConcurrentScheduler()).values {
+      seen.append(isLiked)
+      if seen == [false] {
+        #expect(try await other.send(.put, "timelines/0/likes/m0-0").head.status == 204)
+      } else if seen == [false, true] {
+        #expect(try await other.send(.delete, "timelines/0/likes/m0-0").head.status == 204)
+      } else {
+        break
+      }
+    }
+    #expect(seen == [false, true, false])
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `a revoked token gets a 401, and nothing that was cached`() async throws {
+    let bff = try await BFF("--auth", "graphql")
+    let server = try await Server(bff, staleTime: 0)
+    let browser = try await Browser(server, user: "0")
+    _ = try await page(browser.send(.get, "timelines/0"))
+    try await bff.reset()
+    for _ in 0..<2 { #expect(try await browser.send(.get, "timelines/0").head.status == 401) }
+    withExtendedLifetime(server) {}
+  }
+
+  @Test func `SIGTERM ends the server in order, also while a browser follows events`() async throws {
+    let server = try await Server(BFF("--auth", "graphql"))
+    let browser = try await Browser(server, user: "0")
+    let events = try browser.events("timelines/0/events").values
+    var count = 0
+    for try await _ in events {
+      count += 1
+      if count == 1 { server.program.terminate() }
+    }
+    #expect(count >= 1)
+    #expect(try await server.program.status == 0)
+  }
+}
