@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Testing
 
 extension JSONCoder {
   /// Foundation's decoder with dates and keys as a coder has them.
@@ -25,4 +26,16 @@ extension JSONCoder {
     }
     return encoder
   }
+}
+
+/// Holds what `JSONCoder` writes to what Foundation's encoder does.
+func expectEncodedAsByFoundation<Value: Encodable>(
+  _ value: Value, sourceLocation: SourceLocation = #_sourceLocation
+) throws {
+  let ours = try JSONCoder().encode(value)
+  let theirs = try JSONEncoder().encode(value)
+  #expect(
+    try JSONValue(json: ours.bytes) == JSONValue(json: theirs.bytes),
+    "\(String(decoding: ours, as: UTF8.self)) \(String(decoding: theirs, as: UTF8.self))",
+    sourceLocation: sourceLocation)
 }

@@ -64,3 +64,23 @@ extension Observable {
     return probe.log
   }
 }
+
+/// A handle that is known only after `subscribe` returned, for a handler that disposes it.
+final class Handle: Sendable {
+  private let disposable = Locked<(any Disposable)?>(nil)
+
+  func set(_ disposable: any Disposable) { self.disposable.withLock { $0 = disposable } }
+
+  func dispose() { disposable.withLock { $0 }?.dispose() }
+}
+
+/// Something whose release can be seen.
+final class Token: Sendable {
+  private let onDeinit: @Sendable () -> Void
+
+  init(onDeinit: @escaping @Sendable () -> Void = {}) { self.onDeinit = onDeinit }
+
+  deinit { onDeinit() }
+
+  func touch() {}
+}

@@ -22,3 +22,15 @@ extension VirtualTime {
 
   func cold(_ line: String) -> Observable<String> { scheduler.cold(line).asObservable() }
 }
+
+/// A scheduler that runs at once what is to wait, too.
+struct Hasty: Scheduler {
+  var now: Duration { .zero }
+
+  func schedule(_ action: @escaping @Sendable () -> Void) -> any Disposable {
+    action()
+    return Disposables.create()
+  }
+
+  func schedule(after delay: Duration, _ action: @escaping @Sendable () -> Void) -> any Disposable { schedule(action) }
+}

@@ -1,5 +1,6 @@
 package import Foundation
 package import HTTP
+package import Streams
 
 /// A text that must be found nowhere.
 package let canary = "CANARY-6f1d2c3b4a596877"
@@ -25,4 +26,27 @@ package func everythingShown(of value: Any) -> String {
   var text = "\(value) \(String(reflecting: value)) "
   dump(value, to: &text)
   return text
+}
+
+extension Observable {
+  /// The error that comes in the place of a first element.
+  package var failure: RequestError? {
+    get async {
+      do {
+        _ = try await value
+        return nil
+      } catch {
+        return error as? RequestError
+      }
+    }
+  }
+
+  /// All elements.
+  package var elements: [Element] {
+    get async throws {
+      var elements: [Element] = []
+      for try await element in values(bufferingPolicy: .unbounded) { elements.append(element) }
+      return elements
+    }
+  }
 }
