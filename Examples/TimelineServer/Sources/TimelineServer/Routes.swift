@@ -1,7 +1,7 @@
 import Foundation
 import Hummingbird
-import Logging
 import JSON
+import Logging
 import Models
 import Networking
 import Repository

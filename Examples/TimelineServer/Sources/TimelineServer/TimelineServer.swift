@@ -1,5 +1,4 @@
 import Foundation
-import struct HTTP.RequestObservers
 import HTTPMiddlewares
 import Hummingbird
 import Logging
@@ -7,6 +6,8 @@ import Networking
 import Observability
 import ServiceLifecycle
 import SocketHTTP
+
+import struct HTTP.RequestObservers
 
 /// Serves timelines until SIGTERM or Ctrl-C. It reads the environment: `BFF_URL` is the GraphQL endpoint, `PORT` the port
 /// of 127.0.0.1 (8080 unless set, 0 for any), `STALE_TIME` for how many seconds a timeline counts as fresh (5).

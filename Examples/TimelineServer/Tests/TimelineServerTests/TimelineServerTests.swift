@@ -30,7 +30,8 @@ import Testing
     let server = try await Server(BFF("--auth", "graphql"))
     let (one, other) = (try await Browser(server, user: "0"), try await Browser(server, user: "1"))
     let likes = try one.events("timelines/0/events").map { event in
-      try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments.first { $0.id == "m0-0" }?.likes
+      try JSONCoder().decode(TimelinePage.self, from: Data((event.data ?? "").utf8)).moments.first { $0.id == "m0-0" }?
+        .likes
     }
     let hasLike = likes.map { $0?.contains { $0.id == "1" } ?? false }.distinctUntilChanged()
     var seen: [Bool] = []
