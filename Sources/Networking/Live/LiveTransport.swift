@@ -14,7 +14,7 @@ public protocol LiveTransport: Sendable {
   ///
   /// - Each value is an execution result in JSON (GraphQL specification, section 7.1).
   /// - A connection that is lost is made again, and reported: see ``LiveEvent``. A mutation is never sent a second time.
-  /// - It completes when the server says that the operation is complete. It fails with a ``RequestError`` if the server
+  /// - It completes when the server says that the operation is complete. It fails with a `RequestError` if the server
   ///   refuses the operation, or if another attempt makes no sense.
   /// - It calls back on a queue of its own, and keeps for a slow observer what `operation.buffering` says. No observer
   ///   delays another, or the connection.
