@@ -1,7 +1,7 @@
 import Foundation
 
-/// Any bytes as an answer in GraphQL's envelope, and in one with a code. Both ways of reading must agree, and what is kept
-/// of errors must be within its bounds.
+/// Any bytes as an answer in GraphQL's envelope, and in one with a code. Both ways of reading their content must agree, and
+/// what is kept of errors must be within its bounds.
 @_cdecl("LLVMFuzzerTestOneInput")
 public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
   let body = Data(bytes: start, count: count)
@@ -26,7 +26,13 @@ private struct GraphQLOutcome: Equatable {
   var extensions: JSONValue?
 
   init?(_ body: Data, by coder: JSONCoder) {
-    guard let envelope = read(GraphQLEnvelope<Thing>.self, body, by: coder) else { return nil }
+    let envelope: GraphQLEnvelope<Thing>
+    do throws(JSONError) {
+      envelope = try GraphQLEnvelope(body, by: coder)
+    } catch {
+      check(error)
+      return nil
+    }
     (thing, errors, extensions) = (envelope.data, envelope.errors, envelope.extensions)
     if let failure = envelope.failure {
       check(failure)

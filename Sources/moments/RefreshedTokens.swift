@@ -65,7 +65,7 @@ extension RefreshedTokens {
     var isResponseSecret: Bool { true }
 
     static func token(in response: ResponseType) throws(RequestError) -> ResponseData.AuthToken {
-      try response.requireData().refreshToken
+      response.data.refreshToken
     }
   }
 }

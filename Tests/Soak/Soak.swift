@@ -67,7 +67,7 @@ struct Soak {
     var direct = try APIClient(baseURL: server.graphqlURL)
     try direct.defaultHeaders.set("Authorization", to: "Bearer valid-token")
     direct.responseBodyLimit = 1 << 30
-    let moments = try await ReadTitles().post(on: direct).value.data?.getMomentsDetailsByUserID.moments ?? []
+    let moments = try await ReadTitles().post(on: direct).value.data.getMomentsDetailsByUserID.moments
     let operations = try await server.stats().operations
     try await server.stop()
     return report(
@@ -79,7 +79,7 @@ struct Soak {
     let logins = try APIClient(baseURL: url, timeouts: HTTPTimeouts(total: .seconds(1)))
     let tokens = InMemoryTokenProvider { _ in
       LogIn().post(on: logins).map { response in
-        let token = try response.requireData().login
+        let token = response.data.login
         return AccessToken(token.accessToken, expiresAt: token.expiresAt)
       }
     }

@@ -92,7 +92,38 @@ public struct JSONCoder: Sendable {
       }
     }
     return try body.withUnsafeBytes { (bytes: UnsafeRawBufferPointer) throws -> Value in
-      try decode(type, from: bytes.assumingMemoryBound(to: UInt8.self))
+      let bytes = bytes.assumingMemoryBound(to: UInt8.self)
+      let tape: Tape
+      do throws(JSONError) {
+        tape = try JSONReader.reading(bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
+          try Tape(&json)
+        }
+      } catch {
+        throw DecodingError(error, type: type)
+      }
+      return try decode(type, from: tape, of: bytes)
+    }
+  }
+
+  /// Reads the next value of a text whose rest the caller reads itself, such as a member of an envelope; `null` is nil.
+  ///
+  /// A value that does not fit is skipped, and its error returned: a `JSONError` with the path in the whole text, or a
+  /// `DecodingError` with the path in the value. Throws only if the text is not JSON.
+  package func read<Value: Decodable>(
+    orSkipInto value: inout Value?, from json: inout JSONReader
+  ) throws(JSONError) -> (any Error)? {
+    if case .direct(let direct) = strategies.decoding(of: Value.self) {
+      return try read(direct, orSkipInto: &value, from: &json)
+    }
+    value = nil
+    guard try !json.readNull() else { return nil }
+    let tape = try Tape(&json)
+    do {
+      value = try decode(
+        Value.self, from: tape, of: UnsafeBufferPointer(start: json.start, count: json.end - json.start))
+      return nil
+    } catch {
+      return error
     }
   }
 
@@ -104,15 +135,19 @@ public struct JSONCoder: Sendable {
     unsafeBitCast(try direct.init(json: body.bytes), to: type)
   }
 
-  private func decode<Value: Decodable>(_ type: Value.Type, from bytes: UnsafeBufferPointer<UInt8>) throws -> Value {
-    let tape: Tape
-    do throws(JSONError) {
-      tape = try JSONReader.reading(bytes.span.bytes) { (json: inout JSONReader) throws(JSONError) in
-        try Tape(&json)
-      }
-    } catch {
-      throw DecodingError(error, type: type)
-    }
+  /// The cast is safe for the same reason.
+  private func read<Direct: JSONDecodable, Value>(
+    _ direct: Direct.Type, orSkipInto value: inout Value?, from json: inout JSONReader
+  ) throws(JSONError) -> (any Error)? {
+    var read: Direct?
+    let failure = try json.read(orSkipInto: &read)
+    value = read.map { unsafeBitCast($0, to: Value.self) }
+    return failure
+  }
+
+  private func decode<Value: Decodable>(
+    _ type: Value.Type, from tape: consuming Tape, of bytes: UnsafeBufferPointer<UInt8>
+  ) throws -> Value {
     var document = JSONDocument(tape: tape, bytes: bytes, coder: self)
     defer {
       if !isKnownUniquelyReferenced(&document) { document.keepBytes() }

@@ -25,7 +25,7 @@ extension Data {
   func errorsWithoutData(naming text: String) -> [GraphQLError] {
     // This is enough for most responses, which are then not parsed twice.
     guard holds(text),
-      let envelope = try? GraphQLEnvelope<NoContent>(json: bytes),
+      let envelope = try? GraphQLEnvelope<NoContent>(self, by: JSONCoder()),
       envelope.data == nil, envelope.failure == nil
     else { return [] }
     return envelope.errors

@@ -1,73 +1,70 @@
+import Foundation
 import HTTP
 import JSON
 
-/// The members of a response as received: data that cannot be decoded is an error only if the server sent no errors
-/// itself.
+/// The members of a response as received, by the one reader of GraphQL's wire format: whatever decoder reads `data`, it
+/// gets the text of that alone.
+///
+/// Members come in any order; of equal ones the last counts.
 struct GraphQLEnvelope<ResponseData: Decodable & Sendable> {
-  let data: ResponseData?
-  /// Why data that was sent could not be decoded.
-  let failure: (any Error)?
-  let errors: [GraphQLError]
-  let extensions: JSONValue?
+  private(set) var data: ResponseData?
+  /// Why data that was sent could not be decoded, which is an error only if the server sent no errors itself.
+  private(set) var failure: DecodingFailure?
+  private(set) var errors: [GraphQLError] = []
+  private(set) var extensions: JSONValue?
 
-  /// The response. If its data could not be decoded, throws the server's errors, or if there are none, the reason.
-  consuming func response() throws -> GraphQLResponse<ResponseData> {
-    if let failure { throw errors.isEmpty ? failure : RequestError(graphQL: errors) }
-    return GraphQLResponse(data: data, errors: errors, extensions: extensions)
-  }
-}
-
-extension GraphQLEnvelope: Decodable {
-  private enum CodingKeys: String, CodingKey {
-    case data, errors, extensions
-  }
-
-  init(from decoder: any Decoder) throws {
-    let container = try decoder.container(keyedBy: CodingKeys.self)
-    do {
-      (data, failure) = (try container.decodeIfPresent(ResponseData.self, forKey: .data), nil)
-    } catch {
-      (data, failure) = (nil, error)
+  /// Reads a body. Throws a `JSONError` if it is not JSON, or no response.
+  init(_ body: Data, by decoder: some BodyDecoder) throws(JSONError) {
+    self = try JSONReader.reading(body.bytes) { (json: inout JSONReader) throws(JSONError) in
+      try GraphQLEnvelope(from: &json, by: decoder)
     }
-    errors = try container.decodeIfPresent(FirstErrors.self, forKey: .errors)?.errors ?? []
-    extensions = try container.decodeIfPresent(BoundedExtensions.self, forKey: .extensions)?.value
   }
-}
 
-extension GraphQLEnvelope: JSONDecodable where ResponseData: JSONDecodable {
-  /// Reads the members in one pass, in any order.
-  init(from json: inout JSONReader) throws(JSONError) {
-    var data: ResponseData?
-    var failure: JSONError?
-    var errors: FirstErrors?
-    var extensions: JSONValue?
+  /// Reads the next value, such as the payload of a message.
+  init(from json: inout JSONReader, by decoder: some BodyDecoder) throws(JSONError) {
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "data") {
-        failure = try json.read(orSkipInto: &data)
+        try readData(from: &json, by: decoder)
       } else if json.key(is: "errors") {
-        errors = try json.read()
+        errors = try json.read(FirstErrors?.self)?.errors ?? []
       } else if json.key(is: "extensions") {
-        extensions = try json.read(BoundedExtensions.self).value
+        // As values they take about 40 times as much memory as their text.
+        extensions = try json.skipValue(over: 256 << 10) ? nil : try json.read()
       } else {
         try json.skipValue()
       }
     }
-    self.init(data: data, failure: failure, errors: errors?.errors ?? [], extensions: extensions)
+  }
+
+  private mutating func readData(from json: inout JSONReader, by decoder: some BodyDecoder) throws(JSONError) {
+    var error: (any Error)?
+    if let coder = decoder as? JSONCoder {
+      error = try coder.read(orSkipInto: &data, from: &json)
+    } else {
+      data = nil
+      if try !json.readNull() {
+        let text = Data(try json.readRaw().bytes)
+        do { data = try decoder.decode(ResponseData.self, from: text) } catch let reason { error = reason }
+      }
+    }
+    failure = error.map { error in
+      (error as? JSONError).map { DecodingFailure($0) } ?? DecodingFailure(error).inside("data")
+    }
+  }
+
+  /// The response as a policy treats it. Data that cannot be decoded fails with the server's errors, or if there are
+  /// none, with the reason.
+  consuming func response(_ policy: GraphQLErrorPolicy) throws -> GraphQLResponse<ResponseData> {
+    if let failure, errors.isEmpty { throw failure }
+    return try GraphQLResponse(data: data, errors: errors, extensions: extensions, policy: policy)
   }
 }
 
 /// The first 100 errors of a list of any length.
-struct FirstErrors: Decodable, JSONDecodable {
+struct FirstErrors: JSONDecodable {
   private static let limit = 100
-  var errors: [GraphQLError] = []
-
-  init(from decoder: any Decoder) throws {
-    var container = try decoder.unkeyedContainer()
-    while !container.isAtEnd, errors.count < Self.limit {
-      errors.append(try container.decode(GraphQLError.self))
-    }
-  }
+  private(set) var errors: [GraphQLError] = []
 
   init(from json: inout JSONReader) throws(JSONError) {
     try json.beginArray()
@@ -81,25 +78,10 @@ struct FirstErrors: Decodable, JSONDecodable {
   }
 }
 
-/// A value whose text takes at most 256 KiB; as values it takes about 40 times as much memory. Foundation's decoder
-/// does not tell the size of the text, so there the value is always read.
-private struct BoundedExtensions: Decodable, JSONDecodable {
-  private static let limit = 256 << 10
-  let value: JSONValue?
-
-  init(from decoder: any Decoder) throws {
-    value = try JSONValue(from: decoder)
-  }
-
-  init(from json: inout JSONReader) throws(JSONError) {
-    value = try json.skipValue(over: Self.limit) ? nil : try json.read()
-  }
-}
-
 extension ResponseParser {
   /// A GraphQL response, by GraphQL over HTTP, section 6: `application/graphql-response+json` is read whatever the
   /// status, other JSON only if the status is a success; the errors in other JSON are those of the failure, as its
-  /// `RequestError.graphQLErrors`. The policy decides how errors are treated.
+  /// `RequestError.graphQLErrors`. The policy decides how errors beside data are treated, here and nowhere else.
   ///
   /// Where `Content-Type` is missing or empty, the body counts as `application/json`: RFC 9110, section 8.3, leaves it
   /// to the receiver to find out. Any other type, `text/plain` too, is `undecodable`: by GraphQL over HTTP, a server
@@ -113,13 +95,12 @@ extension ResponseParser {
         do throws(RequestError) {
           try response.requireSuccess()
         } catch {
-          throw error.telling(of: response, by: decoder)
+          throw error.telling(of: response)
         }
       }
       do {
         try response.requireJSON(mediaType: mediaType)
-        let envelope = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: response.body)
-        return try envelope.response().applying(policy)
+        return try GraphQLEnvelope<ResponseData>(response.body, by: decoder).response(policy)
       } catch let error as RequestError where error.kind == .graphQL {
         throw error
       } catch {
@@ -133,10 +114,9 @@ extension ResponseParser {
 
 extension RequestError {
   /// The failure of a status, with the GraphQL errors in the response's body, if there are any.
-  fileprivate func telling(of response: HTTPResponse, by decoder: any BodyDecoder) -> RequestError {
+  fileprivate func telling(of response: HTTPResponse) -> RequestError {
     guard (try? response.requireJSON()) != nil,
-      let envelope = try? decoder.decode(GraphQLEnvelope<NoContent>.self, from: response.body),
-      !envelope.errors.isEmpty
+      let envelope = try? GraphQLEnvelope<NoContent>(response.body, by: JSONCoder()), !envelope.errors.isEmpty
     else { return self }
     var error = self
     error.cause = GraphQLErrors(envelope.errors)

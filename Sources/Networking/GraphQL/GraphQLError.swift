@@ -4,7 +4,7 @@ public import JSON
 /// An error in a GraphQL response (GraphQL specification, section 7.1.2), bounded in size.
 public struct GraphQLError: Hashable, Sendable {
   /// A position in the document.
-  public struct Location: Hashable, Sendable, Codable {
+  public struct Location: Hashable, Sendable, Encodable {
     /// Counts from 1.
     public let line: Int
     /// Counts from 1.
@@ -76,6 +76,10 @@ extension GraphQLError: CustomStringConvertible {
 }
 
 extension GraphQLError: Encodable {
+  private enum CodingKeys: String, CodingKey {
+    case message, locations, path, extensions
+  }
+
   /// Writes the error in the form of the specification, to relay it or to keep it; empty members are left out.
   public func encode(to encoder: any Encoder) throws {
     var container = encoder.container(keyedBy: CodingKeys.self)
@@ -97,45 +101,12 @@ extension GraphQLError.PathElement: Encodable {
   }
 }
 
-extension GraphQLError: Decodable {
-  enum CodingKeys: String, CodingKey {
-    case message, locations, path, extensions
-  }
-
-  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
-  public init(from decoder: any Decoder) throws {
-    guard let container = try? decoder.container(keyedBy: CodingKeys.self) else {
-      self = .unknown
-      return
-    }
-    self.init(
-      received: try? container.decode(String.self, forKey: .message),
-      locations: try? container.decode([Location].self, forKey: .locations),
-      path: try? container.decode(FirstSteps.self, forKey: .path).steps,
-      extensions: try? container.decode([String: JSONValue].self, forKey: .extensions))
-  }
-
-  private init(
-    received message: String?, locations: [Location]?, path: [PathElement]?, extensions: [String: JSONValue]?
-  ) {
-    self.init(
-      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
-      locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
-      extensions: (extensions ?? [:]).bounded(to: 2048))
-  }
-
-  /// Larger extensions, in bytes of their text, are not parsed: as values they take about 40 times as much memory.
-  private static let largestExtensions = 16 << 10
-
-  private static let unknown = GraphQLError(message: "The server sent an error in an unknown form.")
-}
-
 extension GraphQLError: JSONDecodable {
   /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
   public init(from json: inout JSONReader) throws(JSONError) {
     guard try json.nextKind() == .object else {
       try json.skipValue()
-      self = .unknown
+      self.init(message: "The server sent an error in an unknown form.")
       return
     }
     var message: String?
@@ -151,12 +122,15 @@ extension GraphQLError: JSONDecodable {
       } else if json.key(is: "path") {
         path = (try json.readOrSkip() as FirstSteps?)?.steps
       } else if json.key(is: "extensions") {
-        extensions = try json.readExtensions(upTo: Self.largestExtensions)
+        extensions = try json.readExtensions(upTo: 16 << 10)
       } else {
         try json.skipValue()
       }
     }
-    self.init(received: message, locations: locations, path: path, extensions: extensions)
+    self.init(
+      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
+      locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
+      extensions: (extensions ?? [:]).bounded(to: 2048))
   }
 }
 
@@ -172,7 +146,8 @@ extension JSONReader {
     return false
   }
 
-  /// Reads an object whose text takes at most `limit` bytes; of a larger one only the member `code`, if that does.
+  /// Reads an object whose text takes at most `limit` bytes, since as values it takes about 40 times as much memory; of a
+  /// larger one only the member `code`, if that does.
   fileprivate mutating func readExtensions(upTo limit: Int) throws(JSONError) -> [String: JSONValue]? {
     guard try nextKind() == .object else {
       try skipValue()
@@ -219,18 +194,6 @@ extension GraphQLError.Location: JSONDecodable {
   }
 }
 
-extension GraphQLError.PathElement: Decodable {
-  /// Reads a member name or a list index.
-  public init(from decoder: any Decoder) throws {
-    let container = try decoder.singleValueContainer()
-    if let index = try? container.decode(Int.self) {
-      self = .index(index)
-    } else {
-      self = .key(try container.decode(String.self).prefix(bytes: 128))
-    }
-  }
-}
-
 extension GraphQLError.PathElement: JSONDecodable {
   /// Reads a member name or a list index.
   public init(from json: inout JSONReader) throws(JSONError) {
@@ -243,16 +206,9 @@ extension GraphQLError.PathElement: JSONDecodable {
 }
 
 /// The first 32 steps of a path of any length.
-private struct FirstSteps: Decodable, JSONDecodable {
+private struct FirstSteps: JSONDecodable {
   private static let limit = 32
   var steps: [GraphQLError.PathElement] = []
-
-  init(from decoder: any Decoder) throws {
-    var container = try decoder.unkeyedContainer()
-    while !container.isAtEnd, steps.count < Self.limit {
-      steps.append(try container.decode(GraphQLError.PathElement.self))
-    }
-  }
 
   init(from json: inout JSONReader) throws(JSONError) {
     try json.beginArray()

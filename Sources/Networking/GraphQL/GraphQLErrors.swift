@@ -98,7 +98,8 @@ extension RequestError {
     }
   }
 
-  init(graphQL errors: [GraphQLError]) {
+  /// The failure of a request by GraphQL errors, of the kind `graphQL`; for fixtures and other transports.
+  public init(graphQL errors: [GraphQLError]) {
     let cause = GraphQLErrors(errors)
     self.init(.graphQL, cause.description, cause: cause)
   }

@@ -53,17 +53,17 @@ extension GraphQLSession {
   /// `true` for queries only.
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
-  /// Sends the operation: a cold stream of the response's `data`, as from ``data(of:)``, without the errors that came
-  /// with it, if the policy lets any pass. With `GET`, which caches on the way can respond, only a query can be sent.
+  /// Sends the operation: a cold stream of the response's `data`, without the errors that came with it, if the policy
+  /// lets any pass. With `GET`, which caches on the way can answer, only a query can be sent.
   public func data(on client: APIClient, method: HTTPMethod = .post) -> Observable<ResponseData> {
-    client.send(self, method: method).map { try data(of: $0) }
+    client.send(self, method: method).map(\.data)
   }
 
-  /// The `data` of a response, by the session's error policy; throws `graphQL` for errors, or `undecodable` if there is
-  /// neither data nor an error.
+  /// The `data` of a response that did not come from a client, by the session's error policy: throws `graphQL` for
+  /// errors that it does not accept.
   public func data(of response: ResponseType) throws(RequestError) -> ResponseData {
     do {
-      return try response.applying(errorPolicy).requireData()
+      return try ResponseType(data: response.data, errors: response.errors, policy: errorPolicy).data
     } catch {
       throw error.named(operationName)
     }

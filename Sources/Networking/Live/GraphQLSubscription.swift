@@ -31,8 +31,8 @@ extension GraphQLSubscription {
   /// A connection that is lost is made again, by ``LiveSettings``, and the subscription is sent again:
   /// ``LiveEvent/reconnected`` says that something may have been missed. A rejected token is refreshed once.
   ///
-  /// Each result is treated by the error policy: with `none`, errors beside data end the stream; with `all`, a result
-  /// may also have no data, for a single event that failed.
+  /// Each result is treated by the error policy: with `none`, errors beside data end the stream; with `all`, one that
+  /// has errors alone is ``LiveEvent/failed(_:)``, and others follow.
   ///
   /// It completes when the server ends the subscription. It fails with a `RequestError` that names the operation:
   /// `graphQL` if the server refuses the operation, `closed` or `httpStatus` if it refuses the connection, `badResponse`
@@ -46,7 +46,11 @@ extension GraphQLSubscription {
         let operation = LiveOperation(request, buffering: buffering)
         return client.live.open(operation, on: client)
           .map { event in
-            try event.map { sent.described(try response($0, by: client.decoder)) }
+            do {
+              return try event.map { sent.described(try response($0, by: client.decoder)) }
+            } catch let error as RequestError where error.kind == .graphQL && errorPolicy == .all {
+              return .failed(sent.described(error))
+            }
           }
           .catch { .error(sent.described($0)) }
       } catch {
@@ -60,7 +64,8 @@ extension GraphQLSubscription {
   /// matters, use ``subscribe(on:)``.
   public func data(on client: APIClient) -> Observable<ResponseData> {
     subscribe(on: client).compactMap { event in
-      try event.value.map { try data(of: $0) }
+      if case .failed(let error) = event { throw error }
+      return event.value?.data
     }
   }
 
@@ -89,9 +94,7 @@ extension GraphQLSubscription {
   /// Decodes one result, and treats it by the error policy.
   private func response(_ result: Data, by decoder: any BodyDecoder) throws -> ResponseType {
     do {
-      let response = try decoder.decode(GraphQLEnvelope<ResponseData>.self, from: result).response()
-      if response.data == nil, case .all = errorPolicy, !response.errors.isEmpty { return response }
-      return try response.applying(errorPolicy)
+      return try GraphQLEnvelope<ResponseData>(result, by: decoder).response(errorPolicy)
     } catch let error as RequestError {
       throw error
     } catch {

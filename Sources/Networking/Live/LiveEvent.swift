@@ -13,6 +13,9 @@ public enum LiveEvent<Value: Sendable>: Sendable {
   /// The server sent a value.
   case value(Value)
 
+  /// The server could not make the value of a single event; others follow. Only with the error policy `all`.
+  case failed(RequestError)
+
   /// There is no connection; another attempt follows after the delay. It comes once for each attempt that fails.
   case disconnected(RequestError, retryAfter: Duration)
 
@@ -37,7 +40,7 @@ extension LiveEvent {
   public var isGap: Bool {
     switch self {
     case .reconnected, .dropped: true
-    case .connected, .value, .disconnected, .resumed: false
+    case .connected, .value, .failed, .disconnected, .resumed: false
     }
   }
 
@@ -46,6 +49,7 @@ extension LiveEvent {
     switch self {
     case .connected: .connected
     case .value(let value): .value(try transform(value))
+    case .failed(let error): .failed(error)
     case .disconnected(let error, let delay): .disconnected(error, retryAfter: delay)
     case .reconnected: .reconnected
     case .resumed: .resumed
@@ -61,6 +65,7 @@ extension LiveEvent: Equatable where Value: Equatable {
     case (.connected, .connected), (.reconnected, .reconnected), (.resumed, .resumed): true
     case (.value(let left), .value(let right)): left == right
     case (.dropped(let left), .dropped(let right)): left == right
+    case (.failed(let left), .failed(let right)): left.description == right.description
     case (.disconnected(let left, let delay), .disconnected(let right, let other)):
       left.description == right.description && delay == other
     default: false

@@ -21,6 +21,8 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
   /// Takes the path and the reason from a decoder's or an encoder's error.
   init(_ error: any Error) {
     switch (error as? DecodingError)?.context.underlyingError as? JSONError ?? error {
+    case let failure as DecodingFailure:
+      self = failure
     case let error as JSONError:
       self.init(error.path.map(\.key), error.reason)
     case DecodingError.keyNotFound(let key, let context):
@@ -48,6 +50,11 @@ public struct DecodingFailure: Error, Hashable, CustomStringConvertible {
       }
     }
     self.init(path: text, reason: reason)
+  }
+
+  /// The failure of a value that is a member of the whole body.
+  func inside(_ member: String) -> DecodingFailure {
+    DecodingFailure(path: path.isEmpty ? member : member + (path.first == "[" ? "" : ".") + path, reason: reason)
   }
 
   /// The path and the reason.

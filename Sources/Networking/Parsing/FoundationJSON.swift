@@ -6,9 +6,10 @@ public import JSON
 ///
 ///     client.decoder = FoundationJSON()
 ///
-/// JSON that is nested more than 128 levels deep is refused. Of members with equal keys the first counts, for `data` in
-/// a GraphQL response, too; for `JSONCoder` the last one does, as in JavaScript. What names a member twice is not
-/// interoperable (RFC 8259, section 4), so do not read one text with both.
+/// JSON that is nested more than 128 levels deep is refused. Of a GraphQL response it reads `data` alone: errors and
+/// extensions are read in one way whatever the decoder is. Of members with equal keys the first counts; for `JSONCoder`
+/// the last one does, as in JavaScript. What names a member twice is not interoperable (RFC 8259, section 4), so do not
+/// read one text with both.
 public struct FoundationJSON: BodyDecoder, BodyEncoder {
   private let makeDecoder: @Sendable () -> JSONDecoder
   private let makeEncoder: @Sendable () -> JSONEncoder

@@ -44,10 +44,7 @@ public struct GetMomentsByUserIDSession: GetMomentsByUserIDSessionType, MomentsS
   public func getMomentsResponse(userID: String) -> Observable<GraphQLResponse<MomentsDetails>> {
     Observable.deferred {
       let session = Session(userID: userID, withLikes: withLikes(), errorPolicy: .all)
-      return sessionHandler(session).map { response in
-        let data = try session.data(of: response)
-        return response.map { _ in data.getMomentsDetailsByUserID }
-      }
+      return sessionHandler(session).map { $0.map(\.getMomentsDetailsByUserID) }
     }
   }
 }

@@ -31,7 +31,7 @@ public struct MomentsRepo: MomentsRepoType {
   ) {
     store = Store(
       partialFetch: { key in
-        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { try Fetched($0) }
+        getMomentsByUserIDSession.getMomentsResponse(userID: key.userID).map { Fetched($0) }
       },
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })

@@ -1,4 +1,3 @@
-public import HTTP
 public import Networking
 import Streams
 
@@ -18,14 +17,8 @@ public struct Fetched<Value: Sendable>: Sendable {
 }
 
 extension Fetched {
-  /// A GraphQL response: partial if it has errors beside the data. Throws as `GraphQLResponse.requireData()` does if it
-  /// has no data.
-  public init(_ response: GraphQLResponse<Value>) throws(RequestError) {
-    self.init(try response.requireData())
-    do {
-      _ = try response.applying(.none)
-    } catch {
-      errors = [error]
-    }
+  /// A GraphQL response: partial if it has errors beside the data.
+  public init(_ response: GraphQLResponse<Value>) {
+    self.init(response.data, errors: response.error.map { [$0] } ?? [])
   }
 }

@@ -33,7 +33,7 @@ import Testing
 
   @Test func `G1: errors beside data are dropped under the policy ignore`() async throws {
     let response = try await answers(.json(Self.partial), .ignore).value
-    #expect(response.data?.thing?.name == "a")
+    #expect(response.data.thing?.name == "a")
     #expect(response.errors == [])
     #expect(response.extensions == ["cost": 3])
   }
@@ -165,15 +165,26 @@ import Testing
     #expect(transport.requests.allSatisfy { $0.method == .post })
   }
 
-  @Test func `a session applies its policy to a response from elsewhere, too`() throws {
+  @Test func `a response from elsewhere is made by a policy, too`() throws {
+    typealias Response = GraphQLResponse<GetThing.ResponseData>
     let errors = [GraphQLError(message: "no")]
-    let partial = GraphQLResponse(data: GetThing.ResponseData.whole, errors: errors)
-    let error = #expect(throws: RequestError.self) { try GetThing().data(of: partial) }
-    #expect(error?.operationName == "getThing")
+    let error = #expect(throws: RequestError.self) { try Response(data: .whole, errors: errors, policy: .none) }
     #expect(error?.graphQLErrors == errors)
-    #expect(try GetThing(errorPolicy: .all).data(of: partial) == .whole)
-    #expect(try GetThing(errorPolicy: .ignore).data(of: partial) == .whole)
-    #expect(throws: RequestError.self) { try GetThing(errorPolicy: .ignore).data(of: .init(data: nil, errors: errors)) }
-    #expect(throws: RequestError.self) { try GetThing().data(of: .init(data: nil)) }
+    let all = try Response(data: .whole, errors: errors, policy: .all)
+    #expect((all.data, all.errors) == (.whole, errors))
+    #expect(all.error?.graphQLErrors == errors)
+    let ignoring = try Response(data: .whole, errors: errors, policy: .ignore)
+    #expect((ignoring.data, ignoring.errors) == (.whole, []))
+    #expect(ignoring.error == nil)
+    let named = #expect(throws: RequestError.self) { try GetThing().data(of: all) }
+    #expect(named?.operationName == "getThing")
+    #expect(try GetThing(errorPolicy: .ignore).data(of: all) == .whole)
+    for policy in [GraphQLErrorPolicy.none, .ignore, .all] {
+      #expect(try Response(data: .whole, errors: [], policy: policy).data == .whole)
+      let failure = #expect(throws: RequestError.self) { try Response(data: nil, errors: errors, policy: policy) }
+      #expect(failure?.kind == .graphQL)
+      let missing = #expect(throws: RequestError.self) { try Response(data: nil, errors: [], policy: policy) }
+      #expect(missing?.kind == .undecodable)
+    }
   }
 }

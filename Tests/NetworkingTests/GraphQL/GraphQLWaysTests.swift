@@ -50,7 +50,7 @@ import Testing
     client.decoder = decoder
     do {
       let response = try await session.post(on: client).value
-      return (response.data.map(fields) ?? ["no data"])
+      return fields(response.data)
         + response.errors.map { "\($0) \($0.locations) \($0.extensions)" }
         + ["\(response.extensions as JSONValue?)"]
     } catch let error as RequestError {
@@ -102,10 +102,13 @@ import Testing
     (#"{"errors":[],"data":{"count":1},"errors":[{"message":"no"}]}"#, ["1 nil", "no [] [:]", "nil"]),
     (#"{"errors":[{"message":"a"}],"data":null,"errors":[{"message":"b"}]}"#, ["GraphQL", "", "b []"]),
   ])
-  func `the last of equal members counts in both ways`(json: String, expected: [String]) async throws {
+  func `the last of equal members counts in all ways`(json: String, expected: [String]) async throws {
     let fields = { "\($0 as Int) \($1 as [String]?)" }
     #expect(try await outcome(of: json, Direct(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)
     #expect(try await outcome(of: json, Generic(), by: JSONCoder()) { [fields($0.count, $0.tags)] } == expected)
+    // Inside data, the first counts for Foundation.
+    guard !json.contains(#""count":2,"count""#) else { return }
+    #expect(try await outcome(of: json, Generic(), by: FoundationJSON()) { [fields($0.count, $0.tags)] } == expected)
   }
 
   @Test func `T4: data nested too deep is an error, whatever errors are beside it`() async throws {
@@ -130,7 +133,7 @@ import Testing
     }
     let client = try client(ScriptedTransport(always: .json(#"{"data": {"count" : 1.0, "a":"\u0062"} }"#)))
     let data = try await Raw().post(on: client).value.data
-    #expect(data.map { String(decoding: $0.bytes, as: UTF8.self) } == #"{"count" : 1.0, "a":"\u0062"}"#)
+    #expect(String(decoding: data.bytes, as: UTF8.self) == #"{"count" : 1.0, "a":"\u0062"}"#)
   }
 
   @Test func `a body is written in order, its document escaped`() async throws {

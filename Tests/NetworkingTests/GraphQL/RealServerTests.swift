@@ -31,7 +31,7 @@ import Testing
   {
     let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)
     let response = try await ReadViews(errorPolicy: policy).post(on: client).value
-    let moments = try #require(response.data).getMomentsDetailsByUserID.moments
+    let moments = response.data.getMomentsDetailsByUserID.moments
     #expect(moments.indices.filter { moments[$0].viewCount == nil } == Self.unknown)
     #expect(response.errors.count == errorCount)
     for (error, index) in zip(response.errors, Self.unknown) {
@@ -58,7 +58,7 @@ import Testing
     while try await server.stats().requests["/graphql"] == nil { await Task.yield() }
     waiting.cancel()
     await #expect(throws: CancellationError.self) { try await waiting.value }
-    #expect(try await Ping().post(on: client).value.data?.getMomentsDetailsByUserID.moments.count == 5)
+    #expect(try await Ping().post(on: client).value.data.getMomentsDetailsByUserID.moments.count == 5)
     #expect(try await server.stats().operations["ping"] == 1)
   }
 }

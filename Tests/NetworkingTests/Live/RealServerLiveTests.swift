@@ -55,6 +55,19 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.error?.operationName == "countdown")
   }
 
+  @Test("A result with errors alone is a failed event by the policy `all`", arguments: LiveWay.allCases)
+  func failedEvent(way: LiveWay) async throws {
+    let client = try way.client(await BFFServer.shared().graphqlURL)
+    var countdown = Countdown(3, failAt: .some(1))
+    countdown.errorPolicy = .all
+    let seen = Seen(countdown.subscribe(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.error == nil)
+    guard case .failed(let error) = end.elements.last else { return _ = Issue.record("The event is missing.") }
+    #expect(error.graphQLErrors.first?.code == "COUNTDOWN_FAILED" && error.operationName == "countdown")
+    #expect(end.elements.compactMap(\.value?.data.countdown) == [3, 2])
+  }
+
   @Test("A subscription that the server refuses fails with its errors", arguments: LiveWay.allCases)
   func refusal(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
@@ -73,7 +86,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     try await seen.state.wait { $0.elements.count == 2 }
     seen.dispose()
     while try await server.stats().activeSubscribers > 0 { await Task.yield() }
-    #expect(seen.elements.last?.value?.data?.momentLiked.likes.map(\.id).contains("4") == true)
+    #expect(seen.elements.last?.value?.data.momentLiked.likes.map(\.id).contains("4") == true)
   }
 
   @Test(

@@ -20,7 +20,7 @@ final class BFFTokens: TokenProvider {
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
     .deferred { [client, state] in
       RefreshToken(variables: .init(token: state.withLock { $0.refresh })).post(on: client).map { response in
-        guard let tokens = response.data?.refreshToken else { throw RequestError(.undecodable, "No token.") }
+        let tokens = response.data.refreshToken
         let token = AccessToken(tokens.accessToken, expiresAt: tokens.expiresAt)
         state.withLock { $0 = (token, tokens.refreshToken) }
         return token

@@ -18,7 +18,7 @@ struct ExpiringTokenTests {
       for _ in 0..<count {
         group.addTask {
           do {
-            return .success(try await Ping().post(on: client).value.data?.getMomentsDetailsByUserID.moments.count)
+            return .success(try await Ping().post(on: client).value.data.getMomentsDetailsByUserID.moments.count)
           } catch {
             return .failure(RequestError(wrapping: error))
           }

@@ -30,7 +30,7 @@ struct FaultSequenceTests {
 
     var direct = try APIClient(baseURL: server.graphqlURL)
     try direct.defaultHeaders.set("Authorization", to: "Bearer valid-token")
-    let timeline = try await ReadTitles().post(on: direct).value.requireData().getMomentsDetailsByUserID
+    let timeline = try await ReadTitles().post(on: direct).value.data.getMomentsDetailsByUserID
     let titles = timeline.moments.compactMap(\.title)
     let arrivals = try await server.stats().operations["createMoment"] ?? 0
     try await server.stop()
@@ -66,7 +66,7 @@ private struct Lane {
     tokens = InMemoryTokenProvider { _ in
       LogIn().post(on: logins).map { response in
         // Nobody says when it expires, so that challenges come.
-        AccessToken(try response.requireData().login.accessToken)
+        AccessToken(response.data.login.accessToken)
       }
     }
   }

@@ -44,7 +44,7 @@ struct GraphQLChallengeTests {
       baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
       middlewares: [RetryMiddleware(), AuthMiddleware(provider, challenge: .graphQL)])
     let response = try? await Like().post(on: client).value
-    #expect((response?.data?.like == true) == isChallenge)
+    #expect((response?.data.like == true) == isChallenge)
     #expect(transport.failures.isEmpty)
     #expect(
       transport.requests.last?.headers["Authorization"] == (isChallenge ? "Bearer new-token" : "Bearer old-token"))
@@ -67,7 +67,7 @@ struct GraphQLChallengeTests {
     let client = try APIClient(
       baseURL: #require(URL(string: "http://127.0.0.1:1/")), transport: transport,
       middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
-    #expect(try await Like().post(on: client).value.data?.like == true)
+    #expect(try await Like().post(on: client).value.data.like == true)
   }
 
   @Test(

@@ -223,7 +223,7 @@ struct StandardStackTests {
     var client = try APIClient(baseURL: server.url, middlewares: .standard())
     client.observer = ears
     let response = try await Ping().post(on: client).value
-    #expect(response.data?.getMomentsDetailsByUserID.moments.count == 1)
+    #expect(response.data.getMomentsDetailsByUserID.moments.count == 1)
     let end = try #require(ears.ends.withLock { $0.first })
     #expect(end.attemptCount == 3 && end.status == 200 && end.outcome.label == "succeeded")
     #expect(server.requests.count == 3 && server.requests.allSatisfy { $0["traceparent"] == nil })

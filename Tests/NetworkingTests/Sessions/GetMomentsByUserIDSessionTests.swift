@@ -69,11 +69,6 @@ import Testing
     }
   }
 
-  @Test func `a handler's response without data is an error`() async {
-    let session = GetMomentsByUserIDSession { _ in .just(.init(data: nil)) }
-    #expect(await session.getMoments(userID: "0").failure?.kind == .undecodable)
-  }
-
   @Test func `a handler's error is passed on`() async {
     let session = GetMomentsByUserIDSession { _ in .error(RequestError(.timedOut, "Late.")) }
     #expect(await session.getMoments(userID: "0").failure?.kind == .timedOut)

@@ -42,7 +42,8 @@ import Testing
 
   @Test func `handlers respond in the place of a client`() async throws {
     let pages = GetMomentsPageSession { [page] in
-      $0.variables.page == 2 ? .just(.init(data: .init(momentsPage: page))) : .just(.init(data: nil))
+      $0.variables.page == 2
+        ? .just(.init(data: .init(momentsPage: page))) : .error(RequestError(.undecodable, "There is no such page."))
     }
     #expect(try await pages.getMomentsPage(userID: "0", page: 2).value == page)
     #expect(await pages.getMomentsPage(userID: "0", page: 1).failure?.kind == .undecodable)

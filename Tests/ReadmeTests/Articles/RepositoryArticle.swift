@@ -70,7 +70,7 @@ enum RepositoryArticle {
 
   static func keepParts(on client: APIClient) -> Store<String, User> {
     let users = Store<String, User>(partialFetch: { id in
-      GetWholeUser(id: id).post(on: client).map { try Fetched($0.map(\.user)) }
+      GetWholeUser(id: id).post(on: client).map { Fetched($0.map(\.user)) }
     })
     return users
   }

@@ -41,7 +41,7 @@ import Testing
     let outbox = try Outbox<String, String>(
       folder: folder.url, partition: "account", clock: .scheduler(scheduler), scheduler: scheduler,
       isIdempotent: { _ in true },
-      send: { _, key in Rename(idempotencyKey: key).post(on: client).map { try $0.requireData().rename } })
+      send: { _, key in Rename(idempotencyKey: key).post(on: client).map { $0.data.rename } })
     for mutation in ["a", "b", "c"] { #expect(await outbox.outcome(mutation).hasPrefix("queued")) }
     await outbox.flush()
     #expect(try outbox.contents() == ["a", "b", "c"])

@@ -45,7 +45,7 @@ extension Pager {
     pager.refresh()
     _ = try await pager.state { $0.items.count == 20 }
     let before = try await moments(client)
-    let created = try await CreateMoment(userID: "0", title: "New").post(on: client).value.data?.createMoment.id
+    let created = try await CreateMoment(userID: "0", title: "New").post(on: client).value.data.createMoment.id
     #expect(try await pager.loadAll(60) == before)
     pager.refresh()
     let all = try await pager.loadAll(61)

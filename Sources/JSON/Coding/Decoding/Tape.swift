@@ -30,7 +30,7 @@ struct Tape: ~Copyable {
   private var capacity: Int
   private var count = 0
 
-  /// Cuts a whole text into tokens.
+  /// Cuts the next value of a text into tokens.
   init(_ json: inout JSONReader) throws(JSONError) {
     let length = json.end - json.start
     // Usually enough; if it is too much, the rest is never touched.
