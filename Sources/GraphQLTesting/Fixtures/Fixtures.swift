@@ -44,8 +44,7 @@ public struct Fixtures: Sendable {
     let headers: HTTPHeaders = ["Content-Type": "application/graphql-response+json"]
     let response = HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
     do {
-      let parsed = try ResponseParser<Session.ResponseType>.graphQL(.none).parse(response, by: decoder)
-      return try parsed.requireData()
+      return try ResponseParser<Session.ResponseType>.graphQL(.none).parse(response, by: decoder).data
     } catch {
       throw FixtureError(
         "\(Session.self) cannot read what its schema allows: \(error.message) A contract check says more.")

@@ -149,7 +149,7 @@ struct SocketHarness {
 
   /// Subscribes, and lets what is due happen.
   func subscribe(_ subscription: Countdown = Countdown(3)) -> Seen<LiveEvent<Int>> {
-    let seen = Seen(subscription.subscribe(on: client).map { event in event.map { $0.data?.countdown ?? -1 } })
+    let seen = Seen(subscription.subscribe(on: client).map { event in event.map(\.data.countdown) })
     settle()
     return seen
   }
