@@ -233,7 +233,7 @@ enum Samples {
     let session = GetMomentsByUserIDSession(sessionHandler: { session in
       session.variables.userID == "0"
         ? .just(.init(data: .init(getMomentsDetailsByUserID: fixture)))
-        : .error(RequestError(.timedOut, "No answer."))
+        : .error(RequestError(.timedOut, "No response."))
     })
     return session
   }

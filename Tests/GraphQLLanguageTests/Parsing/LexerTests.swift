@@ -65,7 +65,7 @@ import Testing
     #expect(error == GraphQLSyntaxError("the text is not UTF-8", at: SourceLocation(line: 2, column: 6)))
   }
 
-  @Test("V3: More tokens than the limit are refused, whatever they are")
+  @Test("V3: more tokens than the limit are refused")
   func tokens() throws {
     let limits = SyntaxLimits(tokens: 100)
     let name = String(repeating: "a ", count: 98)

@@ -92,7 +92,7 @@ import Testing
     #expect(schema.operationTypes.map(\.operation) == [.query, .mutation])
   }
 
-  @Test("The kinds of values are told apart, and a string's escape sequences are replaced")
+  @Test("the kinds of values are distinguished, and a string's escape sequences are replaced")
   func values() throws {
     func kind(_ text: String) throws -> ValueSyntax.Kind { try ValueSyntax(parsing: text, isConstant: false).kind }
     if case .int("-0") = try kind("-0") {} else { Issue.record("-0 is no integer") }

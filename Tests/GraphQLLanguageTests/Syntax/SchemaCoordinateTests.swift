@@ -16,7 +16,7 @@ import Testing
   }
 
   @Test(
-    "What is no coordinate gives the place, and what was expected",
+    "a text that is no coordinate is an error with the place and what was expected",
     arguments: [
       ("", "line 1, column 1: expected the name of a type, or \"@\" and that of a directive, found its end"),
       ("A.", "line 1, column 3: expected the name of a field, an input field or an enum value, found its end"),

@@ -28,7 +28,7 @@ import Testing
     #expect(responses.count == samples.count)
   }
 
-  @Test("What a foreign schema may do wrong without harm is a warning, and has the place")
+  @Test("a foreign schema's harmless fault is a warning, and has the place")
   func warnings() throws {
     let schema = try Schema(
       parsing: """

@@ -76,7 +76,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.error?.graphQLErrors.first?.code == "NOT_FOUND")
   }
 
-  @Test("L5: the server is told of a disposed subscription", arguments: LiveWay.allCases)
+  @Test("L5: a disposed subscription is completed on the server", arguments: LiveWay.allCases)
   func disposal(way: LiveWay) async throws {
     let server = try await BFFServer.start()
     let client = try way.client(server.graphqlURL)

@@ -185,7 +185,7 @@ import Testing
     #expect(seen.elements.count == 2)
   }
 
-  @Test("L6: who subscribes again and again waits as long as who stays")
+  @Test("L6: a subscriber that subscribes again and again waits as long as one that stays")
   func impatience() throws {
     let harness = try SocketHarness()
     for _ in 0..<3 {
@@ -226,7 +226,7 @@ import Testing
     #expect(seen.elements.count == 1)
   }
 
-  @Test("L3: after 30 silent seconds a ping is sent, and without a sign of life the connection is left with 4499")
+  @Test("L3: a ping is sent after 30 silent seconds, and a connection without a sign of life is closed with 4499")
   func silence() throws {
     let harness = try SocketHarness()
     let (seen, first) = try harness.connected()
@@ -253,7 +253,7 @@ import Testing
     #expect(error.kind == .timedOut)
   }
 
-  @Test("L2: after a reconnect all operations are sent again in their order, and the gap comes before the values")
+  @Test("L2: all operations are sent again in their order after a reconnect, and the gap comes before the values")
   func resubscribing() throws {
     let harness = try SocketHarness()
     let all = (1...20).map { number in

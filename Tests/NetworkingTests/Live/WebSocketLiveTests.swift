@@ -100,7 +100,7 @@ import Testing
     #expect(attempt.messages.count == 2)
   }
 
-  @Test("A socket that nobody needs any longer is dropped while it is being opened")
+  @Test("a socket that is no longer needed is dropped while it is being opened")
   func dropping() throws {
     let harness = try SocketHarness()
     harness.subscribe().dispose()
@@ -127,7 +127,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("What is subscribed to while a socket closes goes to the next one", arguments: [true, false])
+  @Test("a subscription that begins while a socket closes uses the next one", arguments: [true, false])
   func closing(serverAnswers: Bool) throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
@@ -160,7 +160,7 @@ import Testing
   }
 
   @Test(
-    "What the protocol does not have ends the subscriptions with 4004",
+    "a message that the protocol does not have ends the subscriptions with 4004",
     arguments: [
       #"{"type":"hello"}"#, #"{"type":"next"}"#, #"{"type":"next","id":"1"}"#, #"{"type":"complete"}"#, "[]", "{",
       #"{"type":"data","id":"1","payload":{}}"#, "binary",

@@ -157,7 +157,7 @@ import Testing
     #expect(throws: RequestError.self) { try handshake.check(head) }
   }
 
-  @Test func `without zlib nothing is offered`() {
+  @Test func `compression is not offered without zlib`() {
     #expect(CompressionAgreement.offer(.perMessage, hasLibrary: false) == nil)
     #expect(CompressionAgreement.offer(.off) == nil)
     #expect(CompressionAgreement.offer(.perMessage)?.contains("server_no_context_takeover") == true)

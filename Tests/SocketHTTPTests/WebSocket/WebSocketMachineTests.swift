@@ -24,7 +24,7 @@ import Testing
   }
 
   /// RFC 6455, section 5.5.3.
-  @Test func `of several pings that come together, the last is answered`() {
+  @Test func `the last of several pings that come together is answered`() {
     var machine = machine
     let effects = effects(of: ServerFrame.ping("1") + ServerFrame.text("a") + ServerFrame.ping("2"), on: &machine)
     #expect(effects.pong == Data("2".utf8))
@@ -49,7 +49,7 @@ import Testing
     #expect(closure(effects) == WebSocketClosure(code: .noStatus))
   }
 
-  @Test func `after this side's close, messages still come, pings are not answered, and the server's close ends it`() {
+  @Test func `messages still come after this side's close, pings are not answered, and the server's close ends it`() {
     var machine = machine
     let (first, second) = (machine.didSendClose(), machine.didSendClose())
     #expect(first && !second)
@@ -78,7 +78,7 @@ import Testing
   }
 
   @Test(arguments: WebSocketReaderTests.violations)
-  func `a violation is told to the server with its code, and is an error for the observer`(
+  func `a violation is reported to the server with its code, and is an error for the observer`(
     name: String, bytes: [UInt8], code: WebSocketCloseCode
   ) {
     var machine = machine
@@ -139,7 +139,7 @@ import Testing
 
   private func at(_ seconds: Int) -> Instant { start + .seconds(seconds) }
 
-  @Test func `a ping is sent after silence, and a server that answers stays`() {
+  @Test func `a ping is sent after silence, and a server that answers it stays connected`() {
     #expect(
       steps([(0, 0), (30, 5), (35, 5), (45, 36), (66, 36)])
         == [
@@ -147,7 +147,7 @@ import Testing
         ])
   }
 
-  @Test func `a server that does not answer is given up`() {
+  @Test func `a server that does not answer a ping is dropped`() {
     #expect(steps([(30, 0), (39, 0), (40, 0)]) == [.ping(until: at(40)), .wait(until: at(40)), .lost])
   }
 }

@@ -209,7 +209,7 @@ import Testing
   }
 
   /// Every sequence of one and two bytes, and the interesting ones of three and four, against the standard library.
-  @Test func `it agrees with the standard library about every short sequence, however it is split`() {
+  @Test func `the UTF-8 checker agrees with the standard library about every short sequence, however it is split`() {
     let edges: [UInt8] = [0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF]
     for first in UInt8.min ... .max {
       check([first])

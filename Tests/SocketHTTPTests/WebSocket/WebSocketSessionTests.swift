@@ -11,7 +11,9 @@ import Testing
 @Suite struct WebSocketSessionTests {
   private let transport = SocketTransport()
 
-  @Test func `messages go both ways, and a close of this side ends the stream with the server's code`() async throws {
+  @Test func `messages are sent and received, and a close of this side ends the stream with the server's code`()
+    async throws
+  {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
       try peer.send(ServerFrame.text("welcome"))
@@ -137,7 +139,7 @@ import Testing
       (ServerFrame.bytes(1, [0xFF]), .invalidData, .badResponse),
       (ServerFrame.bytes(2, [UInt8](repeating: 0, count: 2000)), .tooLarge, .tooLarge),
     ] as [([UInt8], WebSocketCloseCode, RequestError.Kind)])
-  func `a violation is told to the server with its code, and is an error`(
+  func `a violation is reported to the server with its code, and is an error`(
     bytes: [UInt8], code: WebSocketCloseCode, kind: RequestError.Kind
   ) async throws {
     let closes = Monitor<[WebSocketPeer.Frame]>([])
@@ -215,7 +217,7 @@ import Testing
     #expect(ContinuousClock.now - start >= .milliseconds(195))
   }
 
-  @Test func `a server that does not answer the upgrade is given up in time`() async throws {
+  @Test func `a server that does not respond to the upgrade is dropped in time`() async throws {
     let server = try WebSocketPeerServer { peer in
       let head = try peer.readHead()
       try peer.send(WebSocketPeer.acceptance(of: head).dropLast())
@@ -234,7 +236,7 @@ import Testing
   }
 
   /// Its machine is away: nothing comes back, and no FIN either.
-  @Test func `a silent server gets a ping, and is dropped if it does not answer`() async throws {
+  @Test func `a silent server gets a ping, and is dropped if no pong comes`() async throws {
     let frames = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
