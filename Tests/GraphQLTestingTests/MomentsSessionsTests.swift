@@ -16,7 +16,7 @@ import Testing
     schema = try Schema(parsing: String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
   }
 
-  @Test("V2: The sessions of Moments agree with the schema: documents, variables and responses")
+  @Test("V2: the sessions of Moments agree with the schema: documents, variables and responses")
   func moments() {
     // Null without an error is refused on purpose: the session's documentation says so.
     let check = SessionCheck(schema, suppress: ["data.momentsPage"])
@@ -29,7 +29,7 @@ import Testing
     #expect(findings(UpdateMomentLikeSession.Session(isLiked: true, momentID: "1", userID: "1")) == [])
   }
 
-  @Test("The check has no more to say about a session of Moments than what its documentation says")
+  @Test("the check has no more to say about a session of Moments than what its documentation says")
   func refusedNull() {
     let variables = GetMomentsPageSession.Session(userID: "1", page: 1).variables
     let findings = SessionCheck(schema).findings(in: GetMomentsPageSession.Session.self, variables: [variables])
@@ -37,7 +37,7 @@ import Testing
     #expect(findings.first?.witness == #"{"data": {"momentsPage": null}}"#)
   }
 
-  @Test("The operations of the tests and the soak agree with the schema")
+  @Test("the operations of the tests and the soak agree with the schema")
   func operations() {
     let check = SessionCheck(schema)
     #expect(check.findings(in: Ping.self, variables: [Ping().variables]) == [])
@@ -46,7 +46,7 @@ import Testing
     #expect(check.findings(in: ReadTitles.self) == [])
   }
 
-  @Test("Each session of Moments has fixtures")
+  @Test("each session of Moments has fixtures")
   func fixtures() throws {
     let fixtures = Fixtures(schema)
     for seed in 0..<20 as Range<UInt64> {

@@ -2,13 +2,13 @@ import GraphQLLanguage
 import Testing
 
 @Suite struct LexerTests {
-  @Test("White space, commas, comments and byte order marks separate tokens and mean nothing")
+  @Test("white space, commas, comments and byte order marks separate tokens and mean nothing")
   func ignored() throws {
     let text = "\u{FEFF}{,,a\t,b\r\n# comment } \"\n,c # é\r d}\u{FEFF}#end"
     #expect(try DocumentSyntax(parsing: text).printed() == "{\n  a\n  b\n  c\n  d\n}")
   }
 
-  @Test("Lines end with a line feed, a carriage return or both; columns count UTF-16 code units")
+  @Test("lines end with a line feed, a carriage return or both; columns count UTF-16 code units")
   func locations() throws {
     let document = try DocumentSyntax(parsing: "{ a\n  b\r\n c\r d(x: \"é😀\") e }")
     let fields = document.operations[0].selectionSet.selections.map(\.location)
@@ -19,7 +19,7 @@ import Testing
       ])
   }
 
-  @Test("Tokens that are wrong give their place and what is wrong with them", arguments: Self.wrong)
+  @Test("tokens that are wrong give their place and what is wrong with them", arguments: Self.wrong)
   func errors(value: String, column: Int, message: String) {
     let error = #expect(throws: GraphQLSyntaxError.self) { try DocumentSyntax(parsing: "{a(b:\(value))}") }
     #expect(error?.location == SourceLocation(line: 1, column: 5 + column))
@@ -57,7 +57,7 @@ import Testing
     (#""\u{41""#, 2, #"the escape sequence "\u{41" is no Unicode scalar value"#),
   ]
 
-  @Test("Bytes that are not UTF-8 are refused at their place")
+  @Test("bytes that are not UTF-8 are refused at their place")
   func invalidUTF8() throws {
     let error = #expect(throws: GraphQLSyntaxError.self) {
       try DocumentSyntax(parsing: Array("{ a\n # é ".utf8) + [0xC3, 0x28] + Array("\n}".utf8))
@@ -77,7 +77,7 @@ import Testing
       error?.description == "line 1, column 199: the text has more than 100 tokens, which is the limit")
   }
 
-  @Test("V3: A hundred thousand of what nests are an error, not a crash, also with the greatest limit")
+  @Test("V3: a hundred thousand of what nests are an error, not a crash, also with the greatest limit")
   func nesting() {
     for opening in ["{", "{a", "{a(b:[", "{a(b:{c:", "query($a:[", "{...{", "{a@b(c:["] {
       for limits in [SyntaxLimits.standard, SyntaxLimits(depth: .max)] {

@@ -2,7 +2,7 @@ import GraphQLLanguage
 import Testing
 
 @Suite struct ParserTests {
-  @Test("A query reads as a tree: names, aliases, arguments, directives, fragments and variables")
+  @Test("a query reads as a tree: names, aliases, arguments, directives, fragments and variables")
   func query() throws {
     let document = try DocumentSyntax(
       parsing: """
@@ -48,7 +48,7 @@ import Testing
     #expect(document.operations[1].isShorthand)
   }
 
-  @Test("A schema reads as a tree: descriptions, interfaces, arguments, defaults, directives and extensions")
+  @Test("a schema reads as a tree: descriptions, interfaces, arguments, defaults, directives and extensions")
   func schema() throws {
     let document = try DocumentSyntax(
       parsing: """
@@ -117,7 +117,7 @@ import Testing
     }
   }
 
-  @Test("A keyword is a name wherever the grammar allows a name")
+  @Test("a keyword is a name wherever the grammar allows a name")
   func keywords() throws {
     for word in ["query", "on", "fragment", "type", "true", "null", "extend", "implements", "repeatable"] {
       let query = "query \(word)($\(word): \(word)) { \(word): \(word)(\(word): 1) @\(word) }"
@@ -127,7 +127,7 @@ import Testing
     }
   }
 
-  @Test("Text that is no document gives the place, what was expected, and what was found", arguments: Self.wrong)
+  @Test("text that is no document gives the place, what was expected, and what was found", arguments: Self.wrong)
   func errors(text: String, description: String) {
     let error = #expect(throws: GraphQLSyntaxError.self) { try DocumentSyntax(parsing: text) }
     #expect(error?.description == description)

@@ -3,7 +3,7 @@ import GraphQLLanguage
 import Testing
 
 @Suite struct PrinterTests {
-  @Test("A document is printed in graphql-js's format", arguments: Self.samples)
+  @Test("a document is printed in graphql-js's format", arguments: Self.samples)
   func format(text: String, printed: String) throws {
     #expect(try DocumentSyntax(parsing: text).printed() == printed)
     #expect(try DocumentSyntax(parsing: printed).printed() == printed)
@@ -55,7 +55,7 @@ import Testing
     ("interface A implements B{c:D}", "interface A implements B {\n  c: D\n}"),
   ]
 
-  @Test("Comments can be kept: each before what it stood before, or at the end of the line that it ended")
+  @Test("comments can be kept: each before what it stood before, or at the end of the line that it ended")
   func comments() throws {
     let text = """
       # header
@@ -105,7 +105,7 @@ import Testing
     #expect(!document.printed().contains("#"))
   }
 
-  @Test("A printed document is printed the same again, and says the same, with and without its comments")
+  @Test("a printed document is printed the same again, and says the same, with and without its comments")
   func fixedPoint() throws {
     var random = Random(3)
     for _ in 0..<1500 {
@@ -123,7 +123,7 @@ import Testing
     }
   }
 
-  @Test("Any part of a document can be printed alone")
+  @Test("any part of a document can be printed alone")
   func parts() throws {
     let document = try DocumentSyntax(parsing: "query q { a(b:[1,2]) { c } }")
     let field = try #require(document.operations[0].selectionSet.selections.first)

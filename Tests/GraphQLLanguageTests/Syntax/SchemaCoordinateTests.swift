@@ -3,7 +3,7 @@ import Testing
 
 @Suite struct SchemaCoordinateTests {
   @Test(
-    "A coordinate is parsed, and written as it was",
+    "a coordinate is parsed, and written as it was",
     arguments: [
       ("User", SchemaCoordinate.type("User")), ("User.name", .member(type: "User", name: "name")),
       ("Query.user(id:)", .argument(type: "Query", field: "user", name: "id")), ("@include", .directive("include")),

@@ -7,7 +7,7 @@ import Testing
     return string.value
   }
 
-  @Test("The escape sequences of a string are replaced, those of all Unicode scalar values among them")
+  @Test("the escape sequences of a string are replaced, those of all Unicode scalar values among them")
   func escapes() throws {
     #expect(try value(#""\"\\\/\b\f\n\r\t""#) == "\"\\/\u{8}\u{C}\n\r\t")
     #expect(
@@ -16,7 +16,7 @@ import Testing
     #expect(try value(#""""#) == "")
   }
 
-  @Test("A block string loses common indentation, blank first and last lines, and nothing else")
+  @Test("a block string loses common indentation, blank first and last lines, and nothing else")
   func blockStrings() throws {
     func block(_ lines: String...) throws -> String? { try value("\"\"\"" + lines.joined(separator: "\n") + "\"\"\"") }
     #expect(try block("") == "")
@@ -32,7 +32,7 @@ import Testing
     #expect(try value("\"\"\"\r\n  a\r  b\r\n\"\"\"") == "a\nb")
   }
 
-  @Test("Any text, written as a string, reads back the same")
+  @Test("any text, written as a string, reads back the same")
   func quoted() throws {
     var random = Random(1)
     for _ in 0..<2000 {
@@ -42,7 +42,7 @@ import Testing
     #expect(StringLiteral.quoted("a\"\\\n\u{0}\u{7F}\u{9F}é") == #""a\"\\\n\u0000\u007F\u009Fé""#)
   }
 
-  @Test("A text that a block string can say reads back the same, and only such a text")
+  @Test("a text that a block string can say reads back the same, and only such a text")
   func block() throws {
     var random = Random(2)
     var printable = 0

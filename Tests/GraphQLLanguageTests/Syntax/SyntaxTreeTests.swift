@@ -8,7 +8,7 @@ import Testing
     document = try DocumentSyntax(parsing: "query q($a: [Int!]! = [1]) { b: c(d: $a) @e { f } }")
   }
 
-  @Test("Nodes are numbered in the order of the text, each before its children and within them")
+  @Test("nodes are numbered in the order of the text, each before its children and within them")
   func numbers() {
     var seen: [UInt32] = []
     func visit(_ node: SyntaxNode) {
@@ -23,7 +23,7 @@ import Testing
     #expect(seen.map { document.node($0).id } == seen)
   }
 
-  @Test("A view is of nodes of its kind only")
+  @Test("a view is of nodes of its kind only")
   func views() throws {
     let operation = try #require(document.definitions.first)
     #expect(FragmentSyntax(operation.node) == nil)
@@ -33,7 +33,7 @@ import Testing
     #expect(operation.node.kind == .operation)
   }
 
-  @Test("Names compare by their spelling, also across documents")
+  @Test("names compare by their spelling, also across documents")
   func names() throws {
     let other = try DocumentSyntax(parsing: "{ c cc }")
     let names = other.operations[0].selectionSet.selections.compactMap { FieldSyntax($0.node)?.name }
@@ -44,7 +44,7 @@ import Testing
     #expect(!(name == "cc"))
   }
 
-  @Test("Each part of a field and a variable has its own place")
+  @Test("each part of a field and a variable has its own place")
   func ranges() throws {
     let operation = document.operations[0]
     let field = try #require(operation.selectionSet.selections.first.flatMap { FieldSyntax($0.node) })

@@ -12,7 +12,7 @@ import Testing
     try Corpus.parts(of: "schemas.graphql").map { Sample(isValid: $0.isValid, sdl: $0.text) }
   }
 
-  @Test("A schema of the corpus has a problem if, and only if, it breaks a rule")
+  @Test("a schema of the corpus has a problem if, and only if, it breaks a rule")
   func corpus() throws {
     for sample in try samples() {
       let problems = try Schema(parsing: sample.sdl).problems
@@ -50,7 +50,7 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "b")?.documentation == "The first counts.")
   }
 
-  @Test("Types that need themselves without end are found in deep and wide graphs, in about linear time")
+  @Test("types that need themselves without end are found in deep and wide graphs, in about linear time")
   func inputCycles() throws {
     let chain = (0..<5_000).map { "input I\($0) { next: I\($0 + 1)! }" }.joined(separator: "\n")
     let end = "input I5000 { a: Int } type Query { a(x: I0): Int }"

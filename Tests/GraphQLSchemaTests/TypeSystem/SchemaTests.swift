@@ -30,7 +30,7 @@ import Testing
         """)
   }
 
-  @Test("A schema has its types in the order of their definitions, and extensions add to them")
+  @Test("a schema has its types in the order of their definitions, and extensions add to them")
   func types() throws {
     #expect(schema.problems.isEmpty)
     #expect(
@@ -48,7 +48,7 @@ import Testing
     #expect(schema.description == "The API.")
   }
 
-  @Test("A field has its type, arguments and deprecation")
+  @Test("a field has its type, arguments and deprecation")
   func fields() throws {
     let node = try #require(schema.rootType(of: .query)?.field(named: "node"))
     #expect(node.coordinate == "Root.node")
@@ -69,7 +69,7 @@ import Testing
     #expect(schema.type(named: "Filter")?.inputField(named: "role")?.type.named.kind == .enum)
   }
 
-  @Test("Meta fields are selectable where the specification has them")
+  @Test("meta fields are selectable where the specification has them")
   func metaFields() throws {
     let (root, user, hit) = (
       try #require(schema.type(named: "Root")), try #require(schema.type(named: "User")),
@@ -83,7 +83,7 @@ import Testing
     #expect(schema.type(named: "Role")?.selectableField(named: "__typename") == nil)
   }
 
-  @Test("Types know their possible types, what they are subtypes of, and which types they overlap with")
+  @Test("types know their possible types, what they are subtypes of, and which types they overlap with")
   func relations() throws {
     func type(_ name: String) throws -> NamedType { try #require(schema.type(named: name)) }
     #expect(try type("Node").possibleTypes.map(\.name) == ["User", "Post"])
@@ -96,7 +96,7 @@ import Testing
     #expect(try type("Named").overlaps(type("Hit")) && !type("Named").overlaps(type("Post")))
   }
 
-  @Test("Directives have locations, arguments, and may be repeatable")
+  @Test("directives have locations, arguments, and may be repeatable")
   func directives() throws {
     #expect(schema.directives.map(\.name) == ["link", "tag"])
     let tag = try #require(schema.directive(named: "tag"))
@@ -107,7 +107,7 @@ import Testing
     #expect(try #require(schema.type(named: "Root")).directives.map(\.name.text) == ["tag"])
   }
 
-  @Test("A schema with faults is used as far as it goes, and says what is wrong")
+  @Test("a schema with faults is used as far as it goes, and says what is wrong")
   func faults() throws {
     let schema = try Schema(
       parsing: """
@@ -134,7 +134,7 @@ import Testing
     #expect(schema.type(named: "Query")?.field(named: "a")?.type.description == "Int")
   }
 
-  @Test("Lists nest fifteen levels deep, and no deeper")
+  @Test("lists nest fifteen levels deep, and no deeper")
   func deepLists() throws {
     func schema(_ depth: Int) throws -> Schema {
       let open = String(repeating: "[", count: depth)

@@ -3,7 +3,7 @@ import GraphQLSchema
 import Testing
 
 @Suite struct CorpusTests {
-  @Test("The corpus has documents that keep each rule and, where the schema allows it, documents that break it")
+  @Test("the corpus has documents that keep each rule and, where the schema allows it, documents that break it")
   func everyRule() throws {
     let corpus = try Corpus()
     #expect(corpus.schema.problems.isEmpty)
@@ -15,7 +15,7 @@ import Testing
     }
   }
 
-  @Test("A document of the corpus keeps or breaks its rule", arguments: ValidationRule.allCases)
+  @Test("a document of the corpus keeps or breaks its rule", arguments: ValidationRule.allCases)
   func rule(_ rule: ValidationRule) throws {
     let corpus = try Corpus()
     for sample in corpus.samples where sample.rule == rule {
@@ -28,7 +28,7 @@ import Testing
     }
   }
 
-  @Test("A schema without mutations and subscriptions refuses them")
+  @Test("a schema without mutations and subscriptions refuses them")
   func operationTypes() throws {
     let schema = try Schema(parsing: "type Query { a: Int }")
     let document = try DocumentSyntax(parsing: "mutation A { a } subscription B { a } query C { a }")

@@ -70,14 +70,14 @@ import Testing
     return compared
   }
 
-  @Test("Each document of the corpus has the errors that graphql-core finds")
+  @Test("each document of the corpus has the errors that graphql-core finds")
   func corpus() async throws {
     let corpus = try Corpus()
     let compared = try await compare(corpus.samples.map(\.text), corpus)
     #expect(compared == corpus.samples.count)
   }
 
-  @Test("Random changes of the corpus have the errors that graphql-core finds", arguments: [1, 2, 3])
+  @Test("random changes of the corpus have the errors that graphql-core finds", arguments: [1, 2, 3])
   func changes(seed: UInt64) async throws {
     let corpus = try Corpus()
     var mutator = Mutator(corpus.samples.map(\.text), seed: seed)

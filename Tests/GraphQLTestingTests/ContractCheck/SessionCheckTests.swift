@@ -26,7 +26,7 @@ import Testing
     check.findings(in: session).map(\.line)
   }
 
-  @Test("V2: A session that reads whatever the server may send has no findings")
+  @Test("V2: a session that reads whatever the server may send has no findings")
   func correct() {
     #expect(lines(Correct.self, .init(id: "1", first: nil, filter: .init(role: "ADMIN"), long: true)) == [])
     let report = check.report(on: Correct.self, variables: [.init(id: "1", first: 2, filter: nil, long: false)])
@@ -35,7 +35,7 @@ import Testing
     #expect(report.responses == 12)
   }
 
-  @Test("A name that is misspelt is found, with what may be meant, whether it is optional or not")
+  @Test("a name that is misspelt is found, with what may be meant, whether it is optional or not")
   func misspelt() {
     #expect(
       lines(Misspelt.self) == [
@@ -45,7 +45,7 @@ import Testing
       ])
   }
 
-  @Test("A field of the schema that is read but not selected is found")
+  @Test("a field of the schema that is read but not selected is found")
   func unselected() {
     #expect(
       lines(Unselected.self) == [
@@ -54,7 +54,7 @@ import Testing
       ])
   }
 
-  @Test("Wrong types are found: of scalars, lists, objects, and numbers that do not fit")
+  @Test("wrong types are found: of scalars, lists, objects, and numbers that do not fit")
   func types() {
     #expect(
       lines(WrongTypes.self) == [
@@ -69,7 +69,7 @@ import Testing
       ])
   }
 
-  @Test("A missing optionality is found: of fields, of items in lists, and of objects")
+  @Test("a missing optionality is found: of fields, of items in lists, and of objects")
   func nulls() {
     #expect(
       lines(Nulls.self) == [
@@ -82,7 +82,7 @@ import Testing
       ])
   }
 
-  @Test("Types and enum values that are not handled are errors, those from the future are warnings")
+  @Test("types and enum values that are not handled are errors, those from the future are warnings")
   func unions() {
     #expect(
       lines(Closed.self) == [
@@ -105,7 +105,7 @@ import Testing
       ])
   }
 
-  @Test("What @include and @skip leave out must be optional")
+  @Test("what @include and @skip leave out must be optional")
   func conditions() {
     #expect(
       lines(Conditional.self, .init(long: true, short: false)) == [
@@ -115,7 +115,7 @@ import Testing
       ])
   }
 
-  @Test("Variables are held to their declarations: names, types, values, what is missing, what is never sent")
+  @Test("variables are held to their declarations: names, types, values, what is missing, what is never sent")
   func variables() {
     #expect(
       lines(WrongVariables.self, .init()) == [
@@ -134,7 +134,7 @@ import Testing
       ])
   }
 
-  @Test("A document that breaks rules is reported by them, and what it breaks is not reported twice")
+  @Test("a document that breaks rules is reported by them, and what it breaks is not reported twice")
   func document() {
     #expect(
       lines(WrongDocument.self) == [
@@ -146,18 +146,18 @@ import Testing
       ])
   }
 
-  @Test("Deprecated fields are warnings, with the reason")
+  @Test("deprecated fields are warnings, with the reason")
   func deprecated() {
     #expect(lines(Deprecated.self) == ["warning data.me.nick: User.nick is deprecated: use nickname"])
   }
 
-  @Test("Custom decoding, defaults, dictionaries and unions by __typename are no false alarms")
+  @Test("custom decoding, defaults, dictionaries and unions by __typename are no false alarms")
   func custom() {
     #expect(lines(Lenient.self) == [])
     #expect(lines(OpenUnion.self) == [])
   }
 
-  @Test("Scalars of the schema's own are read by the real decoder, and fields may have samples of their own")
+  @Test("scalars of the schema's own are read by the real decoder, and fields may have samples of their own")
   func scalars() {
     #expect(lines(Dates.self) == [])
     #expect(
@@ -169,7 +169,7 @@ import Testing
     #expect(report.unexplored == ["data.me.money: nothing is known of the scalar's values; pass samples of them."])
   }
 
-  @Test("A type that reads bytes is checked as it is used: what it does not read is found, and what it refuses")
+  @Test("a type that reads bytes is checked as it is used: what it does not read is found, and what it refuses")
   func bytes() {
     #expect(
       lines(Bytes.self) == [
@@ -178,13 +178,13 @@ import Testing
       ])
   }
 
-  @Test("Keys in snake_case are read by a coder that converts them")
+  @Test("keys in snake_case are read by a coder that converts them")
   func keys() {
     let check = SessionCheck(schema, coder: JSONCoder(keys: .snakeCase))
     #expect(check.findings(in: Snake.self, variables: [.init(userID: "1")]).map(\.line) == [])
   }
 
-  @Test("V1: Every error about responses shows one that a correct server may send and that fails")
+  @Test("V1: every error about responses shows one that a correct server may send and that fails")
   func witnesses() throws {
     func expectProof<Session: GraphQLSession>(_ session: Session.Type, _ variables: [Session.Variables]) throws {
       let findings = check.findings(in: session, variables: variables)
@@ -206,7 +206,7 @@ import Testing
         == #"{"data": {"me": {"nickname": null, "friends": [{"name": "text"}], "best": {"name": "text"}}}}"#)
   }
 
-  @Test("Findings can be suppressed by their path, or by the beginning of it")
+  @Test("findings can be suppressed by their path, or by the beginning of it")
   func suppression() {
     let check = SessionCheck(schema, suppress: ["data.me.nickname", "data.me.fr*", "data.me"])
     #expect(check.findings(in: Nulls.self).map(\.path) == ["data.me.best"])

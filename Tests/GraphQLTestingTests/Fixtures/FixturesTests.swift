@@ -31,7 +31,7 @@ import Testing
       """
   }
 
-  @Test("A seed gives valid data, the same each time, and other data for another seed")
+  @Test("a seed gives valid data, the same each time, and other data for another seed")
   func seeds() throws {
     let data = try fixtures.data(for: GetMe.self, seed: 7)
     #expect(try fixtures.data(for: GetMe.self, seed: 7) == data)
@@ -46,14 +46,14 @@ import Testing
     }
   }
 
-  @Test("Without nulls and with one length, everything is there")
+  @Test("without nulls and with one length, everything is there")
   func lengths() throws {
     let me = try fixtures.data(for: GetMe.self, nulls: 0, lengths: 3...3).me
     #expect(me.friends.count == 3 && !me.friends.contains(nil))
     #expect(me.nickname != nil && me.best != nil)
   }
 
-  @Test("Values can be given by path: fields, parts of objects, all items or one, whole lists, and null")
+  @Test("values can be given by path: fields, parts of objects, all items or one, whole lists, and null")
   func overrides() throws {
     func me(_ overrides: [String: JSONValue]) throws -> GetMe.User {
       try fixtures.data(for: GetMe.self, seed: 1, nulls: 0.5, overrides: overrides).me
@@ -69,7 +69,7 @@ import Testing
     #expect(try me(["me.best.name": "Ana", "me.best": ["id": "x"]]).best == GetMe.Friend(id: "x", name: "Ana"))
   }
 
-  @Test("The type of an object is chosen by its __typename")
+  @Test("the type of an object is chosen by its __typename")
   func types() throws {
     for (type, field) in [("Tag", "label"), ("User", "name"), ("Post", "title")] {
       let body = try fixtures.body(for: Search.self, overrides: ["search": [["__typename": .string(type)]]])
@@ -85,7 +85,7 @@ import Testing
   }
 
   @Test(
-    "An override that does not fit says where and why",
+    "an override that does not fit says where and why",
     arguments: [
       (
         ["me.nmae": "Wei"], "data.me.nmae: the document selects no such field of User; did you mean name?"
@@ -107,7 +107,7 @@ import Testing
     #expect(error?.description == message)
   }
 
-  @Test("A session that does not fit its schema has no fixture, and the error says why")
+  @Test("a session that does not fit its schema has no fixture, and the error says why")
   func mistakes() {
     let error = #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.WrongDocument.self) }
     #expect(error?.description.contains("User has no field \"naem\"") == true)
@@ -115,7 +115,7 @@ import Testing
     #expect(throws: FixtureError.self) { try fixtures.data(for: SessionCheckTests.NoDocument.self) }
   }
 
-  @Test("A scalar that nothing is known of gets a value that the session reads")
+  @Test("a scalar that nothing is known of gets a value that the session reads")
   func scalars() throws {
     _ = try fixtures.data(for: SessionCheckTests.Unknown.self)
     _ = try fixtures.data(for: SessionCheckTests.Dates.self)

@@ -35,7 +35,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(numbers == Array((0...100).reversed()))
   }
 
-  @Test("The first event says that there is a connection", arguments: LiveWay.allCases)
+  @Test("the first event says that there is a connection", arguments: LiveWay.allCases)
   func firstEvent(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Countdown(1).subscribe(on: client))
@@ -45,7 +45,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(seen.elements == expected)
   }
 
-  @Test("An error of a result ends the stream by the policy `none`", arguments: LiveWay.allCases)
+  @Test("an error of a result ends the stream by the policy `none`", arguments: LiveWay.allCases)
   func failure(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Countdown(3, failAt: .some(1)).data(on: client))
@@ -55,7 +55,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.error?.operationName == "countdown")
   }
 
-  @Test("A result with errors alone is a failed event by the policy `all`", arguments: LiveWay.allCases)
+  @Test("a result with errors alone is a failed event by the policy `all`", arguments: LiveWay.allCases)
   func failedEvent(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     var countdown = Countdown(3, failAt: .some(1))
@@ -68,7 +68,7 @@ enum LiveWay: String, CaseIterable, Sendable {
     #expect(end.elements.compactMap(\.value?.data.countdown) == [3, 2])
   }
 
-  @Test("A subscription that the server refuses fails with its errors", arguments: LiveWay.allCases)
+  @Test("a subscription that the server refuses fails with its errors", arguments: LiveWay.allCases)
   func refusal(way: LiveWay) async throws {
     let client = try way.client(await BFFServer.shared().graphqlURL)
     let seen = Seen(Liked(userID: "99").data(on: client))

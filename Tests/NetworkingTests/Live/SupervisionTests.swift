@@ -65,7 +65,7 @@ import Testing
     #expect((seen.state.value.error?.cause as? LiveClosure)?.code == code)
   }
 
-  @Test("A token may be refreshed again once a connection has lasted")
+  @Test("a token may be refreshed again once a connection has lasted")
   func refreshedAgain() throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
@@ -103,7 +103,7 @@ import Testing
   }
 
   @Test(
-    "The statuses by which an upgrade is refused are tried again, with a new token, or final",
+    "the statuses by which an upgrade is refused are tried again, with a new token, or final",
     arguments: [
       (408, Remedy.retry), (425, .retry), (429, .retry), (500, .retry), (502, .retry), (503, .retry), (504, .retry),
       (401, .refresh), (403, .refresh), (400, .fatal), (404, .fatal), (406, .fatal), (410, .fatal), (501, .fatal),
@@ -120,7 +120,7 @@ import Testing
     #expect(token == (remedy == .refresh ? "Bearer old+new" : "Bearer old"))
   }
 
-  @Test("L6: Retry-After is obeyed, with jitter on top")
+  @Test("L6: retry-After is obeyed, with jitter on top")
   func retryAfter() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
@@ -172,7 +172,7 @@ import Testing
     #expect(try cut(after: 9) == .seconds(2))
   }
 
-  @Test("Subscriptions fail with the last error once so many attempts in a row have failed")
+  @Test("subscriptions fail with the last error once so many attempts in a row have failed")
   func attempts() throws {
     let harness = try SocketHarness(attempts: 3)
     let seen = harness.subscribe()
@@ -200,7 +200,7 @@ import Testing
     seen.dispose()
   }
 
-  @Test("A server that does not acknowledge in 10 seconds is left with 4504, and tried again")
+  @Test("a server that does not acknowledge in 10 seconds is left with 4504, and tried again")
   func acknowledgement() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
@@ -214,7 +214,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 2 && seen.state.value.error == nil)
   }
 
-  @Test("A connection that is not made in time is given up, and tried again")
+  @Test("a connection that is not made in time is given up, and tried again")
   func dialling() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
@@ -400,7 +400,7 @@ import Testing
   }
 
   @Test(
-    "A refresh that fails for a while is tried again, and one that is refused ends the subscriptions",
+    "a refresh that fails for a while is tried again, and one that is refused ends the subscriptions",
     arguments: [
       true, false,
     ])
@@ -426,7 +426,7 @@ import Testing
     }
   }
 
-  @Test("A socket that takes nothing more is left, and another is made")
+  @Test("a socket that takes nothing more is left, and another is made")
   func fullSocket() throws {
     let harness = try SocketHarness()
     let (seen, first) = try harness.connected()

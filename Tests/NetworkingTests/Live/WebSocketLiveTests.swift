@@ -9,7 +9,7 @@ import TestSupport
 import Testing
 
 @Suite struct WebSocketLiveTests {
-  @Test("A socket is opened with the first subscription, introduced by connection_init, and used once acknowledged")
+  @Test("a socket is opened with the first subscription, introduced by connection_init, and used once acknowledged")
   func opening() throws {
     let harness = try SocketHarness()
     #expect(harness.sockets.attempts.isEmpty)
@@ -30,7 +30,7 @@ import Testing
     #expect(seen.elements == [.connected])
   }
 
-  @Test("Operations share a socket, have ids of their own, and get their own results in order")
+  @Test("operations share a socket, have ids of their own, and get their own results in order")
   func sharing() throws {
     let harness = try SocketHarness()
     let first = harness.subscribe()
@@ -72,7 +72,7 @@ import Testing
     again.dispose()
   }
 
-  @Test("A completed operation's id is not used again, and is not completed by the client")
+  @Test("a completed operation's id is not used again, and is not completed by the client")
   func completing() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
@@ -86,7 +86,7 @@ import Testing
     #expect(again.elements.isEmpty && !attempt.messages.contains { $0["type"] == "complete" })
   }
 
-  @Test("A subscription that is disposed before the socket is ready is never sent")
+  @Test("a subscription that is disposed before the socket is ready is never sent")
   func cancellingEarly() throws {
     let harness = try SocketHarness()
     let first = harness.subscribe()
@@ -144,7 +144,7 @@ import Testing
     #expect(next.elements == [.connected])
   }
 
-  @Test("A ping of the server's is answered at once with its payload, also before the acknowledgement")
+  @Test("a ping of the server's is answered at once with its payload, also before the acknowledgement")
   func pings() throws {
     let harness = try SocketHarness()
     let seen = harness.subscribe()
@@ -176,7 +176,7 @@ import Testing
     #expect(harness.sockets.attempts.count == 1)
   }
 
-  @Test("An operation's errors end it alone, and no complete is sent for it")
+  @Test("an operation's errors end it alone, and no complete is sent for it")
   func operationErrors() throws {
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
@@ -190,7 +190,7 @@ import Testing
     #expect(!attempt.messages.contains { $0["type"] == "complete" })
   }
 
-  @Test("A socket cannot be suspended for one subscription")
+  @Test("a socket cannot be suspended for one subscription")
   func suspending() throws {
     let harness = try SocketHarness()
     var countdown = Countdown(1)
@@ -199,7 +199,7 @@ import Testing
     #expect(harness.sockets.attempts.isEmpty)
   }
 
-  @Test("The older protocol: start, data, stop, an error as one object, and keep-alives before the acknowledgement")
+  @Test("the older protocol: start, data, stop, an error as one object, and keep-alives before the acknowledgement")
   func legacy() throws {
     let harness = try SocketHarness(legacy: true)
     let first = harness.subscribe()
@@ -219,7 +219,7 @@ import Testing
     #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "stop"])
   }
 
-  @Test("The older protocol's keep-alives are missed only once the first has come", arguments: [true, false])
+  @Test("the older protocol's keep-alives are missed only once the first has come", arguments: [true, false])
   func keepAlive(sends: Bool) throws {
     let harness = try SocketHarness(legacy: true)
     let (seen, attempt) = try harness.connected()
