@@ -100,18 +100,3 @@ extension ValidationContext {
     }
   }
 }
-
-/// The forms of the five scalars that the specification defines (section 3.5).
-enum BuiltInScalar {
-  /// Whether a literal can be of a scalar type; custom scalars take anything.
-  static func accepts(_ node: SyntaxNode, as scalar: NameTable.ID) -> Bool {
-    switch scalar {
-    case .int: node.kind == .int && Int32(node.text) != nil
-    case .float: node.kind == .int || node.kind == .float
-    case .string: node.kind == .string
-    case .boolean: node.kind == .boolean
-    case .id: node.kind == .string || node.kind == .int
-    default: true
-    }
-  }
-}

@@ -1,0 +1,45 @@
+import GraphQLLanguage
+import JSON
+
+/// The forms of the five scalars that the specification defines (section 3.5). Custom scalars take anything.
+enum BuiltInScalar {
+  /// Whether a literal can be of a scalar type.
+  static func accepts(_ node: SyntaxNode, as scalar: NameTable.ID) -> Bool {
+    switch scalar {
+    case .int: node.kind == .int && Int32(node.text) != nil
+    case .float: node.kind == .int || node.kind == .float
+    case .string: node.kind == .string
+    case .boolean: node.kind == .boolean
+    case .id: node.kind == .string || node.kind == .int
+    default: true
+    }
+  }
+
+  /// A value from outside, as a scalar has it; `nil` if it does not fit.
+  static func input(_ value: JSONValue, as scalar: NameTable.ID) -> JSONValue? {
+    switch scalar {
+    case .int: value.integerValue.flatMap { Int32(exactly: $0) }.map { .integer(Int64($0)) }
+    case .float: value.numberValue.flatMap { $0.isFinite ? value : nil }
+    case .string: value.stringValue.map(JSONValue.string)
+    case .boolean: value.boolValue.map(JSONValue.bool)
+    case .id: value.stringValue.map(JSONValue.string) ?? value.integerValue.map { .string(String($0)) }
+    default: value
+    }
+  }
+
+  /// A value of a resolver, as it stands in the response; `nil` if it does not fit. Values of another kind are converted
+  /// where nothing is lost.
+  static func output(_ value: JSONValue, as scalar: NameTable.ID) -> JSONValue? {
+    switch (scalar, value) {
+    case (.int, .bool(let isTrue)), (.float, .bool(let isTrue)): .integer(isTrue ? 1 : 0)
+    case (.int, .string(let text)): Int32(text).map { .integer(Int64($0)) }
+    case (.float, .string(let text)): Double(text).flatMap { $0.isFinite ? .number($0) : nil }
+    case (.string, .bool(let isTrue)): .string(isTrue ? "true" : "false")
+    case (.string, .integer(let number)): .string(String(number))
+    case (.string, .number(let number)): .string("\(number)")
+    case (.boolean, .integer(let number)): .bool(number != 0)
+    case (.boolean, .number(let number)): .bool(number != 0)
+    default: input(value, as: scalar)
+    }
+  }
+}
