@@ -57,3 +57,10 @@ package enum Suggestions {
     return last[other.count] <= limit ? last[other.count] : nil
   }
 }
+
+extension Schema {
+  /// The names most like one that is unknown, the nearest first, for a message that asks what is meant.
+  public func namesLike(_ name: String, among names: some Sequence<String>) -> [String] {
+    Suggestions.nearest(to: name, among: names)
+  }
+}

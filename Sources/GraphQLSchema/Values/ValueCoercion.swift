@@ -64,11 +64,12 @@ struct ValueCoercion {
         _ = fault(path, "lacks \"\(fieldName)\" of type \(tables.text(field.type))")
       }
     }
-    for member in members.keys.sorted() where tables.inputField(tables.names.find(member), of: type) == nil {
+    let known = members.filter { tables.inputField(tables.names.find($0.key), of: type) != nil }
+    for member in members.keys.sorted() where known[member] == nil {
       let near = Suggestions.nearest(to: member, among: NamedType(schema, type).inputFields.map(\.name))
       _ = fault(path, "has \"\(member)\", which \(name) does not have." + Suggestions.question(near))
     }
-    if tables[type].isOneOf, members.count != 1 || members.values.first == .null {
+    if tables[type].isOneOf, known.count != 1 || known.values.first == .null {
       _ = fault(path, "must have exactly one field, which is not null, as its type \(name) demands")
     }
     return faults.count == count ? .object(result) : nil

@@ -1,0 +1,117 @@
+import GraphQLLanguage
+public import GraphQLSchema
+public import HTTP
+public import JSON
+public import Streams
+
+/// A GraphQL server in the process, made from a schema, for tests of anything that uses a transport.
+///
+///     let server = TestServer(schema: schema)
+///     try server.resolve("Query.user") { ["id": $0.arguments["id"] ?? nil, "name": "Wei"] }
+///     let client = try APIClient(baseURL: url, transport: server)
+///
+/// It parses, validates, coerces and executes like a real server, and responds as GraphQL over HTTP says: by `POST` and
+/// `GET`, in batches, with introspection. A field is resolved by the closure of its coordinate; or else by the member of
+/// its name in the object that the parent was resolved to; or else it is made up, from the seed and its path, so that it is
+/// the same in every run. So a test says only what it is about, and needs no fixture.
+public final class TestServer: HTTPTransport {
+  /// What a field is resolved with.
+  public typealias Resolver = Executor.Resolver
+
+  /// The schema.
+  public let schema: Schema
+
+  private let generator: ValueGenerator
+  private let state = Locked(State())
+
+  private struct State {
+    var resolvers: [String: Resolver] = [:]
+    var requests: [HTTPRequest] = []
+  }
+
+  /// Makes a server.
+  /// - Parameters:
+  ///   - schema: The schema; with problems, it is used as far as it goes.
+  ///   - seed: Other seeds give other values.
+  ///   - values: Which values are made up.
+  public init(schema: Schema, seed: UInt64 = 1, values: GeneratedValues = GeneratedValues()) {
+    self.schema = schema
+    generator = ValueGenerator(seed: seed, values: values)
+  }
+
+  /// Resolves a field with a closure, which is called on the thread that subscribes to the response.
+  ///
+  /// The closure may return an object of some fields only: the others are resolved or made up. It may leave out
+  /// `__typename`, too.
+  ///
+  /// - Parameters:
+  ///   - coordinate: The field, such as `Query.user`. One of an interface is that of all objects that implement it and have
+  ///     no closure of their own.
+  ///   - resolver: Returns the value, or throws: a `FieldError` to say what the response is to say.
+  /// - Throws: That the schema has no such field.
+  public func resolve(_ coordinate: String, _ resolver: @escaping Resolver) throws(UnknownCoordinate) {
+    guard case .field? = (try? schema.element(at: coordinate)) ?? nil else {
+      throw UnknownCoordinate(coordinate, schema)
+    }
+    state.withLock { $0.resolvers[coordinate] = resolver }
+  }
+
+  /// Fails a field with an error; a null takes its place, or that of the next parent that may be null.
+  public func fail(
+    _ coordinate: String, _ message: String = "failed for the test", extensions: [String: JSONValue] = [:]
+  ) throws(UnknownCoordinate) {
+    try resolve(coordinate) { _ in throw FieldError(message, extensions: extensions) }
+  }
+
+  /// The requests so far, in order.
+  public var requests: [HTTPRequest] { state.withLock { $0.requests } }
+
+  /// Executes an operation without HTTP.
+  ///
+  /// - Returns: The response; without `data` if the document is not GraphQL or not valid.
+  public func execute(
+    _ document: String, operationName: String? = nil, variables: [String: JSONValue] = [:]
+  ) -> ExecutionResult {
+    GraphQLExchange(query: document, operationName: operationName, variables: variables).response(from: self).result
+  }
+
+  /// The response to a request.
+  public func respond(to request: HTTPRequest) -> HTTPResponse {
+    state.withLock { $0.requests.append(request) }
+    return GraphQLOverHTTP(self).response(to: request)
+  }
+
+  /// A cold stream of the response; see `HTTPTransport.send(_:)`. It calls back on the subscriber's thread.
+  public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    .deferred { [self] in
+      try request.checkFraming()
+      return .from(respond(to: request).parts)
+    }
+  }
+
+  func execute(_ document: DocumentSyntax, _ operationName: String?, _ variables: [String: JSONValue])
+    -> ExecutionResult
+  {
+    let resolvers = state.withLock { $0.resolvers }
+    let executor = Executor(schema) { [generator] request in
+      let field = request.field
+      let coordinates = [field.coordinate] + field.owner.interfaces.map { "\($0.name).\(field.name)" }
+      let resolver = coordinates.lazy.compactMap { resolvers[$0] }.first
+      let value = try resolver?(request) ?? request.parent[field.name]
+      return generator.complete(value, field.type, request)
+    }
+    return executor.execute(document, operationName: operationName, variables: variables)
+  }
+}
+
+/// A coordinate that is no field of the schema.
+public struct UnknownCoordinate: Error, Hashable, Sendable, CustomStringConvertible {
+  /// What is wrong, and what may be meant.
+  public let description: String
+
+  init(_ coordinate: String, _ schema: Schema) {
+    let fields = schema.types.lazy.flatMap { type in type.fields.map(\.coordinate) }
+    let near = schema.namesLike(coordinate, among: fields)
+    description = "the schema has no field \(coordinate)" + (near.first.map { "; did you mean \($0)?" } ?? "")
+  }
+}
