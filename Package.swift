@@ -24,6 +24,7 @@ let package = Package(
     .library(
       name: "MomentsSDK", targets: ["Streams", "JSON", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository"]),
     .executable(name: "moments", targets: ["moments"]),
+    .executable(name: "graphql", targets: ["graphql"]),
   ],
   traits: [
     .trait(
@@ -53,7 +54,9 @@ let package = Package(
       ]),
     .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
-    .target(name: "GraphQLTesting", dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking"]),
+    .target(
+      name: "GraphQLTesting",
+      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Streams"]),
     .target(name: "NetworkingTesting", dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking"]),
     .target(name: "LoopbackServers"),
     .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
@@ -62,6 +65,9 @@ let package = Package(
       dependencies: [
         "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "URLSessionHTTP",
       ], exclude: ["README.md"]),
+    .executableTarget(
+      name: "graphql",
+      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "SocketHTTP", "Streams", "URLSessionHTTP"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTP", "Streams"], path: "Tests/HTTPTestSupport"),
@@ -100,6 +106,14 @@ let package = Package(
     .testTarget(
       name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "JSON", "TestSupport"],
       exclude: ["Corpus", "Oracle"]),
+    .testTarget(
+      name: "GraphQLTestingTests",
+      dependencies: [
+        "BFFOperations", "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTP", "JSON", "Models", "Networking",
+        "Repository", "Streams", "TestSupport",
+      ]),
+    .testTarget(
+      name: "GraphQLCommandTests", dependencies: ["graphql", "JSON", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",
@@ -107,9 +121,6 @@ let package = Package(
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
         "Streams", "TestSupport",
       ]),
-    .testTarget(
-      name: "GraphQLTestingTests",
-      dependencies: ["BFFOperations", "GraphQLSchema", "GraphQLTesting", "JSON", "Models", "Networking", "TestSupport"]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",

@@ -116,11 +116,17 @@ private struct SDLWriter {
   private mutating func write(_ deprecation: IntrospectionDocument.Deprecation?) {
     guard let deprecation else { return }
     text += " @deprecated"
-    if let reason = deprecation.reason { text += "(reason: \(quoted(reason)))" }
+    // The default need not be said.
+    if let reason = deprecation.reason, reason != "No longer supported" { text += "(reason: \(quoted(reason)))" }
   }
 
   private mutating func describe(_ description: String?) {
-    if let description { text += quoted(description) + " " }
+    guard let description else { return }
+    text += description.isPrintableInBlock ? block(description) + "\n" : quoted(description) + " "
+  }
+
+  private func block(_ string: String) -> String {
+    "\"\"\"\n" + string.replacing("\"\"\"", with: "\\\"\"\"") + "\n\"\"\""
   }
 
   private func quoted(_ string: String) -> String {
@@ -134,5 +140,17 @@ private struct SDLWriter {
       }
     }
     return result + "\""
+  }
+}
+
+extension String {
+  /// Whether a block string can hold the text: it has no control characters, no blank first or last line, and no
+  /// indentation that all of its lines share.
+  fileprivate var isPrintableInBlock: Bool {
+    let lines = split(separator: "\n", omittingEmptySubsequences: false)
+    let isPlain = unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F || $0 == "\n" || $0 == "\t" }
+    let isBlank = { (line: Substring) in line.allSatisfy { $0 == " " || $0 == "\t" } }
+    guard isPlain, let first = lines.first, let last = lines.last, !isBlank(first), !isBlank(last) else { return false }
+    return lines.contains { !isBlank($0) && $0.first != " " && $0.first != "\t" }
   }
 }

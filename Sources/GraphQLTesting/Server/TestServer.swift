@@ -33,10 +33,14 @@ public final class TestServer: HTTPTransport {
   /// - Parameters:
   ///   - schema: The schema; with problems, it is used as far as it goes.
   ///   - seed: Other seeds give other values.
-  ///   - values: Which values are made up.
-  public init(schema: Schema, seed: UInt64 = 1, values: GeneratedValues = GeneratedValues()) {
+  ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
+  ///   - nulls: How often a nullable field that is made up is null, from 0 to 1.
+  ///   - lengths: How many items lists that are made up have.
+  public init(
+    schema: Schema, seed: UInt64 = 0, samples: Samples = Samples(), nulls: Double = 0, lengths: ClosedRange<Int> = 1...3
+  ) {
     self.schema = schema
-    generator = ValueGenerator(seed: seed, values: values)
+    generator = ValueGenerator(seed: seed, samples: samples, nulls: nulls, lengths: lengths)
   }
 
   /// Resolves a field with a closure, which is called on the thread that subscribes to the response.

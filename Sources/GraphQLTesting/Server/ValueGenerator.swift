@@ -1,31 +1,12 @@
 import GraphQLSchema
-public import JSON
-
-/// Which values a ``TestServer`` makes up.
-public struct GeneratedValues: Sendable {
-  /// How many items lists have.
-  public var listLengths: ClosedRange<Int>
-
-  /// How likely a value is null that may be null, from 0 to 1.
-  public var nullProbability: Double
-
-  /// The values of scalars, by the scalar's name, or by a field's coordinate, which counts more: one of them is taken.
-  public var samples: [String: [JSONValue]]
-
-  /// Makes a choice: lists of one to three items, no nulls, and texts for the schema's own scalars, unless said otherwise.
-  public init(
-    listLengths: ClosedRange<Int> = 1...3, nullProbability: Double = 0, samples: [String: [JSONValue]] = [:]
-  ) {
-    self.listLengths = listLengths
-    self.nullProbability = nullProbability
-    self.samples = samples
-  }
-}
+import JSON
 
 /// Makes up values of fields, the same for the same seed and path.
 struct ValueGenerator: Sendable {
   let seed: UInt64
-  let values: GeneratedValues
+  let samples: Samples
+  let nulls: Double
+  let lengths: ClosedRange<Int>
 
   /// A value of a field, completed by what can be made up: all of it if there is none, and the types of objects.
   func complete(_ value: JSONValue?, _ type: TypeReference, _ request: Executor.FieldRequest) -> JSONValue {
@@ -35,12 +16,12 @@ struct ValueGenerator: Sendable {
 
   /// A field at a place of the response, with the random numbers of that place.
   private struct Place {
-    let values: GeneratedValues
+    let owner: ValueGenerator
     let field: Field
     var generator: PathGenerator
 
     init(_ owner: ValueGenerator, _ request: Executor.FieldRequest) {
-      values = owner.values
+      self.owner = owner
       field = request.field
       generator = PathGenerator(seed: owner.seed, path: request.path)
     }
@@ -56,13 +37,13 @@ struct ValueGenerator: Sendable {
         }
         return value
       }
-      if !type.isNonNull, values.nullProbability > 0,
-        Double.random(in: 0..<1, using: &generator) < values.nullProbability
+      if !type.isNonNull, owner.nulls > 0,
+        Double.random(in: 0..<1, using: &generator) < owner.nulls
       {
         return .null
       }
       if let item = type.item {
-        return .array((0..<Int.random(in: values.listLengths, using: &generator)).map { _ in complete(nil, item) })
+        return .array((0..<Int.random(in: owner.lengths, using: &generator)).map { _ in complete(nil, item) })
       }
       let named = type.named
       switch named.kind {
@@ -84,8 +65,8 @@ struct ValueGenerator: Sendable {
     }
 
     private mutating func scalar(_ type: NamedType) -> JSONValue {
-      let samples = values.samples[field.coordinate] ?? values.samples[type.name] ?? []
-      if let sample = samples.randomElement(using: &generator) { return sample }
+      let (samples, kind) = owner.samples.values(of: type, field: field)
+      if case .custom = kind, let sample = samples.randomElement(using: &generator) { return sample }
       let number = Int64.random(in: 0..<1_000, using: &generator)
       return switch type.name {
       case "Int": .integer(number)

@@ -59,14 +59,13 @@ import Testing
 
   @Test("Lengths of lists, nulls and samples of scalars can be chosen")
   func choices() throws {
-    let values = GeneratedValues(
-      listLengths: 0...0, samples: ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]])
-    let server = TestServer(schema: schema, values: values)
+    let samples: Samples = ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]]
+    let server = TestServer(schema: schema, samples: samples, lengths: 0...0)
     let data = server.execute("{ users { id } user(id: 1) { name joined } }").data?.json
     #expect(data?["users"] == [])
     #expect(data?["user"]?["joined"] == "2026-11-25")
     #expect(["Wei", "Ana"].contains(data?["user"]?["name"]?.stringValue))
-    let nulls = TestServer(schema: schema, values: GeneratedValues(nullProbability: 1))
+    let nulls = TestServer(schema: schema, nulls: 1)
     #expect(nulls.execute("{ users { id } }").data?.json == ["users": nil])
   }
 

@@ -1,0 +1,93 @@
+import GraphQLLanguage
+
+/// What of a schema an operation uses, as coordinates: the types that it selects on, reads or writes, and their fields,
+/// arguments and directives. A variable may bring whatever its type can hold.
+struct OperationUses {
+  private let schema: Schema
+  private let fragments: [String: FragmentSyntax]
+  private var coordinates: Set<String> = []
+  private var visited: Set<String> = []
+
+  static func coordinates(of operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) -> Set<String> {
+    var uses = OperationUses(schema, document)
+    uses.add(operation.directives)
+    for variable in operation.variables {
+      uses.addInput(schema.typeReference(variable.type)?.named)
+      uses.add(variable.directives)
+    }
+    if let root = schema.rootType(of: operation.kind) { uses.add(operation.selectionSet, on: root) }
+    return uses.coordinates
+  }
+
+  private init(_ schema: Schema, _ document: DocumentSyntax) {
+    self.schema = schema
+    fragments = Dictionary(document.fragments.map { ($0.name.text, $0) }) { $1 }
+  }
+
+  private mutating func add(_ set: SelectionSetSyntax, on type: NamedType) {
+    coordinates.insert(type.name)
+    for selection in set.selections {
+      add(selection.directives)
+      switch selection {
+      case .field(let syntax):
+        guard let field = type.selectableField(named: syntax.name.text) else { continue }
+        coordinates.formUnion([field.coordinate, field.type.named.name])
+        for argument in syntax.arguments {
+          guard let definition = field.argument(named: argument.name.text) else { continue }
+          coordinates.insert("\(field.coordinate)(\(definition.name):)")
+          add(argument.value, definition.type.named)
+        }
+        if let set = syntax.selectionSet { add(set, on: field.type.named) }
+      case .inlineFragment(let fragment):
+        let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) } ?? type
+        if let condition { add(fragment.selectionSet, on: condition) }
+      case .fragmentSpread(let spread):
+        guard visited.insert(spread.name.text).inserted, let fragment = fragments[spread.name.text] else { continue }
+        add(fragment.directives)
+        if let condition = schema.type(named: fragment.typeCondition.name.text) {
+          add(fragment.selectionSet, on: condition)
+        }
+      }
+    }
+  }
+
+  private mutating func add(_ directives: SyntaxList<DirectiveSyntax>) {
+    for directive in directives {
+      let name = directive.name.text
+      coordinates.insert("@" + name)
+      for argument in directive.arguments {
+        coordinates.insert("@\(name)(\(argument.name):)")
+        guard let type = schema.directive(named: name)?.argument(named: argument.name.text)?.type else { continue }
+        add(argument.value, type.named)
+      }
+    }
+  }
+
+  /// A literal in the place of a type.
+  private mutating func add(_ value: ValueSyntax, _ type: NamedType) {
+    coordinates.insert(type.name)
+    switch value.kind {
+    case .list(let elements): for element in elements { add(element, type) }
+    case .object(let fields):
+      for field in fields {
+        guard let definition = type.inputField(named: field.name.text) else { continue }
+        coordinates.insert("\(type.name).\(definition.name)")
+        add(field.value, definition.type.named)
+      }
+    default: break
+    }
+  }
+
+  /// A type of input with all that it can hold.
+  private mutating func addInput(_ type: NamedType?) {
+    var pending = [type].compactMap { $0 }
+    while let type = pending.popLast() {
+      guard visited.insert("input " + type.name).inserted else { continue }
+      coordinates.insert(type.name)
+      for field in type.inputFields {
+        coordinates.insert("\(type.name).\(field.name)")
+        pending.append(field.type.named)
+      }
+    }
+  }
+}

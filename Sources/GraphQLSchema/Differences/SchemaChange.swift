@@ -1,0 +1,56 @@
+public import GraphQLLanguage
+
+/// A difference between two versions of a schema.
+public struct SchemaChange: Hashable, Sendable, CustomStringConvertible {
+  /// What a change does to clients.
+  public enum Impact: String, Hashable, Sendable, CaseIterable, Comparable {
+    /// Operations or code that worked can fail.
+    case breaking
+    /// Operations work, but the code of a client may meet what it does not expect.
+    case dangerous
+    /// Clients do not notice.
+    case safe
+
+    /// Whether an impact is worse than another.
+    public static func < (a: Impact, b: Impact) -> Bool {
+      allCases.firstIndex(of: a) ?? 0 < allCases.firstIndex(of: b) ?? 0
+    }
+  }
+
+  /// What it does to clients.
+  public let impact: Impact
+
+  /// What has changed, as a coordinate: `User.name`.
+  public let coordinate: String
+
+  /// What has changed, in words.
+  public let message: String
+
+  /// The coordinates whose use makes a client feel the change.
+  let feltThrough: [String]
+
+  /// `breaking: MESSAGE`.
+  public var description: String { "\(impact.rawValue): \(message)" }
+}
+
+extension Schema {
+  /// What is different in a newer version of this schema: the worst first, and otherwise in the order of the names.
+  ///
+  /// Breaking and dangerous are what graphql-js counts as such, and besides that an argument or input field becomes
+  /// required because it loses its default.
+  public func changes(to new: Schema) -> [SchemaChange] {
+    var comparison = SchemaComparison(old: self, new: new)
+    comparison.run()
+    return comparison.changes.sorted { a, b in
+      a.impact != b.impact ? a.impact < b.impact : (a.coordinate, a.message) < (b.coordinate, b.message)
+    }
+  }
+
+  /// The operations of a document, valid for this schema, that feel a change.
+  public func operations(in document: DocumentSyntax, feeling change: SchemaChange) -> [OperationSyntax] {
+    document.operations.filter { operation in
+      let uses = OperationUses.coordinates(of: operation, in: document, self)
+      return change.feltThrough.contains(where: uses.contains)
+    }
+  }
+}

@@ -1,0 +1,30 @@
+import Foundation
+
+/// Where results and messages go: standard output, in colour if it is a terminal, and standard error.
+struct Console: Sendable {
+  /// A colour or weight: a parameter of Select Graphic Rendition (ECMA-48, section 8.3.117).
+  enum Ink: String {
+    case bold = "1"
+    case red = "31"
+    case yellow = "33"
+    case green = "32"
+  }
+
+  private let isColored: Bool
+
+  /// Takes the environment: a `NO_COLOR` that is not empty (https://no-color.org), or `TERM=dumb`, turns colours off.
+  init(environment: [String: String]) {
+    let isRefused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
+    isColored = isatty(STDOUT_FILENO) == 1 && !isRefused && environment["TERM"] != "dumb"
+    // If the reader is gone, as with `head`, a write fails instead of ending the process.
+    signal(SIGPIPE, SIG_IGN)
+  }
+
+  func paint(_ text: String, _ ink: Ink) -> String {
+    isColored && !text.isEmpty ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
+  }
+
+  func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
+
+  func complain(_ line: String) { try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8)) }
+}

@@ -1,0 +1,85 @@
+import Foundation
+import GraphQLSchema
+import HTTP
+import JSON
+import SocketHTTP
+import Streams
+import URLSessionHTTP
+
+/// `schema download`.
+extension GraphQLCommand {
+  func download() async throws -> ExitCode {
+    let headers = try requestHeaders()
+    guard let url = arguments.endpoint.flatMap({ URL(string: $0) }) else {
+      throw Failure(exitCode: .usage, message: "--endpoint is no URL")
+    }
+    // A server that cannot say what its introspection has is asked for what the specification has.
+    let features = try await ask(IntrospectionQuery.featureQuery, url, headers)
+    let hasFeatures = features.json["data"]?["type"]?["fields"]?.arrayValue != nil
+    let query = hasFeatures ? IntrospectionQuery(features: features.json) : .standard
+    let response = try await ask(query.text, url, headers)
+    let schema: Schema
+    do {
+      schema = try Schema(introspection: response.body.bytes)
+    } catch {
+      let message = response.json["errors"]?.arrayValue?.first?["message"]?.stringValue
+      throw Failure(
+        exitCode: .invalid, message: "the server gives no schema: \(message ?? "\(error)")")
+    }
+    let path = arguments.output ?? "-"
+    let isJSON = path.hasSuffix(".json")
+    try write(isJSON ? response.body : Data((schema.printed() + "\n").utf8), to: path)
+    return .success
+  }
+
+  private func requestHeaders() throws(Failure) -> HTTPHeaders {
+    var headers: HTTPHeaders = [
+      "Content-Type": "application/json", "Accept": "application/graphql-response+json, application/json;q=0.9",
+    ]
+    for text in arguments.headers {
+      let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      guard parts.count == 2 else {
+        throw Failure(exitCode: .usage, message: "--header must be \"NAME: VALUE\"")
+      }
+      do {
+        try headers.set(parts[0], to: parts[1])
+      } catch {
+        throw Failure(exitCode: .usage, message: error.message)
+      }
+    }
+    return headers
+  }
+
+  private struct Response {
+    let body: Data
+    let json: JSONValue
+  }
+
+  private func ask(_ query: String, _ url: URL, _ headers: HTTPHeaders) async throws(Failure) -> Response {
+    do {
+      let body = try JSONValue.object(["query": .string(query)]).json()
+      let request = try HTTPRequest(method: .post, url: url, headers: headers, body: body)
+      let response = try await transport.send(request).collect(upTo: 64 << 20).value
+      guard let json = try? JSONValue(json: response.body.bytes) else {
+        let status = response.head.status
+        throw Failure(exitCode: .invalid, message: "the server's response (status \(status)) is not JSON")
+      }
+      return Response(body: response.body, json: json)
+    } catch let error as Failure {
+      throw error
+    } catch let error as RequestError where error.kind == .invalidRequest {
+      throw Failure(exitCode: .usage, message: error.message)
+    } catch {
+      let message = (error as? RequestError)?.message ?? "\(error)"
+      throw Failure(exitCode: .unreachable, message: message)
+    }
+  }
+
+  private var transport: any HTTPTransport {
+    #if os(Linux)
+      SocketTransport()
+    #else
+      URLSessionTransport()
+    #endif
+  }
+}

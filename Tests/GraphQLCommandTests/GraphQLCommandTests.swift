@@ -1,0 +1,176 @@
+import Foundation
+import JSON
+import TestSupport
+import Testing
+
+/// The command `graphql`, run as a process.
+@Suite final class GraphQLCommandTests {
+  private let folder: URL
+  private let schema = """
+    type Query { user(id: ID!): User }
+    type User { id: ID! name: String old: Int @deprecated }
+    """
+
+  init() throws {
+    folder = FileManager.default.temporaryDirectory.appendingPathComponent("graphql-\(UUID().uuidString)")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    try schema.write(to: folder.appendingPathComponent("schema.graphql"), atomically: true, encoding: .utf8)
+  }
+
+  deinit { try? FileManager.default.removeItem(at: folder) }
+
+  private func file(_ name: String, _ text: String? = nil) throws -> String {
+    let file = folder.appendingPathComponent(name)
+    try text?.write(to: file, atomically: true, encoding: .utf8)
+    return file.path
+  }
+
+  private func run(_ arguments: String..., input: String? = nil) async throws -> (
+    code: Int, output: String, errors: String
+  ) {
+    let command = try RepositoryLayout.executable("graphql")
+    let input: ChildProcess.Input = input.map { .bytes(Array($0.utf8)) } ?? .none
+    let end = try await ChildProcess.run(command, arguments, input: input)
+    guard case .exited(let code)? = end.ending else { return (-1, end.outputText, end.errorText) }
+    return (Int(code), end.outputText, end.errorText)
+  }
+
+  @Test("A valid document is accepted in silence, an invalid one with a line, the rule and a caret")
+  func validate() async throws {
+    let schema = try file("schema.graphql")
+    let good = try file("good.graphql", "{ user(id: 1) { name } }")
+    let bad = try file("bad.graphql", "query A {\n  user(id: 1) {\n    nmae\n  }\n}\n")
+    let accepted = try await run("validate", "--schema", schema, good)
+    #expect(accepted.code == 0 && accepted.output.isEmpty && accepted.errors.isEmpty)
+    let refused = try await run("validate", "--schema", schema, good, bad)
+    #expect(refused.code == 65)
+    #expect(
+      refused.output == """
+        \(bad):3:5: error: User has no field "nmae". Did you mean "name"? [FieldsOnCorrectType]
+        3 |     nmae
+          |     ^~~~
+
+        """)
+  }
+
+  @Test("With --json, the errors are an array")
+  func validateJSON() async throws {
+    let bad = try file("bad.graphql", "{ user(id: 1) { nmae } }")
+    let result = try await run("validate", "--schema", try file("schema.graphql"), "--json", bad)
+    #expect(result.code == 65)
+    #expect(
+      try JSONValue(json: result.output) == [
+        [
+          "file": .string(bad), "rule": "FieldsOnCorrectType",
+          "message": "User has no field \"nmae\". Did you mean \"name\"?",
+          "locations": [["line": 1, "column": 17]],
+        ]
+      ])
+    let good = try file("good.graphql", "{ user(id: 1) { name } }")
+    let none = try await run("validate", "--schema", try file("schema.graphql"), "--json", good)
+    #expect(try none.code == 0 && JSONValue(json: none.output) == [])
+  }
+
+  @Test("Standard input is a file, a text that is not GraphQL an error with its place, and the schema may be JSON")
+  func inputs() async throws {
+    let schema = try file("schema.graphql")
+    let broken = try await run("validate", "--schema", schema, "-", input: "{ user(id: ")
+    #expect(broken.code == 65 && broken.output.hasPrefix("<stdin>:1:12: error: "))
+    #expect(broken.output.contains("[Syntax]"))
+    let json = try await run("schema", "print", "--json", schema)
+    let document = try file("good.graphql", "{ user(id: 1) { name } }")
+    let accepted = try await run("validate", "--schema", "-", document, input: json.output)
+    #expect(accepted.code == 0 && accepted.output.isEmpty)
+  }
+
+  @Test(
+    "A wrong command line exits with 64, a missing file with 66",
+    arguments: [
+      (["validate", "FILE"], 64), (["validate", "--schema", "S"], 64), (["nothing"], 64), ([], 64),
+      (["validate", "--shema", "S", "F"], 64), (["schema"], 64), (["schema", "nothing"], 64),
+      (["format", "--json", "F"], 64), (["schema", "diff", "A"], 64), (["schema", "download", "--output", "x"], 64),
+      (["validate", "--schema", "-", "-"], 64), (["validate", "--schema", "/nowhere/S", "F"], 66),
+      (["format", "/nowhere/F"], 66), (["schema", "check", "/nowhere/S"], 66), (["schema", "print", "/"], 66),
+    ])
+  func exitCodes(arguments: [String], code: Int) async throws {
+    let command = try RepositoryLayout.executable("graphql")
+    let end = try await ChildProcess.run(command, arguments)
+    #expect(end.ending == .exited(Int32(code)))
+    #expect(end.outputText.isEmpty && end.errorText.hasPrefix("graphql: "))
+  }
+
+  @Test("Every command explains itself, and has a version")
+  func help() async throws {
+    let commands = [
+      [], ["validate"], ["format"], ["schema", "print"], ["schema", "check"], ["schema", "diff"],
+      ["schema", "download"],
+    ]
+    let command = try RepositoryLayout.executable("graphql")
+    for words in commands {
+      let help = try await ChildProcess.run(command, words + ["--help"])
+      #expect(help.ending == .exited(0) && help.outputText.contains("graphql " + words.joined(separator: " ")))
+      let version = try await ChildProcess.run(command, words + ["--version"])
+      #expect(version.ending == .exited(0) && version.outputText.hasPrefix("graphql "))
+    }
+  }
+
+  @Test("Documents are formatted with their comments, or only checked")
+  func format() async throws {
+    let path = try file("a.graphql", "# a comment\nquery A{user(id:1){name}}")
+    let check = try await run("format", "--check", path)
+    #expect(check.code == 65 && check.output == "\(path) is not formatted\n")
+    #expect(try await run("format", path).code == 0)
+    let formatted = "# a comment\nquery A {\n  user(id: 1) {\n    name\n  }\n}\n"
+    #expect(try String(contentsOfFile: path, encoding: .utf8) == formatted)
+    #expect(try await run("format", "--check", path).code == 0)
+    let input = try await run("format", "-", input: "{a}")
+    #expect(input.code == 0 && input.output == "{\n  a\n}\n")
+    #expect(try await run("format", try file("b.graphql", "{")).code == 65)
+  }
+
+  @Test("A schema is printed, sorted if wanted, and checked")
+  func schemas() async throws {
+    let path = try file("s.graphql", "type Query { b: Int a(y: Int, x: Int): Int } extend type Query { c: Int }")
+    let printed = try await run("schema", "print", path)
+    #expect(printed.output == "type Query {\n  b: Int\n  a(y: Int, x: Int): Int\n  c: Int\n}\n")
+    let sorted = try await run("schema", "print", "--sort", path)
+    #expect(sorted.output == "type Query {\n  a(x: Int, y: Int): Int\n  b: Int\n  c: Int\n}\n")
+    #expect(try await run("schema", "check", path).code == 0)
+    let warned = try await run("schema", "check", try file("w.graphql", "type Query { a: Int a: Int }"))
+    #expect(warned.code == 0 && warned.output.contains("w.graphql:1:14: warning: "))
+    let wrong = try await run("schema", "check", try file("e.graphql", "type Query { a: Nope }"))
+    #expect(
+      wrong.code == 65 && wrong.output.contains("e.graphql:1:17: error: ") && wrong.output.contains("[KnownTypeNames]"))
+  }
+
+  @Test("Two schemas are compared, and the operations named that a change breaks")
+  func diff() async throws {
+    let old = try file("schema.graphql")
+    let new = try file("new.graphql", schema.replacingOccurrences(of: "name: String ", with: ""))
+    let document = try file("d.graphql", "query Names { user(id: 1) { name } }\nquery Ids { user(id: 1) { id } }")
+    let breaking = try await run("schema", "diff", old, new, document)
+    #expect(breaking.code == 65)
+    #expect(breaking.output == "breaking: the field User.name is removed\n    breaks query Names (\(document):1)\n")
+    let safe = try await run("schema", "diff", new, old)
+    #expect(safe.code == 0 && safe.output == "safe: the field User.name is added\n")
+    let json = try await run("schema", "diff", "--json", old, new, document)
+    #expect(try JSONValue(json: json.output).arrayValue?.first?["operations"]?.arrayValue?.count == 1)
+  }
+
+  @Test("The schema of a real server is downloaded, as SDL or JSON")
+  func download() async throws {
+    let server = try await BFFServer.start()
+    let sdl = folder.appendingPathComponent("downloaded.graphql").path
+    let endpoint = server.graphqlURL.absoluteString
+    let done = try await run("schema", "download", "--endpoint", endpoint, "--output", sdl, "--header", "X-Test: 1")
+    #expect(done.code == 0 && done.errors.isEmpty, "\(done.errors)")
+    let compared = try await run("schema", "diff", RepositoryLayout.schema.path, sdl)
+    #expect(compared.code == 0 && compared.output.isEmpty, "\(compared.output)")
+    let json = folder.appendingPathComponent("downloaded.json").path
+    #expect(try await run("schema", "download", "--endpoint", endpoint, "--output", json).code == 0)
+    #expect(try await run("schema", "diff", sdl, json).output.isEmpty)
+    let unreachable = try await run(
+      "schema", "download", "--endpoint", "http://127.0.0.1:1/graphql", "--output", sdl)
+    #expect(unreachable.code == 69 && unreachable.errors.hasPrefix("graphql: "))
+  }
+}
