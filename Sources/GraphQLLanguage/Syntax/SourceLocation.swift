@@ -26,10 +26,18 @@ public struct SourceLocation: Hashable, Sendable, Comparable, CustomStringConver
 /// Where each line of a text begins. It is made when the first location is asked for.
 final class LineTable: Sendable {
   private let starts: [UInt32]
+  /// How many UTF-16 code units there are before each block of the text, so that long lines need not be counted again.
+  private let unitsBeforeBlock: [UInt32]
+
+  private static let block = 1024
 
   init(_ source: [UInt8], count: Int) {
     var starts: [UInt32] = [0]
+    var blocks: [UInt32] = []
+    var units: UInt32 = 0
     for index in 0..<count {
+      if index % Self.block == 0 { blocks.append(units) }
+      units += Self.units(source[index])
       switch source[index] {
       case UInt8(ascii: "\n"): starts.append(UInt32(index + 1))
       case UInt8(ascii: "\r") where index + 1 == count || source[index + 1] != UInt8(ascii: "\n"):
@@ -37,7 +45,9 @@ final class LineTable: Sendable {
       default: break
       }
     }
+    if count % Self.block == 0 { blocks.append(units) }
     self.starts = starts
+    unitsBeforeBlock = blocks
   }
 
   func location(of offset: Int, in source: [UInt8]) -> SourceLocation {
@@ -47,11 +57,15 @@ final class LineTable: Sendable {
       let middle = (low + high) / 2
       if starts[middle] <= offset { low = middle } else { high = middle }
     }
-    var column = 1
-    for byte in source[Int(starts[low])..<offset] {
-      // A continuation byte counts for nothing, and a scalar of four bytes has two UTF-16 code units.
-      if byte & 0xC0 != 0x80 { column += byte >= 0xF0 ? 2 : 1 }
-    }
+    let column = units(before: offset, in: source) - units(before: Int(starts[low]), in: source) + 1
     return SourceLocation(line: low + 1, column: column)
   }
+
+  private func units(before offset: Int, in source: [UInt8]) -> Int {
+    let block = offset / Self.block
+    return source[block * Self.block..<offset].reduce(Int(unitsBeforeBlock[block])) { $0 + Int(Self.units($1)) }
+  }
+
+  /// A continuation byte counts for nothing, and a scalar of four bytes has two UTF-16 code units.
+  private static func units(_ byte: UInt8) -> UInt32 { byte & 0xC0 == 0x80 ? 0 : byte >= 0xF0 ? 2 : 1 }
 }

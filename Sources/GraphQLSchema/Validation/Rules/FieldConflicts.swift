@@ -72,7 +72,7 @@ struct FieldConflicts {
     keys = FieldKeys(context)
   }
 
-  private var isExhausted: Bool { work > 500_000 }
+  private var isExhausted: Bool { work > 100_000 }
 
   private mutating func collect(_ owner: Int) -> Collected {
     if let known = collected[owner] { return known }
@@ -105,7 +105,8 @@ struct FieldConflicts {
     for name in own.names {
       let fields = own.fields[name] ?? []
       for (index, first) in fields.enumerated() {
-        for second in fields[(index + 1)...] where !isExhausted {
+        for second in fields[(index + 1)...] {
+          if isExhausted { return conflicts }
           if let conflict = compare(first, second, isExclusive: false) { conflicts.append(conflict) }
         }
       }
@@ -123,6 +124,8 @@ struct FieldConflicts {
   private mutating func compare(_ owner: Int, fragment: Int, isExclusive: Bool, _ conflicts: inout [Conflict]) {
     var pending = [fragment]
     while let fragment = pending.popLast() {
+      work += 1
+      if isExhausted { return }
       let pair = Pair(first: owner, second: fragment)
       if isCompared(comparedFieldsAndFragments[pair], isExclusive) { continue }
       comparedFieldsAndFragments[pair] = isExclusive
@@ -158,7 +161,8 @@ struct FieldConflicts {
     for name in first.names {
       guard let others = second.fields[name] else { continue }
       for field in first.fields[name] ?? [] {
-        for other in others where !isExhausted {
+        for other in others {
+          if isExhausted { return }
           if let conflict = compare(field, other, isExclusive: isExclusive) { conflicts.append(conflict) }
         }
       }

@@ -35,6 +35,8 @@ struct OverlappingFields {
   private var fragmentRounds: [Int32]
   private var nameRounds: [Int32]
   private var round: Int32 = 0
+  /// The fragments whose fields were checked where they are spread.
+  private var isCovered: [Bool]
   private var work = 0
   private var keys: FieldKeys
 
@@ -53,6 +55,7 @@ struct OverlappingFields {
     self.context = context
     tables = context.tables
     checkedAlone = Array(repeating: [], count: context.selections.count)
+    isCovered = Array(repeating: false, count: context.definitions.count)
     fragmentRounds = Array(repeating: 0, count: context.definitions.count)
     nameRounds = Array(repeating: 0, count: context.names.count)
     keys = FieldKeys(context)
@@ -60,9 +63,34 @@ struct OverlappingFields {
 
   /// A pair of fields that cannot be merged, if there is one.
   private mutating func findConflict() -> (Int, Int)? {
-    for definition in context.definitions { add([definition.root], [.shape, .field]) }
+    for root in roots() {
+      // What was merged into a larger whole, and checked there, is no conflict alone.
+      if let fragment = root.fragment, isCovered[fragment] { continue }
+      add([root.selection], [.shape, .field])
+      if let conflict = checkPending() { return conflict }
+      if context.isStopped { return nil }
+    }
+    return nil
+  }
+
+  /// The definitions, in an order in which few of them have to be checked alone: operations, fragments that nothing
+  /// spreads, and then the others.
+  private func roots() -> [(selection: Int, fragment: Int?)] {
+    var isSpread = Array(repeating: false, count: context.definitions.count)
+    for selection in context.selections where selection.kind == .spread {
+      if let fragment = context.fragment(named: selection.name) { isSpread[fragment] = true }
+    }
+    let definitions = context.definitions.enumerated().map { index, definition in
+      (selection: definition.root, fragment: definition.operation == nil ? index : nil)
+    }
+    let later = definitions.filter { $0.fragment.map { isSpread[$0] } ?? false }
+    return definitions.filter { $0.fragment == nil } + definitions.filter { $0.fragment.map { !isSpread[$0] } ?? false }
+      + later
+  }
+
+  private mutating func checkPending() -> (Int, Int)? {
     while let merged = pending.popLast() {
-      let fields = fields(of: merged.owners)
+      let fields = fields(of: merged.owners, isWhole: Aspects(rawValue: merged.aspects) == [.shape, .field])
       work += fields.count
       if work > Self.workLimit {
         context.stop("the fragments depend on each other too much to be checked")
@@ -87,7 +115,8 @@ struct OverlappingFields {
   }
 
   /// The fields that the owners select, also through fragments.
-  private mutating func fields(of owners: [Int]) -> [Int] {
+  /// - Parameter isWhole: Whether all aspects of them are checked.
+  private mutating func fields(of owners: [Int], isWhole: Bool) -> [Int] {
     round += 1
     var result: [Int] = []
     var next = owners.reversed().map { ($0 + 1, context.selections[$0].end) }
@@ -102,6 +131,8 @@ struct OverlappingFields {
           index = selection.end
           if let fragment = context.fragment(named: selection.name), fragmentRounds[fragment] != round {
             fragmentRounds[fragment] = round
+            if isWhole { isCovered[fragment] = true }
+            work += 1
             let root = context.definitions[fragment].root
             next.append((index, end))
             (index, end) = (root + 1, context.selections[root].end)

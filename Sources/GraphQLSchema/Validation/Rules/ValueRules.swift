@@ -5,25 +5,32 @@ extension ValidationContext {
   /// Checks a literal against the type of its place. Variables in it are left to the rules about variables.
   func checkValue(_ node: SyntaxNode, _ type: TypeRef?) {
     guard let type else { return }
+    // The values in it that are still to be checked.
+    var pending: [(SyntaxNode, TypeRef)] = []
+    check(node, type, &pending)
+    while let (inner, type) = pending.popLast() { check(inner, type, &pending) }
+  }
+
+  private func check(_ node: SyntaxNode, _ type: TypeRef, _ pending: inout [(SyntaxNode, TypeRef)]) {
     switch node.kind {
     case .variable: return
     case .null:
       if type.isNonNull { reportValue("\(tables.text(type)) cannot be null", at: node) }
     case _ where type.isList:
       if node.kind == .list {
-        for element in node.children { checkValue(element, type.item) }
+        pending += node.children.map { ($0, type.item) }
       } else {
         // One value stands for a list of it.
-        checkValue(node, type.item)
+        pending.append((node, type.item))
       }
     case _ where schema.storage.tables.kind(type.named) == .inputObject:
-      checkObject(node, type.named)
+      checkObject(node, type.named, &pending)
     default:
       checkLeafValue(node, type.named)
     }
   }
 
-  private func checkObject(_ node: SyntaxNode, _ type: TypeID) {
+  private func checkObject(_ node: SyntaxNode, _ type: TypeID, _ pending: inout [(SyntaxNode, TypeRef)]) {
     guard node.kind == .object else {
       return reportValue("\(tables.name(type)) is an input object, and cannot be \(excerpt(node))", at: node)
     }
@@ -43,7 +50,7 @@ extension ValidationContext {
     for index in schema.storage.tables[type].inputFields {
       let input = schema.storage.tables.inputs[Int(index)]
       if let value = given[Int(index)] {
-        checkValue(value, input.type)
+        pending.append((value, input.type))
       } else if input.isRequired {
         reportValue(
           "\(tables.name(type)) requires the field \"\(tables.names[input.name])\" of type \(tables.text(input.type))",
