@@ -67,7 +67,8 @@ let package = Package(
       ], exclude: ["README.md"]),
     .executableTarget(
       name: "graphql",
-      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "SocketHTTP", "Streams", "URLSessionHTTP"]),
+      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "SocketHTTP", "Streams", "URLSessionHTTP"],
+      exclude: ["README.md"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
     .target(name: "HTTPTestSupport", dependencies: ["HTTP", "Streams"], path: "Tests/HTTPTestSupport"),
@@ -132,7 +133,8 @@ let package = Package(
     .testTarget(
       name: "ReadmeTests",
       dependencies: [
-        "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting", "Repository",
+        "GraphQLLanguage", "GraphQLSchema", "GraphQLTesting", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models",
+        "Networking", "NetworkingTesting", "Repository",
         "Streams", "TestSupport",
       ]),
     .testTarget(

@@ -26,6 +26,8 @@ struct ReadmeTests {
   @Test(arguments: [
     ("README.md", "Samples"), ("Sources/HTTP/HTTP.docc/HTTP.md", "Articles/HTTPArticle"),
     ("Sources/JSON/JSON.docc/JSON.md", "Articles/JSONArticle"),
+    ("Sources/GraphQLSchema/GraphQLSchema.docc/GraphQLSchema.md", "Articles/GraphQLSchemaArticle"),
+    ("Sources/GraphQLTesting/GraphQLTesting.docc/ServerForTests.md", "Articles/ServerForTestsArticle"),
     ("Sources/Networking/Networking.docc/InAServer.md", "Samples"),
     ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
     ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
