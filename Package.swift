@@ -52,7 +52,8 @@ let package = Package(
         .target(name: "SocketHTTP", condition: .when(platforms: [.linux], traits: ["SocketHTTP"])),
         .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
       ]),
-    .target(name: "Repository", dependencies: ["Streams", "HTTP", "JSON", "Models", "Networking"]),
+    .target(
+      name: "Repository", dependencies: ["Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking"]),
     .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
     .target(
       name: "GraphQLTesting",

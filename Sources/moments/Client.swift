@@ -112,6 +112,8 @@ struct AttemptLog: RequestObserver {
     case .retrying(let delay, let reason):
       return "again in \(milliseconds(delay)): \(reason.status.map { "status \($0)" } ?? reason.kind.description)"
     case .challenged: return "the token was rejected, getting a new one"
+    case .servedFromCache(.cache(let age, _)): return "a response from \(milliseconds(age)) ago is in the cache"
+    case .servedFromCache(.validatedCache): return "the response in the cache is still current"
     case .ended(let summary):
       let bytes = "\(summary.sentBytes) bytes sent, \(summary.receivedBytes) received"
       let attempts = "\(summary.attemptCount) \(summary.attemptCount == 1 ? "attempt" : "attempts")"

@@ -33,6 +33,7 @@ final class EventLog: RequestObserver {
       case .hedging: add("hedging")
       case .challenged: add("challenged")
       case .redirected(let status): add("redirected \(status)")
+      case .servedFromCache(let source): add("served from \(source)")
       case .ended(let summary):
         summaries.withLock { $0.append(summary) }
         add("ended \(summary.outcome.label) \(summary.status ?? 0) \(summary.attemptCount) \(summary.duration)")

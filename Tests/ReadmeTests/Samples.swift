@@ -135,6 +135,13 @@ enum Samples {
     return client
   }
 
+  static func cachedUser(endpoint: URL, tokens: any TokenProvider, folder: URL) async throws -> User {
+    let client = try APIClient(
+      baseURL: endpoint, middlewares: .standard(tokens: tokens, cache: DiskCacheStorage(folder: folder)))
+    let response = try await GetUser(variables: .init(id: "7")).get(on: client).value
+    return response.data.node
+  }
+
   static func endOnSignal(transport: SocketTransport, users: Store<Int, User>) -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)  // otherwise it ends the process before the handler is called
     let terminations = DispatchSource.makeSignalSource(signal: SIGTERM)

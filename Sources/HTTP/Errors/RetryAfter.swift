@@ -19,7 +19,7 @@ extension HTTPResponseHead {
 
 extension Date {
   /// Reads a date in one of the three forms of RFC 9110, section 5.6.7.
-  init?(httpDate text: String) {
+  package init?(httpDate text: String) {
     let words = text.split { " ,-:".contains($0) }.map(String.init)
     let fields: (day: String, month: String, year: String, time: ArraySlice<String>)
     switch words.count {

@@ -9,6 +9,7 @@ package final class RequestObservation: Sendable {
     var sentBytes = 0
     var receivedBytes = 0
     var queueTime = Duration.zero
+    var source = HTTPResponseSource.network
     var sentFields: [HTTPField] = []
     var running: [Int: AttemptObservation] = [:]
     var summary: RequestSummary?
@@ -41,6 +42,12 @@ package final class RequestObservation: Sendable {
     default: break
     }
     events.onNext(event)
+  }
+
+  /// Reports that a cache has the response with this head.
+  package func reportCached(_ head: HTTPResponseHead) {
+    state.withLock { ($0.status, $0.source) = (head.status, head.source) }
+    events.onNext(.servedFromCache(head.source))
   }
 
   /// Reports the end of the request. With `isSingle`, the request ends with the stream's only element, because many
@@ -109,7 +116,7 @@ package final class RequestObservation: Sendable {
       guard state.summary == nil else { return }
       state.summary = RequestSummary(
         outcome: outcome, status: state.status, attemptCount: state.attemptCount, sentBytes: state.sentBytes,
-        receivedBytes: state.receivedBytes, queueTime: state.queueTime, duration: now - start)
+        receivedBytes: state.receivedBytes, queueTime: state.queueTime, duration: now - start, source: state.source)
     }
     events.onCompleted()
   }

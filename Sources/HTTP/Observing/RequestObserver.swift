@@ -62,6 +62,9 @@ public enum RequestEvent: Sendable {
   /// It was redirected within its origin, with this status.
   case redirected(Int)
 
+  /// A cache in this process has its response: the source says how old it is, and whether the server has confirmed it.
+  case servedFromCache(HTTPResponseSource)
+
   /// It is over.
   case ended(RequestSummary)
 }
@@ -82,11 +85,13 @@ public struct RequestSummary: Sendable {
   public let queueTime: Duration
   /// From the start to the end, including waits and all attempts.
   public let duration: Duration
+  /// Where the response came from.
+  public let source: HTTPResponseSource
 
   /// Makes a summary, to test an observer with.
   public init(
     outcome: RequestOutcome, status: Int? = nil, attemptCount: Int = 1, sentBytes: Int = 0, receivedBytes: Int = 0,
-    queueTime: Duration = .zero, duration: Duration = .zero
+    queueTime: Duration = .zero, duration: Duration = .zero, source: HTTPResponseSource = .network
   ) {
     self.outcome = outcome
     self.status = status
@@ -95,6 +100,7 @@ public struct RequestSummary: Sendable {
     self.receivedBytes = receivedBytes
     self.queueTime = queueTime
     self.duration = duration
+    self.source = source
   }
 }
 

@@ -8,6 +8,9 @@ package struct RequestContext: Sendable {
   /// Secrets other than the request's own header values, as fields, because the values of fields are never printed.
   package var secrets: [HTTPField] = []
 
+  /// Whether neither the request nor its response may be kept anywhere.
+  package var isSecret = false
+
   /// Whether a retry budget has counted the request; it is counted once, however many middlewares have a budget.
   package var isCounted = false
 
@@ -21,6 +24,9 @@ package struct RequestContext: Sendable {
 
   /// Called with the header fields that go out for the request beside its own: their values are secrets.
   package var onFieldsAdded: (@Sendable ([HTTPField]) -> Void)?
+
+  /// Called with each account token, and the account it belongs to, under which a middleware sends the request.
+  package var onAuthenticated: (@Sendable (_ account: String?, _ token: String) -> Void)?
 
   /// Called when a middleware follows a redirect for the request: from then on, responses belong to another request.
   package var onRedirect: (@Sendable () -> Void)?

@@ -104,6 +104,14 @@ extension HTTPRequest {
     return request
   }
 
+  /// The same request with nobody who follows it: for one that a middleware sends by itself.
+  package var withoutObservers: HTTPRequest {
+    var request = self
+    request.context = RequestContext(secrets: context.secrets)
+    (request.onConnected, request.onInterimResponse, request.onProgress) = (nil, nil, nil)
+    return request
+  }
+
   /// Whether it cannot be read on the way: it is sent over TLS, or stays on this machine.
   public var isConfidential: Bool { target.isSecure || target.isLoopback }
 

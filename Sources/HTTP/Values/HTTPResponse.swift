@@ -28,6 +28,9 @@ public struct HTTPResponseHead: Hashable, Sendable {
   /// The header fields, as the server sent them.
   public var headers: HTTPHeaders
 
+  /// Where the response came from: the network, unless a middleware says otherwise.
+  public var source = HTTPResponseSource.network
+
   /// Makes a head.
   public init(status: Int, headers: HTTPHeaders = HTTPHeaders()) {
     self.status = status
@@ -90,6 +93,20 @@ extension HTTPResponseHead {
       }
     throw RequestError(.httpStatus, "The server responded with status \(status)\(hint)", status: status)
   }
+}
+
+/// Where a response came from. Cases may be added, so a `switch` over them needs a `default`.
+@nonexhaustive
+public enum HTTPResponseSource: Hashable, Sendable {
+  /// The server, or a cache on the way to it.
+  case network
+
+  /// A cache in this process. Its age is the time since the origin server made it or last confirmed it (RFC 9111,
+  /// section 4.2.3). If it is stale, that was allowed by the server or the request.
+  case cache(age: Duration, isStale: Bool)
+
+  /// A cache in this process, after the server has confirmed by status 304 that it is still current.
+  case validatedCache
 }
 
 /// A part of a response: first one head, then any number of pieces of the body, none of them empty.

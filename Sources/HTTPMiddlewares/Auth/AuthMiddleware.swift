@@ -31,7 +31,7 @@ public import Streams
 /// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
 /// ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  private let keeper: TokenKeeper
+  let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
   private let fieldName: String
   private let fieldValue: @Sendable (AccessToken) -> String
@@ -117,6 +117,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     guard let token else { return request }
     var request = request
     try request.headers.append(fieldName, fieldValue(token))
+    request.context.onAuthenticated?(token.account, token.value)
     return request
   }
 }

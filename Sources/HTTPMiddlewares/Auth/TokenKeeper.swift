@@ -63,7 +63,7 @@ final class TokenKeeper: Sendable {
     }
   }
 
-  private let provider: any TokenProvider
+  let provider: any TokenProvider
   private let refreshAhead: TimeInterval
   private let timeout: Duration
   private let scheduler: any Scheduler

@@ -211,6 +211,7 @@ extension APIClient {
       var request = try request(of: session, method)
       request.headers = request.headers.adding(defaults: defaultHeaders)
       request.context.secrets = sent.secrets
+      request.context.isSecret = session.isResponseSecret || !session.secrets.isEmpty
       request.readsWholeResponse = true
       request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress

@@ -10,21 +10,25 @@ extension [any HTTPMiddleware] {
   /// The order, from the outside in, and the reasons for it:
   ///
   /// 1. **Deadline**: limits the time of everything inside it; each of the others passes on the time that is left.
-  /// 2. **Retry**: each attempt passes through all the others again, and a pause between attempts occupies no slot of
+  /// 2. **Cache**, if a storage is given: what is stored waits for no token, no slot and no pause, and may replace what
+  ///    all the others have given up.
+  /// 3. **Retry**: each attempt passes through all the others again, and a pause between attempts occupies no slot of
   ///    the limit. It does not retry what the inner ones refuse: an open circuit or a full queue.
-  /// 3. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
-  /// 4. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
-  /// 5. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
+  /// 4. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
+  /// 5. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
+  /// 6. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
   ///    sent again, not the first one.
-  /// 6. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
+  /// 7. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
   ///    attempt.
-  /// 7. **Circuit breaker**: sees each exchange with the server, and its outcome.
+  /// 8. **Circuit breaker**: sees each exchange with the server, and its outcome.
   ///
   /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
   ///
   /// - Parameters:
   ///   - tokens: Where tokens come from.
   ///   - challenge: Which responses reject a token.
+  ///   - cache: Where responses to `GET` are stored; nowhere by default. Accounts are told apart by `tokens`, and responses
+  ///     with GraphQL errors are not stored. For other settings, insert a `CacheMiddleware` of your own.
   ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
   ///   - budget: The budget that retries and hedges share.
   ///   - hedging: The delay after which a request is sent a second time; never by default.
@@ -35,11 +39,16 @@ extension [any HTTPMiddleware] {
   ///   - circuit: When a circuit opens, and for how long.
   ///   - scheduler: The scheduler of all timers.
   public static func standard(
-    tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL, retries: Int = 2,
+    tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL,
+    cache: (any CacheStorage)? = nil, retries: Int = 2,
     budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,
     circuit: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) -> [any HTTPMiddleware] {
     var stack: [any HTTPMiddleware] = [DeadlineMiddleware(scheduler: scheduler)]
+    if let cache {
+      stack.append(
+        CacheMiddleware(cache, owners: .credentials(of: tokens), mayStore: CacheMiddleware.hasNoGraphQLErrors))
+    }
     if retries > 0 {
       let policy = RetryPolicy.exponential(
         attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10))
@@ -53,7 +62,8 @@ extension [any HTTPMiddleware] {
   }
 
   /// These middlewares with another one for tokens: in the place of an `AuthMiddleware` that is among them, else
-  /// before the `CircuitBreakerMiddleware`, else last. The others, and so limits, budgets and circuits, are shared.
+  /// before the `CircuitBreakerMiddleware`, else last. The others, and so limits, budgets and circuits, are shared; a
+  /// `CacheMiddleware` is, too, and keeps what it stores for each user apart.
   ///
   /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: it is the
   /// middleware that refreshes a token once for all who wait.
@@ -61,7 +71,7 @@ extension [any HTTPMiddleware] {
   ///     var client = client  // a copy for one user
   ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))
   public func authenticating(by authentication: AuthMiddleware) -> [any HTTPMiddleware] {
-    var stack = self
+    var stack = map { ($0 as? CacheMiddleware)?.authenticated(by: authentication) ?? $0 }
     if let index = firstIndex(where: { $0 is AuthMiddleware }) {
       stack[index] = authentication
     } else {

@@ -70,10 +70,12 @@ struct StandardStackTests {
         "CircuitBreakerMiddleware",
       ])
     #expect([any HTTPMiddleware].standard().map { "\(type(of: $0))" } == names.filter { $0 != "AuthMiddleware" })
-    let other = [any HTTPMiddleware].standard(retries: 0, hedging: .fixed(.seconds(1)), redirects: 5)
+    let other = [any HTTPMiddleware].standard(
+      cache: MemoryCacheStorage(), retries: 0, hedging: .fixed(.seconds(1)), redirects: 5)
     #expect(
       other.map { "\(type(of: $0))" } == [
-        "DeadlineMiddleware", "HedgingMiddleware", "ConcurrencyLimitMiddleware", "RedirectMiddleware",
+        "DeadlineMiddleware", "CacheMiddleware", "HedgingMiddleware", "ConcurrencyLimitMiddleware",
+        "RedirectMiddleware",
         "CircuitBreakerMiddleware",
       ])
   }

@@ -1,0 +1,90 @@
+import HTTP
+import Streams
+
+/// Keeps the responses of a ``CacheMiddleware``: in memory, for example, or in files.
+///
+/// Methods are called on any thread, and several at once; they may wait for a device, but not for a task. A storage may
+/// forget anything at any time. What it returns must be whole: one that reads from outside checks it first.
+public protocol CacheStorage: Sendable {
+  /// The responses of a key, one for each set of the request's fields that the server's `Vary` tells apart; empty if
+  /// there is none.
+  func responses(for key: CacheKey) -> [CachedResponse]
+
+  /// Replaces the responses of a key; an empty list removes them.
+  func store(_ responses: [CachedResponse], for key: CacheKey)
+
+  /// Removes all responses of an owner, at a sign-out for example; `nil` for all owners'. They are gone when this
+  /// returns, or else it throws.
+  func removeAll(of owner: String?) throws
+}
+
+/// Keeps responses in memory, up to a limit; those that were not used for longest go first.
+///
+/// When the limit is reached, a quarter of it is made free at once, so that making room takes no time worth mentioning
+/// for each response. Copies share one memory.
+public struct MemoryCacheStorage: CacheStorage {
+  private struct Entry {
+    var responses: [CachedResponse]
+    var cost: Int
+    var lastUse: UInt64
+  }
+
+  private struct State {
+    var entries: [CacheKey: Entry] = [:]
+    var cost = 0
+    var useCount: UInt64 = 0
+
+    mutating func makeRoom(upTo limit: Int) {
+      for (key, entry) in entries.sorted(by: { $0.value.lastUse < $1.value.lastUse }) {
+        guard cost > limit else { return }
+        entries[key] = nil
+        cost -= entry.cost
+      }
+    }
+  }
+
+  private let limit: Int
+  private let state = Locked(State())
+
+  /// Takes the limit in bytes, of bodies, header fields and what keeping them takes; 16 MiB by default.
+  public init(limit: Int = 16 << 20) {
+    self.limit = max(limit, 0)
+  }
+
+  /// How many bytes are taken, about.
+  public var size: Int { state.withLock { $0.cost } }
+
+  /// The responses of a key.
+  public func responses(for key: CacheKey) -> [CachedResponse] {
+    state.withLock { state in
+      state.useCount += 1
+      guard let index = state.entries.index(forKey: key) else { return [] }
+      state.entries.values[index].lastUse = state.useCount
+      return state.entries.values[index].responses
+    }
+  }
+
+  /// Replaces the responses of a key. What is larger than a quarter of the limit is not kept.
+  public func store(_ responses: [CachedResponse], for key: CacheKey) {
+    let cost = responses.reduce(key.url.utf8.count + key.owner.utf8.count) { $0 + $1.cost }
+    state.withLock { state in
+      if let old = state.entries.removeValue(forKey: key) { state.cost -= old.cost }
+      guard !responses.isEmpty, cost <= limit / 4 else { return }
+      if state.cost + cost > limit { state.makeRoom(upTo: limit - limit / 4) }
+      state.useCount += 1
+      state.entries[key] = Entry(responses: responses, cost: cost, lastUse: state.useCount)
+      state.cost += cost
+    }
+  }
+
+  /// Removes all responses of an owner, or of all.
+  public func removeAll(of owner: String?) {
+    state.withLock { state in
+      guard let owner else { return state = State() }
+      for (key, entry) in state.entries where key.owner == owner {
+        state.entries[key] = nil
+        state.cost -= entry.cost
+      }
+    }
+  }
+}
