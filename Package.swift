@@ -121,7 +121,7 @@ let package = Package(
       name: "NetworkingTests",
       dependencies: [
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
-        "Streams", "TestSupport",
+        "Streams", "StreamsTesting", "TestSupport",
       ]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(

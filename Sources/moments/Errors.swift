@@ -43,9 +43,9 @@ enum ExitCode: Int32, Sendable {
   private init(_ error: RequestError) {
     if error.kind == .cancelled {
       self = .cancelled
-    } else if error.isUnauthenticated || error.status == 403 && error.kind != .cannotConnect {
+    } else if error.isUnauthenticated || error.status == 403 && ![.cannotConnect, .rateLimited].contains(error.kind) {
       self = .notAllowed
-    } else if error.status == 429 || error.status ?? 0 >= 500 {
+    } else if error.kind == .rateLimited || error.status == 429 || error.status ?? 0 >= 500 {
       self = .unreachable
     } else {
       self =

@@ -142,6 +142,15 @@ enum Samples {
     return response.data.node
   }
 
+  static func limitedUser(client: APIClient) async throws -> User {
+    do {
+      return try await GetUser(variables: .init(id: "7")).data(on: client).value.node
+    } catch let error as RequestError where error.kind == .rateLimited {
+      print("Try again in \(error.retryAfter ?? .seconds(60)).")
+      throw error
+    }
+  }
+
   static func endOnSignal(transport: SocketTransport, users: Store<Int, User>) -> any DispatchSourceSignal {
     signal(SIGTERM, SIG_IGN)  // otherwise it ends the process before the handler is called
     let terminations = DispatchSource.makeSignalSource(signal: SIGTERM)

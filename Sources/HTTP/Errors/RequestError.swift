@@ -149,6 +149,10 @@ extension RequestError {
     /// Too many requests are running in this process; this one was not sent.
     public static let overloaded = Kind("overloaded")
 
+    /// The server takes no further request for now, as it limits their rate: `retryAfter` says for how long. This one was
+    /// refused, or not sent.
+    public static let rateLimited = Kind("rate limited")
+
     /// A circuit breaker is open; the request was not sent.
     public static let circuitOpen = Kind("circuit open")
 
@@ -167,7 +171,7 @@ extension RequestError {
   /// or 504 (RFC 5861, section 4).
   public var isOutage: Bool {
     switch kind {
-    case .cannotConnect, .connectionLost, .timedOut, .circuitOpen, .overloaded: true
+    case .cannotConnect, .connectionLost, .timedOut, .circuitOpen, .overloaded, .rateLimited: true
     default: [408, 429, 500, 502, 503, 504].contains(status)
     }
   }

@@ -31,7 +31,7 @@ public import Streams
 /// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
 /// ended.
 public struct AuthMiddleware: HTTPMiddleware {
-  let keeper: TokenKeeper
+  private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
   private let fieldName: String
   private let fieldValue: @Sendable (AccessToken) -> String
@@ -63,6 +63,9 @@ public struct AuthMiddleware: HTTPMiddleware {
     self.fieldValue = fieldValue
     self.scheduler = scheduler
   }
+
+  /// The provider of the tokens.
+  var tokens: any TokenProvider { keeper.provider }
 
   /// Passes the request on with a token.
   public func intercept(

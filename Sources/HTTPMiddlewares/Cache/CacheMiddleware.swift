@@ -12,7 +12,7 @@ public import Streams
 /// `servedFromCache`. Directives of the request's own `Cache-Control` are obeyed: `no-store`, `no-cache`, `max-age`,
 /// `max-stale`, `min-fresh`, `stale-if-error`, and `only-if-cached`, which gives status 504 where nothing is stored.
 ///
-/// A response is found only by requests of the same owner, see ``CacheOwners``. If an ``AuthMiddleware`` inside this one
+/// A response is found only by requests of the same owner, see ``RequestOwners``. If an ``AuthMiddleware`` inside this one
 /// sends a request under another token than the owner's, its response is not stored.
 ///
 /// Not stored are what the headers forbid; responses that were redirected, are event streams or multipart, are longer
@@ -26,7 +26,7 @@ public import Streams
 public struct CacheMiddleware: HTTPMiddleware {
   private let storage: any CacheStorage
   private let mode: CacheMode
-  private var owners: CacheOwners
+  private var owners: RequestOwners
   private let bodyLimit: Int
   private let mayStore: @Sendable (HTTPResponse) -> Bool
   private let now: @Sendable () -> Date
@@ -44,7 +44,7 @@ public struct CacheMiddleware: HTTPMiddleware {
   ///   - now: The wall clock.
   public init(
     _ storage: any CacheStorage = MemoryCacheStorage(), mode: CacheMode = .private,
-    owners: CacheOwners = .credentials(), bodyLimit: Int = 1 << 20,
+    owners: RequestOwners = .credentials(), bodyLimit: Int = 1 << 20,
     mayStore: @escaping @Sendable (HTTPResponse) -> Bool = { _ in true },
     now: @escaping @Sendable () -> Date = { Date() }
   ) {
@@ -54,13 +54,6 @@ public struct CacheMiddleware: HTTPMiddleware {
     self.bodyLimit = bodyLimit
     self.mayStore = mayStore
     self.now = now
-  }
-
-  /// The same cache for requests that another middleware authenticates; with owners that are named, itself.
-  package func authenticated(by authentication: AuthMiddleware) -> CacheMiddleware {
-    var cache = self
-    cache.owners = owners.with(tokens: authentication.keeper.provider)
-    return cache
   }
 
   /// Serves a stored response, or passes the request on and stores the response.
@@ -233,11 +226,19 @@ public struct CacheMiddleware: HTTPMiddleware {
   private var seconds: Double { now().timeIntervalSince1970 }
 }
 
+extension CacheMiddleware: OwnedMiddleware {
+  package func authenticated(by authentication: AuthMiddleware) -> CacheMiddleware {
+    var cache = self
+    cache.owners = owners.with(tokens: authentication.tokens)
+    return cache
+  }
+}
+
 /// A request, and what a cache has found for it.
 private struct CacheLookup: Sendable {
   var request: HTTPRequest
   let directives: CacheControl
-  let owner: CacheOwners.Owner
+  let owner: RequestOwners.Owner
   let key: CacheKey
   let stored: [CachedResponse]
   let selected: Int?

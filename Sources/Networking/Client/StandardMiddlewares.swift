@@ -13,14 +13,17 @@ extension [any HTTPMiddleware] {
   /// 2. **Cache**, if a storage is given: what is stored waits for no token, no slot and no pause, and may replace what
   ///    all the others have given up.
   /// 3. **Retry**: each attempt passes through all the others again, and a pause between attempts occupies no slot of
-  ///    the limit. It does not retry what the inner ones refuse: an open circuit or a full queue.
-  /// 4. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
-  /// 5. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
-  /// 6. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
+  ///    the limit. It does not retry what the inner ones refuse: an open circuit, a full queue or a limited rate.
+  /// 4. **Rate limits**: whatever refuses a request for its rate is dealt with here alone, so that it is waited for once:
+  ///    429, 403 with a time, and errors that mean throttling. Retries see the `Retry-After` of 503 alone. A request that
+  ///    waits takes up no slot.
+  /// 5. **Hedging**, if a delay is given: outside the limit, as each hedge takes a slot.
+  /// 6. **Limit**: a request that waits here has no token yet, which could expire meanwhile.
+  /// 7. **Redirects**, if any are to be followed: if the redirected request needs a new token, only that request is
   ///    sent again, not the first one.
-  /// 7. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
+  /// 8. **Tokens**, if there is a provider: to the outer ones, an attempt and its replay with a new token are one
   ///    attempt.
-  /// 8. **Circuit breaker**: sees each exchange with the server, and its outcome.
+  /// 9. **Circuit breaker**: sees each exchange with the server, and its outcome.
   ///
   /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
   ///
@@ -31,6 +34,7 @@ extension [any HTTPMiddleware] {
   ///     with GraphQL errors are not stored. For other settings, insert a `CacheMiddleware` of your own.
   ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
   ///   - budget: The budget that retries and hedges share.
+  ///   - rateLimits: Which responses refuse a request for its rate; with `nil`, 429 is retried like any other failure.
   ///   - hedging: The delay after which a request is sent a second time; never by default.
   ///   - concurrency: How many requests to one origin may be in flight. If you raise it, raise the transport's own
   ///     limit, too: a `SocketTransport` has 64 connections to each origin unless its `maximumConnectionsPerOrigin` is
@@ -41,7 +45,8 @@ extension [any HTTPMiddleware] {
   public static func standard(
     tokens: (any TokenProvider)? = nil, challenge: AuthenticationChallenge = .graphQL,
     cache: (any CacheStorage)? = nil, retries: Int = 2,
-    budget: RetryBudget = RetryBudget(), hedging: HedgingDelay? = nil, concurrency: Int = 64, redirects: Int = 0,
+    budget: RetryBudget = RetryBudget(), rateLimits: RateLimitSignal? = .graphQL, hedging: HedgingDelay? = nil,
+    concurrency: Int = 64, redirects: Int = 0,
     circuit: CircuitBreakerPolicy = CircuitBreakerPolicy(), scheduler: some Scheduler = ConcurrentScheduler()
   ) -> [any HTTPMiddleware] {
     var stack: [any HTTPMiddleware] = [DeadlineMiddleware(scheduler: scheduler)]
@@ -54,6 +59,10 @@ extension [any HTTPMiddleware] {
         attempts: retries + 1, initial: .milliseconds(100), maximum: .seconds(10))
       stack.append(RetryMiddleware(policy, budget: budget, scheduler: scheduler))
     }
+    if let rateLimits {
+      stack.append(
+        RateLimitMiddleware(rateLimits, owners: .credentials(of: tokens), budget: budget, scheduler: scheduler))
+    }
     if let hedging { stack.append(HedgingMiddleware(after: hedging, budget: budget, scheduler: scheduler)) }
     stack.append(ConcurrencyLimitMiddleware(concurrency, scheduler: scheduler))
     if redirects > 0 { stack.append(RedirectMiddleware(limit: redirects, scheduler: scheduler)) }
@@ -62,8 +71,8 @@ extension [any HTTPMiddleware] {
   }
 
   /// These middlewares with another one for tokens: in the place of an `AuthMiddleware` that is among them, else
-  /// before the `CircuitBreakerMiddleware`, else last. The others, and so limits, budgets and circuits, are shared; a
-  /// `CacheMiddleware` is, too, and keeps what it stores for each user apart.
+  /// before the `CircuitBreakerMiddleware`, else last. The others, and so limits, budgets and circuits, are shared; a cache
+  /// and the knowledge of rate limits are, too, which keep users apart.
   ///
   /// Keep one `AuthMiddleware` for each user who is signed in, rather than make one for each request: it is the
   /// middleware that refreshes a token once for all who wait.
@@ -71,7 +80,7 @@ extension [any HTTPMiddleware] {
   ///     var client = client  // a copy for one user
   ///     client.middlewares = client.middlewares.authenticating(by: AuthMiddleware(tokensOfUser, challenge: .graphQL))
   public func authenticating(by authentication: AuthMiddleware) -> [any HTTPMiddleware] {
-    var stack = map { ($0 as? CacheMiddleware)?.authenticated(by: authentication) ?? $0 }
+    var stack = map { ($0 as? any OwnedMiddleware)?.authenticated(by: authentication) ?? $0 }
     if let index = firstIndex(where: { $0 is AuthMiddleware }) {
       stack[index] = authentication
     } else {

@@ -31,9 +31,12 @@ extension Data {
     return envelope.errors
   }
 
+}
+
+extension Data {
   /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than receiving
   /// the response.
-  private func holds(_ text: String) -> Bool {
+  func holds(_ text: String) -> Bool {
     let text = Array(text.utf8)
     return withUnsafeBytes { bytes in
       var position = 0

@@ -87,7 +87,8 @@ extension RequestError {
   /// Whether the user, though signed in, may not do this: the server responded with status 403 or the GraphQL code
   /// `FORBIDDEN`.
   public var isForbidden: Bool {
-    kind != .cannotConnect && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" })
+    kind != .cannotConnect && kind != .rateLimited
+      && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" })
   }
 
   private var isRefusal: Bool {

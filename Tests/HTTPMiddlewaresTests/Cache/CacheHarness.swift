@@ -16,7 +16,7 @@ struct CacheHarness {
 
   init(
     _ storage: any CacheStorage = MemoryCacheStorage(), mode: CacheMode = .private,
-    owners: CacheOwners = .credentials(),
+    owners: RequestOwners = .credentials(),
     bodyLimit: Int = 1 << 20, inside: (TestScheduler) -> [any HTTPMiddleware] = { _ in [] },
     mayStore: @escaping @Sendable (HTTPResponse) -> Bool = { _ in true }
   ) {

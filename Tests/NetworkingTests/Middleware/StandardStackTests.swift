@@ -66,12 +66,12 @@ struct StandardStackTests {
     let names = [any HTTPMiddleware].standard(tokens: tokens).map { "\(type(of: $0))" }
     #expect(
       names == [
-        "DeadlineMiddleware", "RetryMiddleware", "ConcurrencyLimitMiddleware", "AuthMiddleware",
+        "DeadlineMiddleware", "RetryMiddleware", "RateLimitMiddleware", "ConcurrencyLimitMiddleware", "AuthMiddleware",
         "CircuitBreakerMiddleware",
       ])
     #expect([any HTTPMiddleware].standard().map { "\(type(of: $0))" } == names.filter { $0 != "AuthMiddleware" })
     let other = [any HTTPMiddleware].standard(
-      cache: MemoryCacheStorage(), retries: 0, hedging: .fixed(.seconds(1)), redirects: 5)
+      cache: MemoryCacheStorage(), retries: 0, rateLimits: nil, hedging: .fixed(.seconds(1)), redirects: 5)
     #expect(
       other.map { "\(type(of: $0))" } == [
         "DeadlineMiddleware", "CacheMiddleware", "HedgingMiddleware", "ConcurrencyLimitMiddleware",

@@ -80,7 +80,7 @@ struct DiskCacheStorageTests {
     let transport = ScriptedTransport(scheduler: ConcurrentScheduler())
     transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("a".utf8)))
     let storage = try DiskCacheStorage(folder: folder.url)
-    let owners = CacheOwners.named { $0.headers["Authorization"] ?? "" }
+    let owners = RequestOwners.named { $0.headers["Authorization"] ?? "" }
     var client = try client(transport, storage)
     client.middlewares = [CacheMiddleware(storage, owners: owners)]
     for token in ["a", "b"] { _ = try await GetThing(token: token).get(on: client).value }

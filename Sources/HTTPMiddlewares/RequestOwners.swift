@@ -1,7 +1,8 @@
 public import HTTP
 
-/// Whose a request is, so that a cache keeps accounts apart, whether or not the server says `Vary`.
-public struct CacheOwners: Sendable {
+/// Whose a request is, so that a cache keeps accounts apart, whether or not the server says `Vary`, and limits are
+/// counted for each.
+public struct RequestOwners: Sendable {
   /// The owner of one request.
   struct Owner: Sendable {
     var name: String
@@ -12,7 +13,7 @@ public struct CacheOwners: Sendable {
 
     /// Whether a request that was sent under a token belongs to this owner.
     func isOwner(ofTokenOf account: String?, _ value: String) -> Bool {
-      !isChecked || token == CacheOwners.name(ofTokenOf: account, value)
+      !isChecked || token == RequestOwners.name(ofTokenOf: account, value)
     }
   }
 
@@ -23,11 +24,11 @@ public struct CacheOwners: Sendable {
 
   /// The owner is the account of the provider's current token, or the token itself if it names no account, and the
   /// values of the request's own fields of these names. Give it the provider of the ``AuthMiddleware`` that is inside
-  /// the cache, and the name of every field that stands for an account or a tenant.
+  /// the middleware, and the name of every field that stands for an account or a tenant.
   public static func credentials(
     of tokens: (any TokenProvider)? = nil, fieldNames: [String] = ["Authorization", "Cookie", "X-API-Key"]
-  ) -> CacheOwners {
-    CacheOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
+  ) -> RequestOwners {
+    RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
       var owner = Owner(name: "", isChecked: true)
       if let token = tokens?.currentToken {
         let name = name(ofTokenOf: token.account, token.value)
@@ -43,15 +44,15 @@ public struct CacheOwners: Sendable {
   }
 
   /// A closure names the owner, for accounts that are known by something else. It must not block.
-  public static func named(_ name: @escaping @Sendable (HTTPRequest) -> String) -> CacheOwners {
-    CacheOwners(fieldNames: [], isNamed: true) { Owner(name: name($0)) }
+  public static func named(_ name: @escaping @Sendable (HTTPRequest) -> String) -> RequestOwners {
+    RequestOwners(fieldNames: [], isNamed: true) { Owner(name: name($0)) }
   }
 
   /// All requests have one owner: for servers whose responses are the same for everybody.
-  public static let everybody = CacheOwners.named { _ in "" }
+  public static let everybody = RequestOwners.named { _ in "" }
 
   /// The same fields with another provider's tokens.
-  func with(tokens: any TokenProvider) -> CacheOwners {
+  func with(tokens: any TokenProvider) -> RequestOwners {
     isNamed ? self : .credentials(of: tokens, fieldNames: fieldNames)
   }
 
@@ -64,4 +65,10 @@ public struct CacheOwners: Sendable {
   private static func name(ofTokenOf account: String?, _ value: String) -> String {
     account.map { "account \($0)" } ?? "token \(value)"
   }
+}
+
+/// A middleware that tells owners apart, and can be shared by clients with tokens of their own.
+package protocol OwnedMiddleware: HTTPMiddleware {
+  /// The same middleware, with all that it shares, for requests that another one authenticates.
+  func authenticated(by authentication: AuthMiddleware) -> Self
 }

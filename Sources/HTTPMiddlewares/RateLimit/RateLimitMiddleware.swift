@@ -1,0 +1,221 @@
+public import Foundation
+public import HTTP
+public import Streams
+
+/// Keeps to the limits that servers set on requests: waits until the next one is allowed, or fails with an error that
+/// says when it is.
+///
+///     let limits = RateLimitMiddleware(owners: .credentials(of: tokens))
+///     limits.limit(for: request).remaining     // what is left
+///
+/// Each response of a server tells what is left (``RateLimit``), and `Retry-After` with 429 or 503 how long to stay away.
+/// All requests of one owner to one origin share that knowledge, see ``RequestOwners``: while nothing is left, none is
+/// sent. A request waits as long as it has to, up to `longestWait` and within its total deadline; otherwise it fails at
+/// once with `rateLimited`, and `RequestError.retryAfter` says how long the server is to be left alone.
+///
+/// A request that is refused, by a response that a ``RateLimitSignal`` recognises, was not carried out. If it is
+/// `HTTPRequest.isReplayable`, it is sent again after the wait, at most twice, within the budget; otherwise, and if it
+/// does not help, it fails with `rateLimited`, status and all. After a refusal without a time, it waits for 1 second,
+/// then 2, and so on up to 60, and others are not held back. Those who wait for the same moment continue within a tenth of the wait after it, at most a
+/// second, so that they do not all come at once.
+///
+/// Place it inside a ``RetryMiddleware``, which then sees no refusals, and outside a ``ConcurrencyLimitMiddleware``, so
+/// that a wait takes up no slot. Calls back on the exchanges' threads; after a wait, on the scheduler's. It keeps at most
+/// 1,024 origins and owners; those that were not used for longest are forgotten.
+public struct RateLimitMiddleware: HTTPMiddleware {
+  private struct Key: Hashable {
+    let origin: HTTPOrigin
+    let owner: String
+  }
+
+  private let signal: RateLimitSignal
+  private var owners: RequestOwners
+  private let longestWait: Duration
+  private let budget: RetryBudget
+  private let scheduler: any Scheduler
+  private let now: @Sendable () -> Date
+  private let random: @Sendable () -> Double
+  private let states = RecentTable<Key, RateLimitState> { RateLimitState() }
+
+  /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
+  /// are sent again, the scheduler that times the waits, the wall clock, which some header fields refer to, and a source
+  /// of random numbers from 0 to 1.
+  public init(
+    _ signal: RateLimitSignal = .http, owners: RequestOwners = .credentials(), longestWait: Duration = .seconds(60),
+    budget: RetryBudget = RetryBudget(), scheduler: some Scheduler = ConcurrentScheduler(),
+    now: @escaping @Sendable () -> Date = { Date() },
+    random: @escaping @Sendable () -> Double = { .random(in: 0...1) }
+  ) {
+    self.signal = signal
+    self.owners = owners
+    self.longestWait = longestWait
+    self.budget = budget
+    self.scheduler = scheduler
+    self.now = now
+    self.random = random
+  }
+
+  /// What is left of the limit that a request falls under, as far as it is known.
+  public func limit(for request: HTTPRequest) -> RateLimit {
+    states.withValue(of: key(of: request)) { $0.view(at: scheduler.now) }
+  }
+
+  /// Passes the request on when the server's limit allows it.
+  public func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      var request = request
+      budget.count(&request)
+      return attempt(1, request, key(of: request), since: scheduler.now, next)
+    }
+  }
+
+  private func key(of request: HTTPRequest) -> Key {
+    Key(origin: request.origin, owner: owners.owner(request).name)
+  }
+
+  private func attempt(
+    _ number: Int, _ request: HTTPRequest, _ key: Key, since start: Duration,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    let time = scheduler.now
+    let wait = states.withValue(of: key) { state in
+      let wait = state.wait(at: time)
+      if wait == .zero { state.recordSent() }
+      return wait
+    }
+    guard wait == .zero else {
+      guard let delay = delay(wait, of: request, since: start) else {
+        return .error(failure(of: request, for: wait, after: nil))
+      }
+      return pause(delay) {
+        request.context.observation?.report(.dequeued(after: delay))
+        return attempt(number, request, key, since: start, next)
+      }
+    }
+    var sent = request
+    sent.timeouts = request.timeouts.after(time - start)
+    return next(sent)
+      .held(where: signal.isPossible) { response, _ in signal.refusal(response, now()) != nil }
+      .do(onNext: { if case .head(let head) = $0 { record(head, key) } })
+      .catch { error in
+        guard let refused = error as? RefusedResponse, let refusal = signal.refusal(refused.response, now()) else {
+          throw error
+        }
+        let time = scheduler.now
+        let wait = states.withValue(of: key) { state in
+          state.refuse(refusal.limit, retryAfter: refusal.retryAfter, at: time)
+        }
+        let failure = failure(of: request, for: wait, after: refused.response)
+        guard number < 3, request.isReplayable, let delay = delay(wait, of: request, since: start),
+          budget.withdraw(for: request.origin, at: time)
+        else { throw failure }
+        request.context.observation?.report(.retrying(after: delay, reason: failure))
+        return pause(delay) { attempt(number + 1, request, key, since: start, next) }
+      }
+  }
+
+  private func record(_ head: HTTPResponseHead, _ key: Key) {
+    let told = RateLimit(head.headers, now: now())
+    let retryAfter = head.status == 503 ? head.retryAfter(now: now()) : nil
+    states.withValue(of: key) { $0.record(told, retryAfter: retryAfter, at: scheduler.now) }
+  }
+
+  /// The wait with some time on top; `nil` if the request cannot wait for so long.
+  private func delay(_ wait: Duration, of request: HTTPRequest, since start: Duration) -> Duration? {
+    guard wait <= longestWait else { return nil }
+    let left = request.timeouts.total.map { $0 - (scheduler.now - start) }
+    if let left, wait >= left { return nil }
+    let spread = min(wait / 10, .seconds(1)) * random()
+    return left.map { min(wait + spread, $0) } ?? wait + spread
+  }
+
+  private func pause(
+    _ delay: Duration, _ action: @escaping @Sendable () -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    Observable<Void>.create { observer in
+      scheduler.schedule(after: delay) {
+        observer.onNext(())
+        observer.onCompleted()
+      }
+    }.flatMap(action)
+  }
+
+  /// The error that says until when; without a response, the request was not sent.
+  private func failure(of request: HTTPRequest, for wait: Duration, after response: HTTPResponse?) -> RequestError {
+    let (whole, rest) = wait.components
+    let seconds = rest > 0 ? whole + 1 : whole
+    let until = now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
+    var error = RequestError(
+      .rateLimited,
+      "'\(request.origin)' takes no further request for \(seconds) s, until \(until): send fewer, or try again then.",
+      operationName: request.operationName, status: response?.head.status, reached: response == nil ? .never : .rejected
+    )
+    error.retryAfter = wait
+    return error
+  }
+}
+
+extension RateLimitMiddleware: OwnedMiddleware {
+  package func authenticated(by authentication: AuthMiddleware) -> RateLimitMiddleware {
+    var limits = self
+    limits.owners = owners.with(tokens: authentication.tokens)
+    return limits
+  }
+}
+
+/// How to recognise a response by which a server refuses a request for its rate.
+///
+/// The module Networking adds `graphQL`, which also recognises errors with status 200.
+public struct RateLimitSignal: Sendable {
+  /// A refusal, and what it says.
+  public struct Refusal: Hashable, Sendable {
+    /// How long the server asks to wait, if it says so.
+    public var retryAfter: Duration?
+
+    /// What is left of its limit, if it says so.
+    public var limit: RateLimit?
+
+    /// Makes a refusal.
+    public init(retryAfter: Duration? = nil, limit: RateLimit? = nil) {
+      self.retryAfter = retryAfter
+      self.limit = limit
+    }
+  }
+
+  /// Whether a response with this head may be a refusal, so that it has to be held back and examined.
+  let isPossible: @Sendable (HTTPResponseHead) -> Bool
+
+  /// What a response says if it is a refusal.
+  let refusal: @Sendable (HTTPResponse, _ now: Date) -> Refusal?
+
+  /// Takes two closures: whether a response with this head may be a refusal, and what it says if it is one. A response
+  /// that may be one is held back until it is complete; if its body exceeds 64 KiB, the second closure sees only what has
+  /// arrived by then. `now` is the wall clock.
+  public init(
+    isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool,
+    refusal: @escaping @Sendable (_ response: HTTPResponse, _ now: Date) -> Refusal?
+  ) {
+    self.isPossible = isPossible
+    self.refusal = refusal
+  }
+
+  /// Status 429 (RFC 6585, section 4); and 403 as GitHub means it: with `Retry-After`, with nothing remaining, or with a
+  /// body that speaks of a secondary rate limit, after which a minute is to pass.
+  public static let http = RateLimitSignal(isPossible: { $0.status == 429 || $0.status == 403 }) { response, now in
+    let head = response.head
+    let refusal = Refusal(retryAfter: head.retryAfter(now: now), limit: RateLimit(head.headers, now: now))
+    if head.status == 429 || refusal.retryAfter != nil || refusal.limit?.remaining == 0 { return refusal }
+    let isSecondary = response.body.range(of: Data("secondary rate limit".utf8)) != nil
+    return isSecondary ? Refusal(retryAfter: .seconds(60), limit: refusal.limit) : nil
+  }
+
+  /// Either signal.
+  public func or(_ other: RateLimitSignal) -> RateLimitSignal {
+    RateLimitSignal(isPossible: { isPossible($0) || other.isPossible($0) }) { response, now in
+      (isPossible(response.head) ? refusal(response, now) : nil)
+        ?? (other.isPossible(response.head) ? other.refusal(response, now) : nil)
+    }
+  }
+}
