@@ -50,11 +50,21 @@ public struct JSONCoder: Sendable {
     case deferredToData
   }
 
+  /// What happens to an escaped surrogate without its partner, which is no character: some servers cut strings in the
+  /// middle of a pair.
+  public enum LoneSurrogates: Sendable {
+    /// It is an error.
+    case refused
+    /// It is read as U+FFFD, the replacement character. Texts with backslashes are looked through once more for it.
+    case replaced
+  }
+
   struct Options: Sendable {
     var keys: KeyStrategy
     var dates: DateStrategy
     var data: DataStrategy
     var decimals: DecimalStrategy
+    var loneSurrogates: LoneSurrogates
     var userInfo: [CodingUserInfoKey: any Sendable]
 
     /// Whether the default conformances of `JSONDecodable` and `JSONEncodable` types agree with the options.
@@ -70,12 +80,14 @@ public struct JSONCoder: Sendable {
   let options: Options
   let strategies: StrategyCache
 
-  /// Takes the strategies for keys, dates, data and decimals, and the `userInfo` for `Codable` implementations.
+  /// Takes the strategies for keys, dates, data, decimals and lone surrogates, and the `userInfo` for `Codable` implementations.
   public init(
     keys: KeyStrategy = .asWritten, dates: DateStrategy = .iso8601, data: DataStrategy = .base64,
-    decimals: DecimalStrategy = .number, userInfo: [CodingUserInfoKey: any Sendable] = [:]
+    decimals: DecimalStrategy = .number, loneSurrogates: LoneSurrogates = .refused,
+    userInfo: [CodingUserInfoKey: any Sendable] = [:]
   ) {
-    options = Options(keys: keys, dates: dates, data: data, decimals: decimals, userInfo: userInfo)
+    options = Options(
+      keys: keys, dates: dates, data: data, decimals: decimals, loneSurrogates: loneSurrogates, userInfo: userInfo)
     strategies = options.allowsDirect ? .direct : .byOptions
   }
 
@@ -84,6 +96,7 @@ public struct JSONCoder: Sendable {
   /// Throws a `DecodingError` with the path if the text does not fit the type or is not JSON; if the reader found the
   /// error, its `underlyingError` is a ``JSONError``. Of equal keys the last counts.
   public func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
+    let body = options.loneSurrogates == .replaced ? body.replacingLoneSurrogates() : body
     if case .direct(let direct) = strategies.decoding(of: type) {
       do throws(JSONError) {
         return try read(direct, as: type, from: body)
