@@ -7,7 +7,7 @@ public import Streams
 /// The time is the shorter of the request's own `timeouts.total` and this limit, and is handed on as the request's
 /// total, so nested deadlines can only shorten it. Placed outermost, it covers all attempts together; inside a
 /// ``RetryMiddleware``, each attempt. A limit, and a total that was set, hold to the end of any response, the default
-/// total as `HTTPTimeouts.total` says. The error comes on the scheduler.
+/// total as `HTTPTimeouts.total` says, and not for an upload. The error comes on the scheduler.
 public struct DeadlineMiddleware: HTTPMiddleware {
   private let limit: Duration?
   private let scheduler: any Scheduler
@@ -22,7 +22,7 @@ public struct DeadlineMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    let own = request.timeouts.total
+    let own = request.mayOutlastTotal ? nil : request.timeouts.total
     guard let total = limit.map({ min($0, own ?? $0) }) ?? own else { return next(request) }
     let error = { @Sendable [target = request.target, name = request.operationName] (isUnsent: Bool) in
       RequestError.timedOut(after: total, target, operationName: name, reached: isUnsent ? .never : .maybe)

@@ -71,6 +71,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
     }
     if becomesGet {
       redirected.body = nil
+      redirected.upload = nil
       for name in ["Content-Type", "Content-Encoding", "Content-Language", "Content-Location"] {
         redirected.headers.remove(name)
       }

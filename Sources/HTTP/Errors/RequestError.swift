@@ -140,6 +140,9 @@ extension RequestError {
     /// The response cannot be written to its file.
     public static let cannotWrite = Kind("cannot write")
 
+    /// A file of the request's body cannot be read, or has changed since the request was made.
+    public static let cannotRead = Kind("cannot read")
+
     /// The response cannot be decoded as the expected type; the message names the path in it.
     public static let undecodable = Kind("not decodable")
 

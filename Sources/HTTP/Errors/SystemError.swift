@@ -2,7 +2,7 @@ import Foundation
 
 /// The error of a failed system call.
 package struct SystemError: Error, Hashable, CustomStringConvertible {
-  let code: Int32
+  package let code: Int32
 
   package init(code: Int32) {
     self.code = code

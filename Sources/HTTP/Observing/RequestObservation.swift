@@ -67,7 +67,7 @@ package final class RequestObservation: Sendable {
   ) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
       var request = request
-      let sentBytes = request.body?.count ?? 0
+      let sentBytes = request.bodyCount
       let now = scheduler.now
       let attempt = state.withLock { [request] state in
         state.attemptCount += 1

@@ -20,6 +20,10 @@ public struct HTTPRequest: Sendable {
   /// The whole body, if there is one.
   public var body: Data?
 
+  /// The body in the place of ``body``, if it is not to be in memory as a whole. Not every transport can send it: one that
+  /// cannot fails with `invalidRequest`. While it is sent, the default total deadline does not count.
+  public var upload: HTTPUpload?
+
   /// The deadlines.
   public var timeouts: HTTPTimeouts
 
@@ -134,9 +138,29 @@ extension HTTPRequest {
     !timeouts.isTotalSet && head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
   }
 
+  /// The size of the body in bytes.
+  public var bodyCount: Int { body?.count ?? upload?.count ?? 0 }
+
+  /// Whether the default total deadline does not count from the start: for an upload, which may take long.
+  package var mayOutlastTotal: Bool { upload != nil && !timeouts.isTotalSet }
+
   /// Throws `invalidRequest` if a header would frame the message, or is about the connection or a proxy. Only the
   /// transport may do that: request smuggling relies on disagreement about where a body ends (RFC 9112, section 11.2).
-  public func checkFraming() throws(RequestError) {
+  ///
+  /// Throws it for an ``upload``, too, unless the transport sends uploads, which it says by `sendsUploads`; and for one
+  /// beside a body.
+  public func checkFraming(sendsUploads: Bool = false) throws(RequestError) {
+    if upload != nil {
+      guard sendsUploads else {
+        throw RequestError(
+          .invalidRequest, "This transport sends bodies from memory alone: use SocketTransport for an upload.",
+          operationName: operationName, cause: WrongSettings())
+      }
+      guard body == nil else {
+        throw RequestError(
+          .invalidRequest, "The request has a body and an upload: give one of them.", operationName: operationName)
+      }
+    }
     guard let name = headers.framingName else { return }
     throw RequestError(
       .invalidRequest, "The header '\(name)' is the transport's to set: take it out of the request.",
@@ -146,7 +170,7 @@ extension HTTPRequest {
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The method, the address without the values of its query, and the size of the body.
-  public var description: String { "\(method) \(url.shownSafely), \(body?.count ?? 0) bytes" }
+  public var description: String { "\(method) \(url.shownSafely), \(bodyCount) bytes" }
 
   /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }

@@ -63,7 +63,7 @@ public struct CacheMiddleware: HTTPMiddleware {
     guard request.method == .get else {
       return request.method.isSafe ? next(request) : next(request).do(onNext: { remove(what: request, changes: $0) })
     }
-    guard !request.headers.hasCondition, request.body == nil, !request.context.isSecret else { return next(request) }
+    guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)
       return directives.noStore ? next(request) : respond(to: lookup(request, directives), next)

@@ -119,16 +119,26 @@ extension GraphQLSession {
     if accept != GraphQLHeaders.accept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
     var target = try client.target(forPath: path)
     var body: Data?
+    var files: GraphQLMultipart?
     if method == .post {
-      body = try client.encoder.encode(parameters)
       headers.remove("Content-Type")
+      do {
+        body = try client.encoder.encode(parameters)
+      } catch  where error.isAboutUpload {
+        let multipart = try GraphQLMultipart(parameters, by: client.encoder)
+        try headers.set("Content-Type", to: multipart.contentType)
+        headers = headers.adding(defaults: GraphQLMultipart.preflightFields)
+        files = multipart
+      }
       headers = headers.adding(defaults: GraphQLHeaders.ofPost)
     } else {
       target = try target.adding(query: parameters.pairs(by: client.encoder))
       headers = headers.adding(defaults: GraphQLHeaders.ofGet)
     }
-    return HTTPRequest(
+    var request = HTTPRequest(
       method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,
       operationName: operationName, isReplayable: isReplayable(with: method))
+    request.upload = files?.body
+    return request
   }
 }

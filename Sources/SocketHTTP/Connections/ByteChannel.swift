@@ -120,25 +120,37 @@ final class SocketReader {
 struct Outbound {
   private var first: [UInt8] = []
   private var rest = Data()
+  private var upload: HTTPUploadReader?
+  private var count = 0
   private var position = 0
 
   init() {}
 
-  /// Takes the head, possibly with the body joined to it, and otherwise the body.
-  init(_ first: [UInt8], _ rest: Data = Data()) {
+  /// Takes the head, possibly with the body joined to it, and otherwise the body or an upload.
+  init(_ first: [UInt8], _ rest: Data = Data(), _ upload: HTTPUpload? = nil) {
     self.first = first
     self.rest = rest
+    self.upload = upload.map { HTTPUploadReader($0) }
+    count = first.count + rest.count + (upload?.count ?? 0)
   }
 
-  var isEmpty: Bool { position == first.count + rest.count }
+  var isEmpty: Bool { position == count }
 
   /// How many bytes have been written.
   var writtenCount: Int { position }
 
   /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at
-  /// most 1 MiB.
-  func withNext<Result>(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result) -> Result {
-    first.withUnsafeBytes { first in
+  /// most 1 MiB. Fails if a file of the upload cannot be read, or has changed.
+  func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome {
+    let bodyStart = first.count + rest.count
+    if let upload, position >= bodyStart, position < count {
+      do throws(RequestError) {
+        return try upload.withBytes(at: position - bodyStart) { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+      } catch {
+        return .failed(error)
+      }
+    }
+    return first.withUnsafeBytes { first in
       rest.withUnsafeBytes { rest in
         body(
           UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]),

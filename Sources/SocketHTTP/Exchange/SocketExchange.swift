@@ -48,7 +48,7 @@ final class SocketExchange: @unchecked Sendable {
     self.route = route
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
-    progress = request.onProgress.map { ProgressReport($0, totalToSend: request.body?.count ?? 0) }
+    progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
     let body = request.body ?? Data()
     let isJoined = body.count <= Self.largestJoinedBody
     var head = try writer.head(of: request, reserving: isJoined ? body.count : 0)
@@ -56,13 +56,14 @@ final class SocketExchange: @unchecked Sendable {
     if isJoined { body.withUnsafeBytes { head.append(contentsOf: $0.bindMemory(to: UInt8.self)) } }
     self.head = head
     rest = isJoined ? Data() : body
+    if request.mayOutlastTotal { hasOutlastedTotal.store(true, ordering: .relaxed) }
     sendGate.recordWaiting()
     request.context.sendGate?.gate.recordWaiting()
     self.request = request  // last, so that it is moved instead of copied
   }
 
   /// The bytes of the request.
-  var outbound: Outbound { Outbound(head, rest) }
+  var outbound: Outbound { Outbound(head, rest, request.upload) }
 
   /// What the response parser has to know about the request.
   var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }

@@ -22,14 +22,14 @@ struct RequestWriter {
   /// The bytes of the head, with room for `count` more. Throws `invalidRequest` if the request's headers frame the
   /// message.
   func head(of request: HTTPRequest, reserving count: Int = 0) throws(RequestError) -> [UInt8] {
-    try request.checkFraming()
+    try request.checkFraming(sendsUploads: true)
     let (target, headers) = (request.target, request.headers)
     let host = headers.firstIndex(of: "Host", from: 0)
     if let host, headers.firstIndex(of: "Host", from: host + 1) != nil {
       throw RequestError(.invalidRequest, "The request has more than one header 'Host'.")
     }
     // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
-    let length = request.body?.count ?? 0
+    let length = request.bodyCount
     let lengthField = length > 0 || request.method.expectsBody ? String(length) : nil
 
     return [UInt8](unsafeUninitializedCapacity: capacity(for: request) + count) { buffer, count in

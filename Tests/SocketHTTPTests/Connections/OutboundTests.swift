@@ -9,7 +9,11 @@ import Testing
   private func taken(_ outbound: Outbound, _ count: Int) -> [UInt8] {
     var (outbound, taken) = (outbound, [UInt8]())
     while !outbound.isEmpty {
-      let part = outbound.withNext { first, second in Array((Array(first) + Array(second)).prefix(count)) }
+      var part: [UInt8] = []
+      _ = outbound.withNext { first, second in
+        part = Array((Array(first) + Array(second)).prefix(count))
+        return .taken(part.count)
+      }
       guard !part.isEmpty else { break }
       taken += part
       outbound.advance(by: part.count)
@@ -26,15 +30,31 @@ import Testing
     #expect(taken(Outbound([], body), count) == Array("body".utf8))
   }
 
+  @Test(arguments: 1...12)
+  func `an upload comes behind the head, a piece at a time`(count: Int) {
+    var upload = HTTPUpload()
+    for text in ["one", "", "two"] { upload.append(Data(text.utf8).dropFirst(0)) }
+    #expect(taken(Outbound(Array("head".utf8), Data(), upload), count) == Array("headonetwo".utf8))
+  }
+
   @Test func `an empty body lends no bytes`() {
     let outbound = Outbound()
     #expect(outbound.isEmpty)
-    #expect(outbound.withNext { $0.isEmpty && $1.isEmpty })
+    var count = 1
+    _ = outbound.withNext { first, second in
+      count = first.count + second.count
+      return .blocked
+    }
+    #expect(count == 0)
   }
 
   @Test func `a large body lends a part at a time`() {
     let outbound = Outbound([1], Data(count: 3 << 20))
-    let counts = outbound.withNext { [$0.count, $1.count] }
+    var counts: [Int] = []
+    _ = outbound.withNext { first, second in
+      counts = [first.count, second.count]
+      return .blocked
+    }
     #expect(counts == [1, 1 << 20])
     #expect(taken(outbound, .max).count == 1 + (3 << 20))
   }

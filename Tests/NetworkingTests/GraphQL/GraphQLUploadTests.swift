@@ -1,0 +1,88 @@
+import Foundation
+import HTTP
+import JSON
+import Networking
+import NetworkingTesting
+import Streams
+import TestSupport
+import Testing
+
+@Suite("files among the variables")
+struct GraphQLUploadTests {
+  private struct UploadPhoto: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      let file: GraphQLUpload
+    }
+    struct ResponseData: Decodable, Sendable {
+      let uploadPhoto: String
+    }
+    static let query: GraphQLDocument = "mutation uploadPhoto($file: Upload!) { uploadPhoto(file: $file) }"
+    let variables: Variables
+  }
+
+  private struct Attach: GraphQLSession {
+    struct Variables: Encodable, Sendable {
+      struct Item: Encodable, Sendable {
+        let title: String
+        let files: [GraphQLUpload?]
+      }
+      let cover: GraphQLUpload
+      let items: [Item]
+    }
+    typealias ResponseData = JSONValue
+    static let query: GraphQLDocument =
+      "mutation attach($cover: Upload!, $items: [Item!]!) { attach(cover: $cover, items: $items) }"
+    let variables: Variables
+  }
+
+  private func upload(_ text: String, _ name: String) -> GraphQLUpload {
+    var content = HTTPUpload()
+    content.append(Data(text.utf8))
+    return GraphQLUpload(content, fileName: name, contentType: "text/plain")
+  }
+
+  @Test func `the real server gets a file as it is, and gives it back`() async throws {
+    let server = try await BFFServer.start()
+    let client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
+    let url = FileManager.default.temporaryDirectory.appending(path: "photo \"\(UUID().uuidString)\".bin")
+    let bytes = Data((0..<3_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7 ^ $0 >> 5) })
+    try bytes.write(to: url)
+    defer { try? FileManager.default.removeItem(at: url) }
+    let session = UploadPhoto(variables: .init(file: try .file(url, contentType: "image/x-test")))
+    let path = try await session.data(on: client).value.uploadPhoto
+    let stored = try await RawHTTP.get(path, port: server.port)
+    #expect(Data(stored.body) == bytes)
+  }
+
+  @Test func `files follow operations and map, in its order, each once`() throws {
+    let (a, b) = (upload("AAA", "a.txt"), upload("BBB", "b\"\r\n.txt"))
+    let session = Attach(variables: .init(cover: a, items: [.init(title: "t", files: [b, nil, a])]))
+    let client = try client()
+    let request = try session.standardRequest(.post, for: client)
+    let type = try #require(request.headers["Content-Type"])
+    let boundary = try #require(type.split(separator: "=").last)
+    #expect(type.hasPrefix("multipart/form-data; boundary=") && request.body == nil)
+    for name in ["Apollo-Require-Preflight", "GraphQL-Require-Preflight", "X-GraphQL-Yoga-CSRF"] {
+      #expect(request.headers.contains(name))
+    }
+    let upload = try #require(request.upload)
+    let reader = HTTPUploadReader(upload)
+    var bytes: [UInt8] = []
+    while bytes.count < upload.count { try reader.withBytes(at: bytes.count) { bytes += $0 } }
+    let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: "--\(boundary)")
+    #expect(parts.count == 6 && parts.first == "" && parts.last == "--\r\n")
+    #expect(parts[1].contains("name=\"operations\"") && parts[1].contains(#""cover":null"#))
+    #expect(parts[1].contains(#""files":[null,null,null]"#))
+    #expect(parts[2].contains("name=\"map\""))
+    #expect(parts[2].contains(#""0":["variables.cover","variables.items.0.files.2"]"#))
+    #expect(parts[2].contains(#""1":["variables.items.0.files.0"]"#))
+    #expect(parts[3].contains("name=\"0\"; filename=\"a.txt\"\r\nContent-Type: text/plain\r\n\r\nAAA\r\n"))
+    #expect(parts[4].contains("name=\"1\"; filename=\"b%22%0D%0A.txt\"") && parts[4].hasSuffix("\r\n\r\nBBB\r\n"))
+  }
+
+  @Test func `a transport that cannot send files says so`() async throws {
+    let session = UploadPhoto(variables: .init(file: upload("A", "a")))
+    let error = try #require(await session.post(on: client()).failure)
+    #expect(error.kind == .invalidRequest && error.operationName == "uploadPhoto")
+  }
+}
