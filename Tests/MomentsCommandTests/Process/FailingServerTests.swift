@@ -10,7 +10,7 @@ struct FailingServerTests {
 
   @Test(arguments: [
     (400, Int32(65), "HTTP status"), (401, 77, "HTTP status"), (403, 77, "HTTP status"), (404, 65, "HTTP status"),
-    (418, 65, "HTTP status"), (429, 69, "HTTP status"), (500, 69, "HTTP status"), (502, 69, "HTTP status"),
+    (418, 65, "HTTP status"), (429, 69, "rate limited"), (500, 69, "HTTP status"), (502, 69, "HTTP status"),
     (503, 69, "HTTP status"), (600, 69, "HTTP status"), (204, 65, "not decodable"), (304, 65, "HTTP status"),
   ])
   func `each status has its exit code`(status: Int, code: Int32, kind: String) async throws {
