@@ -35,7 +35,7 @@ import Testing
     return (Int(code), end.outputText, end.errorText)
   }
 
-  @Test("A valid document is accepted in silence, an invalid one with a line, the rule and a caret")
+  @Test("a valid document is accepted in silence, an invalid one with a line, the rule and a caret")
   func validate() async throws {
     let schema = try file("schema.graphql")
     let good = try file("good.graphql", "{ user(id: 1) { name } }")
@@ -53,7 +53,7 @@ import Testing
         """)
   }
 
-  @Test("With --json, the errors are an array")
+  @Test("with --json, the errors are an array")
   func validateJSON() async throws {
     let bad = try file("bad.graphql", "{ user(id: 1) { nmae } }")
     let result = try await run("validate", "--schema", try file("schema.graphql"), "--json", bad)
@@ -71,7 +71,7 @@ import Testing
     #expect(try none.code == 0 && JSONValue(json: none.output) == [])
   }
 
-  @Test("Standard input is a file, a text that is not GraphQL an error with its place, and the schema may be JSON")
+  @Test("standard input is a file, a text that is not GraphQL an error with its place, and the schema may be JSON")
   func inputs() async throws {
     let schema = try file("schema.graphql")
     let broken = try await run("validate", "--schema", schema, "-", input: "{ user(id: ")
@@ -84,7 +84,7 @@ import Testing
   }
 
   @Test(
-    "A wrong command line exits with 64, a missing file with 66",
+    "a wrong command line exits with 64, a missing file with 66",
     arguments: [
       (["validate", "FILE"], 64), (["validate", "--schema", "S"], 64), (["nothing"], 64), ([], 64),
       (["validate", "--shema", "S", "F"], 64), (["schema"], 64), (["schema", "nothing"], 64),
@@ -99,7 +99,7 @@ import Testing
     #expect(end.outputText.isEmpty && end.errorText.hasPrefix("graphql: "))
   }
 
-  @Test("Every command explains itself, and has a version")
+  @Test("every command explains itself, and has a version")
   func help() async throws {
     let commands = [
       [], ["validate"], ["format"], ["schema", "print"], ["schema", "check"], ["schema", "diff"],
@@ -114,7 +114,7 @@ import Testing
     }
   }
 
-  @Test("Documents are formatted with their comments, or only checked")
+  @Test("documents are formatted with their comments, or only checked")
   func format() async throws {
     let path = try file("a.graphql", "# a comment\nquery A{user(id:1){name}}")
     let check = try await run("format", "--check", path)
@@ -128,7 +128,7 @@ import Testing
     #expect(try await run("format", try file("b.graphql", "{")).code == 65)
   }
 
-  @Test("A schema is printed, sorted if wanted, and checked")
+  @Test("a schema is printed, sorted if wanted, and checked")
   func schemas() async throws {
     let path = try file("s.graphql", "type Query { b: Int a(y: Int, x: Int): Int } extend type Query { c: Int }")
     let printed = try await run("schema", "print", path)
@@ -143,7 +143,7 @@ import Testing
       wrong.code == 65 && wrong.output.contains("e.graphql:1:17: error: ") && wrong.output.contains("[KnownTypeNames]"))
   }
 
-  @Test("Two schemas are compared, and the operations named that a change breaks")
+  @Test("two schemas are compared, and the operations named that a change breaks")
   func diff() async throws {
     let old = try file("schema.graphql")
     let new = try file("new.graphql", schema.replacingOccurrences(of: "name: String ", with: ""))
@@ -157,7 +157,7 @@ import Testing
     #expect(try JSONValue(json: json.output).arrayValue?.first?["operations"]?.arrayValue?.count == 1)
   }
 
-  @Test("The schema of a real server is downloaded, as SDL or JSON")
+  @Test("the schema of a real server is downloaded, as SDL or JSON")
   func download() async throws {
     let server = try await BFFServer.start()
     let sdl = folder.appendingPathComponent("downloaded.graphql").path

@@ -14,6 +14,8 @@ struct GraphQLOverHTTP {
     case graphQL = "application/graphql-response+json"
     /// The status says only whether there was a GraphQL request.
     case json = "application/json"
+    /// Each result is an event, as the protocol `graphql-sse` has it: for subscriptions.
+    case eventStream = "text/event-stream"
   }
 
   /// A request that is refused before it is a GraphQL request.
@@ -69,13 +71,14 @@ struct GraphQLOverHTTP {
     _ exchange: GraphQLExchange?, _ mediaType: MediaType, isGet: Bool
   ) throws(Refusal) -> HTTPResponse {
     let exchange = try self.exchange(exchange)
+    if mediaType == .eventStream { return eventStream(exchange.events(from: server)) }
     if isGet, exchange.kind == .mutation {
       throw Refusal(status: 405, message: "mutations travel by POST", allow: "POST")
     }
     let response = exchange.response(from: server)
     let status =
       switch (mediaType, response.stage) {
-      case (.json, _): 200
+      case (.json, _), (.eventStream, _): 200
       case (.graphQL, .parsing): 400
       case (.graphQL, .checking): 422
       // Data with errors.
@@ -104,6 +107,7 @@ struct GraphQLOverHTTP {
       let type: MediaType? =
         switch parts.first {
         case MediaType.graphQL.rawValue: .graphQL
+        case MediaType.eventStream.rawValue: .eventStream
         case MediaType.json.rawValue, "application/*", "*/*": .json
         default: nil
         }
@@ -113,9 +117,20 @@ struct GraphQLOverHTTP {
       }
     }
     guard let best else {
-      throw Refusal(status: 406, message: "responses are application/graphql-response+json or application/json")
+      throw Refusal(
+        status: 406, message: "responses are application/graphql-response+json, application/json or text/event-stream")
     }
     return best.type
+  }
+
+  private func eventStream(_ results: [ExecutionResult]) -> HTTPResponse {
+    let events = results.map { result in
+      let json = (try? result.json()).map { String(decoding: $0, as: UTF8.self) }
+      return "event: next\ndata: \(json ?? "{}")\n\n"
+    }
+    return HTTPResponse(
+      status: 200, headers: ["Content-Type": "text/event-stream"],
+      body: Data((events.joined() + "event: complete\ndata:\n\n").utf8))
   }
 
   private func response(
@@ -125,6 +140,7 @@ struct GraphQLOverHTTP {
       switch mediaType {
       case .graphQL: ["Content-Type": "application/graphql-response+json; charset=utf-8"]
       case .json: ["Content-Type": "application/json; charset=utf-8"]
+      case .eventStream: ["Content-Type": "text/event-stream"]
       }
     if let allow { headers.append(HTTPField(received: "Allow", value: allow)) }
     do {
@@ -190,6 +206,14 @@ struct GraphQLExchange {
     (try? DocumentSyntax(parsing: query)).flatMap { try? $0.operation(named: operationName).kind }
   }
 
+  /// The responses as events: those of a subscription, or the only one.
+  func events(from server: TestServer) -> [ExecutionResult] {
+    guard kind == .subscription, let document = try? DocumentSyntax(parsing: query),
+      server.schema.validate(document).isEmpty
+    else { return [response(from: server).result] }
+    return server.events(of: document, operationName, variables)
+  }
+
   func response(from server: TestServer) -> (result: ExecutionResult, stage: Stage) {
     let document: DocumentSyntax
     do {
@@ -204,7 +228,7 @@ struct GraphQLExchange {
       return (ExecutionResult(data: nil, errors: errors), .checking)
     }
     if (try? document.operation(named: operationName).kind) == .subscription {
-      let error = ExecutionError(message: "this server does not carry subscriptions")
+      let error = ExecutionError(message: "subscriptions travel as text/event-stream")
       return (ExecutionResult(data: nil, errors: [error]), .checking)
     }
     let result = server.execute(document, operationName, variables)

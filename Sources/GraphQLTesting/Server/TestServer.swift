@@ -46,7 +46,7 @@ public final class TestServer: HTTPTransport {
   /// Resolves a field with a closure, which is called on the thread that subscribes to the response.
   ///
   /// The closure may return an object of some fields only: the others are resolved or made up. It may leave out
-  /// `__typename`, too.
+  /// `__typename`, too. For a field of the root of subscriptions, it returns the list of the events.
   ///
   /// - Parameters:
   ///   - coordinate: The field, such as `Query.user`. One of an interface is that of all objects that implement it and have
@@ -96,15 +96,46 @@ public final class TestServer: HTTPTransport {
   func execute(_ document: DocumentSyntax, _ operationName: String?, _ variables: [String: JSONValue])
     -> ExecutionResult
   {
+    executor { _, resolve in try resolve() }.execute(document, operationName: operationName, variables: variables)
+  }
+
+  /// The responses of a subscription: one for each event that the closure of its field returns, or else one that is made
+  /// up. If it cannot begin, the only response says why.
+  func events(
+    of document: DocumentSyntax, _ operationName: String?, _ variables: [String: JSONValue]
+  ) -> [ExecutionResult] {
+    let source = Locked<[JSONValue?]>([])
+    let isRoot = { @Sendable (request: Executor.FieldRequest) in request.path.count == 1 }
+    let begun = executor { request, resolve in
+      guard isRoot(request) else { return try resolve() }
+      let value = try resolve()
+      source.withLock { $0 = value?.arrayValue ?? [value] }
+      return .null
+    }
+    let first = begun.execute(document, operationName: operationName, variables: variables)
+    let events = source.withLock { $0 }
+    guard !events.isEmpty || first.errors.isEmpty else { return [first] }
+    return events.map { event in
+      executor { request, resolve in try isRoot(request) ? event : resolve() }
+        .execute(document, operationName: operationName, variables: variables)
+    }
+  }
+
+  /// An executor whose fields have the values that a closure gives; it is passed what resolves them usually, if anything
+  /// does. What there is no value for is made up.
+  private func executor(
+    _ value: @escaping @Sendable (Executor.FieldRequest, () throws -> JSONValue?) throws -> JSONValue?
+  ) -> Executor {
     let resolvers = state.withLock { $0.resolvers }
-    let executor = Executor(schema) { [generator] request in
+    return Executor(schema) { [generator] request in
       let field = request.field
-      let coordinates = [field.coordinate] + field.owner.interfaces.map { "\($0.name).\(field.name)" }
-      let resolver = coordinates.lazy.compactMap { resolvers[$0] }.first
-      let value = try resolver?(request) ?? request.parent[field.name]
+      let value = try value(request) {
+        let coordinates = [field.coordinate] + field.owner.interfaces.map { "\($0.name).\(field.name)" }
+        let resolver = coordinates.lazy.compactMap { resolvers[$0] }.first
+        return try resolver?(request) ?? request.parent[field.name]
+      }
       return generator.complete(value, field.type, request)
     }
-    return executor.execute(document, operationName: operationName, variables: variables)
   }
 }
 

@@ -9,7 +9,7 @@ import Testing
   }
 
   @Test(
-    "A change is breaking, dangerous or safe",
+    "a change is breaking, dangerous or safe",
     arguments: [
       ("type A { a: Int }", "", "breaking: the type A is removed"),
       ("", "type A { a: Int }", "safe: the type A is added"),
@@ -80,7 +80,7 @@ import Testing
     #expect(try changes(old, old).isEmpty)
   }
 
-  @Test("The worst changes come first")
+  @Test("the worst changes come first")
   func order() throws {
     #expect(
       try changes("type A { a: Int } enum E { X }", "type B { a: Int } enum E { X Y }") == [
@@ -89,7 +89,7 @@ import Testing
   }
 
   @Test(
-    "An operation feels a change of what it uses, and no other",
+    "an operation feels a change of what it uses, and no other",
     arguments: [
       ("query A { user { name } }", "User.name", true), ("query A { user { id } }", "User.name", false),
       ("query A { user { ...F } } fragment F on User { friends { name } }", "User.name", true),

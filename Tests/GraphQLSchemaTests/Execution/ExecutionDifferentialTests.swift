@@ -71,7 +71,7 @@ import Testing
   }
 
   @Test(
-    "Random operations have the results that graphql-core gives", arguments: ["corpus", "moments"],
+    "random operations have the results that graphql-core gives", arguments: ["corpus", "moments"],
     [1, 2, 3] as [UInt64])
   func operations(name: String, seed: UInt64) async throws {
     let file = name == "corpus" ? Corpus.folder.appendingPathComponent("schema.graphql") : RepositoryLayout.schema

@@ -36,7 +36,7 @@ import Testing
   }
 
   @Test(
-    "A sorted schema is printed as graphql-core prints it, and its introspection gives graphql-core the same schema")
+    "a sorted schema is printed as graphql-core prints it, and its introspection gives graphql-core the same schema")
   func oracle() async throws {
     let schemas = try sdls().map { try Schema(parsing: $0) }
     let introspections = try schemas.map { Request(introspection: try #require($0.introspection().data?.json)) }
@@ -46,7 +46,7 @@ import Testing
     for (schema, text) in zip(schemas + schemas, printed) { #expect(schema.printed(.sorted) == text) }
   }
 
-  @Test("The introspection of graphql-core gives the schema that it came from")
+  @Test("the introspection of graphql-core gives the schema that it came from")
   func introspection() async throws {
     let responses = try await GraphQLCore.run("introspect", try sdls(), as: JSONValue.self)
     for (sdl, response) in zip(try sdls(), responses) {
@@ -56,7 +56,7 @@ import Testing
     }
   }
 
-  @Test("A printed schema is read and printed as the same, in both orders, with its extensions and directives")
+  @Test("a printed schema is read and printed as the same, in both orders, with its extensions and directives")
   func fixedPoint() throws {
     for sdl in try sdls() + ["type Query { a: Int } extend type Query @x { b: Int } directive @x on OBJECT"] {
       for order in [Schema.Order.asWritten, .sorted] {

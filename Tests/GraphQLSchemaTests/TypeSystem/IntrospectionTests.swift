@@ -7,7 +7,7 @@ import Testing
 @Suite struct IntrospectionTests {
   private func schema(_ json: String) throws -> Schema { try Schema(reading: Array(json.utf8)) }
 
-  @Test("A server of 2015 has no locations of directives, no subscriptions and no deprecation of arguments")
+  @Test("a server of 2015 has no locations of directives, no subscriptions and no deprecation of arguments")
   func first() throws {
     let schema = try schema(
       """
@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test(
-    "Texts with quotes, lines and control characters survive, and default values that are not literals are left out")
+    "texts with quotes, lines and control characters survive, and default values that are not literals are left out")
   func texts() throws {
     let schema = try schema(
       #"""
@@ -75,7 +75,7 @@ import Testing
     }
   }
 
-  @Test("The query asks for what a server has")
+  @Test("the query asks for what a server has")
   func query() throws {
     let old = IntrospectionQuery(features: [
       "data": [

@@ -43,7 +43,7 @@ import Testing
 
   private func json(_ response: HTTPResponse) throws -> JSONValue { try JSONValue(json: response.body.bytes) }
 
-  @Test("A POST is executed with its variables and operation name")
+  @Test("a POST is executed with its variables and operation name")
   func post() throws {
     let response = try post(
       #"{"query": "query A($t: String!) { echo(text: $t) } query B { failing }", "operationName": "A", "variables": {"t": "hi"}}"#
@@ -54,7 +54,7 @@ import Testing
     #expect(server.requests.count == 1)
   }
 
-  @Test("A GET is executed, but never a mutation")
+  @Test("a GET is executed, but never a mutation")
   func get() throws {
     let response = try get([
       "query": "query($t: String!) { echo(text: $t) }", "variables": #"{"t": "a+b"}"#, "operationName": "",
@@ -66,7 +66,7 @@ import Testing
     #expect(other.head.status == 405 && other.head.headers["Allow"] == "GET, POST")
   }
 
-  @Test("The status says how far a request came, by the media type", arguments: [true, false])
+  @Test("the status says how far a request came, by the media type", arguments: [true, false])
   func statuses(isNew: Bool) throws {
     let accept = isNew ? "application/graphql-response+json" : "application/json"
     func status(_ body: String) throws -> Int { try post(body, accept: accept).head.status }
@@ -82,7 +82,7 @@ import Testing
     #expect(try status(#"{"query": "subscription { changes }"}"#) == (isNew ? 422 : 200))
   }
 
-  @Test("Errors of documents have messages and places, and no data")
+  @Test("errors of documents have messages and places, and no data")
   func documentErrors() throws {
     let invalid = try json(post(#"{"query": "{ ecco }"}"#))
     #expect(invalid["data"] == nil)
@@ -95,7 +95,7 @@ import Testing
     #expect(failed["errors"]?.arrayValue?.first?["path"] == ["strict"])
   }
 
-  @Test("The media type is negotiated")
+  @Test("the media type is negotiated")
   func negotiation() throws {
     let body = #"{"query": "{ __typename }"}"#
     func type(_ accept: String?) throws -> String? { try post(body, accept: accept).head.mediaType }
@@ -110,7 +110,7 @@ import Testing
     #expect(try post(body, contentType: nil).head.status == 415)
   }
 
-  @Test("A batch is responded to in order")
+  @Test("a batch is responded to in order")
   func batch() throws {
     let response = try post(
       #"[{"query": "{ echo(text: \"a\") }"}, {"query": "{ nope }"}, {"query": "mutation { set(value: 3) }"}]"#)
@@ -120,5 +120,27 @@ import Testing
     #expect(list[1]["errors"]?.arrayValue?.count == 1)
     #expect(try post("[]").head.status == 400)
     #expect(try post(#"[{"query": "{ __typename }"}, 1]"#).head.status == 400)
+  }
+
+  @Test("a subscription is an event stream of the events that its closure returns")
+  func subscription() throws {
+    func events(_ query: String) throws -> String {
+      let response = try post("{\"query\": \"\(query)\"}", accept: "text/event-stream")
+      #expect(response.head.status == 200 && response.head.mediaType == "text/event-stream")
+      return String(decoding: response.body, as: UTF8.self)
+    }
+    let end = "event: complete\ndata:\n\n"
+    #expect(try events("subscription { changes }").hasPrefix("event: next\ndata: {\"data\":{\"changes\":"))
+    try server.resolve("Subscription.changes") { _ in [1, nil, 3] }
+    #expect(
+      try events("subscription { changes }") == [1, nil, 3].map { (value: Int?) in
+        "event: next\ndata: {\"data\":{\"changes\":\(value.map(String.init) ?? "null")}}\n\n"
+      }.joined() + end)
+    try server.resolve("Subscription.changes") { _ in [] }
+    #expect(try events("subscription { changes }") == end)
+    try server.fail("Subscription.changes", "no changes")
+    #expect(try events("subscription { changes }").contains("no changes"))
+    #expect(try events("subscription { nope }").contains("no field"))
+    #expect(try events("{ __typename }") == "event: next\ndata: {\"data\":{\"__typename\":\"Query\"}}\n\n" + end)
   }
 }

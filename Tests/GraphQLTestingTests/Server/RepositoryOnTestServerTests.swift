@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 @Suite struct RepositoryOnTestServerTests {
-  @Test("A feature of a repository is tested without a fixture")
+  @Test("a feature of a repository is tested without a fixture")
   func feature() async throws {
     let sdl = RepositoryLayout.schema
     let server = TestServer(schema: try Schema(parsing: String(contentsOf: sdl, encoding: .utf8)))

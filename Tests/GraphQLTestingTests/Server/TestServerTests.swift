@@ -31,7 +31,7 @@ import Testing
     server.execute(query, variables: variables).data?.json
   }
 
-  @Test("A field is resolved by its closure, the rest by the parent's members, and the rest is made up")
+  @Test("a field is resolved by its closure, the rest by the parent's members, and the rest is made up")
   func resolution() throws {
     try server.resolve("Query.user") { ["id": $0.arguments["id"] ?? .null, "name": "Wei"] }
     try server.resolve("User.friends") { request in
@@ -45,7 +45,7 @@ import Testing
     #expect(["ADMIN", "GUEST"].contains(user?["role"]?.stringValue))
   }
 
-  @Test("What is made up is valid, and the same for the same seed")
+  @Test("what is made up is valid, and the same for the same seed")
   func generation() throws {
     let query =
       "{ users { __typename id name age joined pet { __typename ... on Cat { lives } ... on Dog { barks } } } node(id: 1) { id } }"
@@ -57,7 +57,7 @@ import Testing
     #expect((1...3).contains(count))
   }
 
-  @Test("Lengths of lists, nulls and samples of scalars can be chosen")
+  @Test("lengths of lists, nulls and samples of scalars can be chosen")
   func choices() throws {
     let samples: Samples = ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]]
     let server = TestServer(schema: schema, samples: samples, lengths: 0...0)
@@ -69,7 +69,7 @@ import Testing
     #expect(nulls.execute("{ users { id } }").data?.json == ["users": nil])
   }
 
-  @Test("An object of an interface or union gets a type that fits its members, if it names none")
+  @Test("an object of an interface or union gets a type that fits its members, if it names none")
   func types() throws {
     try server.resolve("Query.node") { _ in ["lives": 9] }
     try server.resolve("User.pet") { _ in ["__typename": "Dog", "barks": true] }
@@ -78,7 +78,7 @@ import Testing
     #expect(pet == ["__typename": "Dog", "barks": true])
   }
 
-  @Test("A closure of an interface's field resolves it for all objects without a closure of their own")
+  @Test("a closure of an interface's field resolves it for all objects without a closure of their own")
   func interfaces() throws {
     try server.resolve("Node.id") { _ in "of all" }
     try server.resolve("Dog.id") { _ in "of dogs" }
@@ -87,7 +87,7 @@ import Testing
     #expect(user == ["id": "of all", "pet": ["id": "of dogs"]])
   }
 
-  @Test("An injected error has message, extensions, path and places, and its null propagates")
+  @Test("an injected error has message, extensions, path and places, and its null propagates")
   func errors() throws {
     try server.fail("User.name", "no name", extensions: ["code": "GONE"])
     try server.resolve("Query.users") { _ in [[:], [:]] }
@@ -100,7 +100,7 @@ import Testing
     #expect(server.execute("{ strict { name } }").data?.json == JSONValue.null)
   }
 
-  @Test("A coordinate that the schema does not have is refused, with what may be meant")
+  @Test("a coordinate that the schema does not have is refused, with what may be meant")
   func coordinates() {
     #expect(throws: (any Error).self) { try server.resolve("Query.user.id") { _ in 1 } }
     do {
@@ -111,7 +111,7 @@ import Testing
     }
   }
 
-  @Test("The introspection gives the schema")
+  @Test("the introspection gives the schema")
   func introspection() throws {
     let data = data(
       "{ __schema { queryType { name } types { name } } __type(name: \"Pet\") { kind possibleTypes { name } } }")
