@@ -27,7 +27,9 @@ public struct Executor: Sendable {
   let resolve: Resolver
 
   /// Makes an executor.
-  /// - Parameter resolve: Gives the value of each field; it is called on the thread that executes.
+  /// - Parameters:
+  ///   - schema: The schema.
+  ///   - resolve: Gives the value of each field; it is called on the thread that executes.
   public init(_ schema: Schema, resolve: @escaping Resolver) {
     self.schema = schema
     self.resolve = resolve
