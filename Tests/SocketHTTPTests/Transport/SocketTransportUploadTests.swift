@@ -27,7 +27,7 @@ struct SocketTransportUploadTests {
   }
 
   @Test(arguments: [0, 1, 131_071, 131_072, 131_073, 262_144, 5_000_001])
-  func `a file is sent as it is, with its length`(size: Int) async throws {
+  func `T11: a file is sent as it is, with its length`(size: Int) async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     let bytes = Array(Self.bytes.prefix(size))
     let file = try TemporaryFile(bytes)
@@ -80,7 +80,7 @@ struct SocketTransportUploadTests {
     #expect(response.head.status == status)
   }
 
-  @Test func `a file that was changed, or removed, before it is sent ends the request`() async throws {
+  @Test func `T11: a file that was changed, or removed, before it is sent ends the request`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
     for change in 0..<4 {
       let file = try TemporaryFile(Array(Self.bytes.prefix(300_000)))
@@ -100,7 +100,7 @@ struct SocketTransportUploadTests {
     #expect(server.requests.isEmpty)
   }
 
-  @Test func `a file that is changed while it is sent ends the request before its last byte`() async throws {
+  @Test func `T11: a file that is changed while it is sent ends the request before its last byte`() async throws {
     let begun = Latch()
     let server = try ScriptedServer([.readHead, .wait(for: begun), .readRequest, .waitForClientToClose])
     // Without line ends, so that the server reads on to the end of what looks like the head of another request.
