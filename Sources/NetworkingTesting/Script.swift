@@ -1,36 +1,43 @@
 import HTTP
 
-/// The state of a ``ScriptedTransport``.
-struct Script: Sendable {
-  private(set) var expectations: [Expectation] = []
-  private(set) var rules: [Expectation] = []
+/// The state of a ``ScriptedTransport``: what it does with requests, or with subscriptions.
+struct Script<Answer: Sendable>: Sendable {
+  private(set) var expectations: [Expectation<Answer>] = []
+  private(set) var rules: [Expectation<Answer>] = []
   var requests: [HTTPRequest] = []
   private(set) var unexpected: [String] = []
   var cancellations = 0
   private var expectationCount = 0
 
-  mutating func expect(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
+  mutating func expect(_ requests: RequestMatcher, _ answer: Answer) {
     expectations.append(Expectation(number: expectationCount, matcher: requests, answer: answer))
     expectationCount += 1
   }
 
-  mutating func always(_ requests: RequestMatcher, _ answer: ScriptedResponse) {
+  mutating func always(_ requests: RequestMatcher, _ answer: Answer) {
     rules.insert(Expectation(number: expectationCount, matcher: requests, answer: answer), at: 0)
     expectationCount += 1
   }
 
   /// Marks an expectation as met. Returns false if another request has met it already.
-  mutating func meet(_ expectation: Expectation) -> Bool {
+  mutating func meet(_ expectation: Expectation<Answer>) -> Bool {
     guard let index = expectations.firstIndex(where: { $0.number == expectation.number }) else { return false }
     expectations.remove(at: index)
     return true
   }
 
   /// Notes a request that is not in the script, and fails it.
-  mutating func refuse(_ request: HTTPRequest) -> ScriptedResponse {
+  mutating func refuse(_ request: HTTPRequest) -> RequestError {
     let name = request.operationName.map { " (\($0))" } ?? ""
     let failure = "Not scripted: \(request.method) \(request.url.shownSafely)\(name)"
     unexpected.append(failure)
-    return .failure(RequestError(.invalidRequest, failure, operationName: request.operationName))
+    return RequestError(.invalidRequest, failure, operationName: request.operationName)
+  }
+
+  /// What was not as expected.
+  var failures: [String] {
+    var refused: [String] = []
+    for problem in requests.flatMap(\.graphQLProblems) where !refused.contains(problem) { refused.append(problem) }
+    return unexpected + expectations.map { "Not requested: \($0.matcher)" } + refused
   }
 }

@@ -1,19 +1,27 @@
 import HTTP
 import Streams
 
-/// One response on its way to an observer.
-final class ScriptRun: Sendable {
+/// What comes next on the way to an observer.
+enum ScriptStep<Element: Sendable>: Sendable {
+  case wait(Duration)
+  case send(Element)
+  case fail(RequestError)
+  case hang
+}
+
+/// One response, or subscription, on its way to an observer.
+final class ScriptRun<Element: Sendable>: Sendable {
   private let scheduler: any Scheduler
-  private let steps: Locked<ArraySlice<ScriptedResponse.Step>?>
+  private let steps: Locked<ArraySlice<ScriptStep<Element>>?>
   private let waits = DisposeBag()
 
-  init(_ steps: [ScriptedResponse.Step], scheduler: any Scheduler) {
+  init(_ steps: [ScriptStep<Element>], scheduler: any Scheduler) {
     self.steps = Locked(steps[...])
     self.scheduler = scheduler
   }
 
-  /// The response, for one subscriber.
-  var parts: Observable<HTTPResponsePart> {
+  /// The elements, for one subscriber.
+  var elements: Observable<Element> {
     .create { observer in
       self.advance(observer)
       return self.waits
@@ -29,7 +37,7 @@ final class ScriptRun: Sendable {
   }
 
   /// Takes the steps up to the next wait or the end.
-  private func advance(_ observer: AnyObserver<HTTPResponsePart>) {
+  private func advance(_ observer: AnyObserver<Element>) {
     while true {
       let (step, isStopped) = steps.withLock { ($0?.popFirst(), $0 == nil) }
       guard !isStopped else { return }
@@ -37,7 +45,7 @@ final class ScriptRun: Sendable {
       case .wait(let delay):
         waits.insert(scheduler.schedule(after: delay) { self.advance(observer) })
         return
-      case .send(let part): observer.onNext(part)
+      case .send(let element): observer.onNext(element)
       case .hang: return
       case .fail(let error): if stop() { observer.onError(error) }
       case nil: if stop() { observer.onCompleted() }

@@ -3,12 +3,7 @@ public import HTTP
 
 /// What a ``ScriptedTransport`` does with a request: steps, one after another.
 public struct ScriptedResponse: Sendable {
-  enum Step: Sendable {
-    case wait(Duration)
-    case send(HTTPResponsePart)
-    case fail(RequestError)
-    case hang
-  }
+  typealias Step = ScriptStep<HTTPResponsePart>
 
   var steps: [Step]
 
@@ -45,6 +40,11 @@ public struct ScriptedResponse: Sendable {
         guard case .send(.body(let body)) = step else { return [step] }
         return stride(from: 0, to: body.count, by: size).map { .send(.body(Data(body.dropFirst($0).prefix(size)))) }
       })
+  }
+
+  /// The same response, followed by the steps of another one: parts that come later, for example.
+  package func then(_ other: ScriptedResponse) -> ScriptedResponse {
+    ScriptedResponse(steps: steps + other.steps)
   }
 
   /// The same response, but with a failure instead of its end: a connection that is lost during the body, for example.

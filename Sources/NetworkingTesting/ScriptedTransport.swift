@@ -1,7 +1,10 @@
+public import Foundation
 public import HTTP
+public import Networking
 public import Streams
 
-/// A transport that responds by a script and records its requests, for tests of anything that uses a transport.
+/// A transport that responds by a script and records its requests, for tests of anything that uses a transport or
+/// subscribes.
 ///
 ///     let transport = ScriptedTransport()
 ///     transport.expect(.operation("getUser"), .json(#"{"data": {"user": {"name": "Wei"}}}"#))
@@ -9,9 +12,15 @@ public import Streams
 ///     …
 ///     #expect(transport.failures.isEmpty)
 ///
+/// Subscriptions have a script of their own:
+///
+///     client.live = transport
+///     transport.expectLive(.operation("priceChanged"), [.connected, .json(price), .wait(.seconds(5)), .reconnected])
+///
 /// It imports no test framework: ``failures`` lists everything that was not as expected.
 public final class ScriptedTransport: HTTPTransport {
-  private let script = Locked(Script())
+  private let script = Locked(Script<ScriptedResponse>())
+  private let live = Locked(Script<[ScriptedLiveStep]>())
   private let scheduler: any Scheduler
 
   /// Makes a transport without a script. Takes the scheduler that times delayed responses.
@@ -29,22 +38,34 @@ public final class ScriptedTransport: HTTPTransport {
     script.withLock { $0.always(requests, answer) }
   }
 
+  /// Expects one subscription, and plays its events; see ``expect(_:_:)``. Unless the last step ends it, the
+  /// subscription stays.
+  public func expectLive(_ operations: RequestMatcher = .any, _ steps: [ScriptedLiveStep]) {
+    live.withLock { $0.expect(operations, steps) }
+  }
+
+  /// Plays the events of each subscription that no expectation matches. If several calls match, the last one is used.
+  public func alwaysLive(_ operations: RequestMatcher = .any, _ steps: [ScriptedLiveStep]) {
+    live.withLock { $0.always(operations, steps) }
+  }
+
   /// The requests so far, in order.
   public var requests: [HTTPRequest] { script.withLock { $0.requests } }
 
+  /// The subscriptions so far, in order, as the requests of their `LiveOperation`.
+  public var subscriptions: [HTTPRequest] { live.withLock { $0.requests } }
+
   /// How many exchanges were disposed before their end.
   public var cancellations: Int { script.withLock { $0.cancellations } }
+
+  /// How many subscriptions were disposed before their end.
+  public var liveCancellations: Int { live.withLock { $0.cancellations } }
 
   /// What was not as expected: requests that are not in the script, expectations that no request met, and GraphQL
   /// requests that a server would refuse without a look at its schema: for an undeclared or missing variable, a
   /// fragment that is not in the document or not used, or for what is not GraphQL.
   public var failures: [String] {
-    let script = script.withLock { $0 }
-    var refused: [String] = []
-    for problem in script.requests.flatMap(\.graphQLProblems) where !refused.contains(problem) {
-      refused.append(problem)
-    }
-    return script.unexpected + script.expectations.map { "Not requested: \($0.matcher)" } + refused
+    script.withLock { $0 }.failures + live.withLock { $0 }.failures
   }
 
   /// A cold stream of the scripted response; see `HTTPTransport.send(_:)`. It calls back on the subscriber's thread;
@@ -52,23 +73,88 @@ public final class ScriptedTransport: HTTPTransport {
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.deferred { [self] in
       try request.checkFraming()
-      let run = ScriptRun(answer(to: request).steps, scheduler: scheduler)
-      return run.parts.do(onDispose: { [script] in
-        if run.stop() { script.withLock { $0.cancellations += 1 } }
-      })
+      return play(try script.answer(to: request).get().steps, of: script)
     }
   }
 
-  private func answer(to request: HTTPRequest) -> ScriptedResponse {
-    script.withLock { $0.requests.append(request) }
+  private func play<Element: Sendable, Answer: Sendable>(
+    _ steps: [ScriptStep<Element>], of script: Locked<Script<Answer>>
+  ) -> Observable<Element> {
+    let run = ScriptRun(steps, scheduler: scheduler)
+    return run.elements.do(onDispose: {
+      if run.stop() { script.withLock { $0.cancellations += 1 } }
+    })
+  }
+}
+
+extension ScriptedTransport: LiveTransport {
+  /// A cold stream of the scripted events; see `LiveTransport.open(_:on:)`. It calls back on the subscriber's thread;
+  /// after a wait, on the scheduler's. Nothing is kept for a slow observer, who is waited for.
+  public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
+    Observable<LiveEvent<Data>>.deferred { [self] in
+      let steps = try live.answer(to: operation.request).get()
+      let isEnded = steps.contains { $0.isEnd }
+      return play(steps.compactMap(\.step) + (isEnded ? [] : [.hang]), of: live)
+    }
+  }
+}
+
+extension Locked {
+  /// What a script has for a request, which is recorded.
+  fileprivate func answer<Answer: Sendable>(to request: HTTPRequest) -> Result<Answer, RequestError>
+  where Value == Script<Answer> {
+    withLock { $0.requests.append(request) }
     while true {
-      let (expectations, rules) = script.withLock { ($0.expectations, $0.rules) }
+      let (expectations, rules) = withLock { ($0.expectations, $0.rules) }
       // Outside the lock: a matcher may use this transport.
       guard let expectation = expectations.first(where: { $0.matcher.matches(request) }) else {
         let rule = rules.first { $0.matcher.matches(request) }
-        return rule?.answer ?? script.withLock { $0.refuse(request) }
+        return rule.map { .success($0.answer) } ?? .failure(withLock { $0.refuse(request) })
       }
-      if script.withLock({ $0.meet(expectation) }) { return expectation.answer }
+      if withLock({ $0.meet(expectation) }) { return .success(expectation.answer) }
     }
   }
+}
+
+/// A step of a scripted subscription.
+public struct ScriptedLiveStep: Sendable {
+  /// What it does; `nil` for the end.
+  let step: ScriptStep<LiveEvent<Data>>?
+
+  /// Whether no further step counts.
+  let isEnd: Bool
+
+  private init(_ step: ScriptStep<LiveEvent<Data>>?, isEnd: Bool = false) {
+    self.step = step
+    self.isEnd = isEnd
+  }
+
+  /// Sends an event of the connection.
+  public static func event(_ event: LiveEvent<Data>) -> ScriptedLiveStep { ScriptedLiveStep(.send(event)) }
+
+  /// Says that the subscription has begun.
+  public static let connected = event(.connected)
+
+  /// Says that there is a connection again, and that something may have been missed.
+  public static let reconnected = event(.reconnected)
+
+  /// Says that the connection was lost, and will be made again.
+  public static func disconnected(
+    _ error: RequestError = RequestError(.connectionLost, "The script cuts the connection."),
+    retryAfter: Duration = .seconds(1)
+  ) -> ScriptedLiveStep {
+    event(.disconnected(error, retryAfter: retryAfter))
+  }
+
+  /// Sends a result, such as `{"data": …}`.
+  public static func json(_ text: String) -> ScriptedLiveStep { event(.value(Data(text.utf8))) }
+
+  /// Waits.
+  public static func wait(_ time: Duration) -> ScriptedLiveStep { ScriptedLiveStep(.wait(time)) }
+
+  /// Ends the subscription, as the server does when there is nothing more to come.
+  public static let completed = ScriptedLiveStep(nil, isEnd: true)
+
+  /// Ends the subscription with an error.
+  public static func failed(_ error: RequestError) -> ScriptedLiveStep { ScriptedLiveStep(.fail(error), isEnd: true) }
 }

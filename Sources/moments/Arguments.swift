@@ -9,6 +9,7 @@ struct Arguments: Equatable, Sendable {
     case help
     case version
     case timeline
+    case watch
     case updateLike(Bool, momentID: String)
     case cacheStatistics
     case clearCache
@@ -21,7 +22,7 @@ struct Arguments: Equatable, Sendable {
     var needsCache: Bool {
       switch self {
       case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .discard, .retry: true
-      case .help, .version, .timeline, .updateLike: false
+      case .help, .version, .timeline, .watch, .updateLike: false
       }
     }
   }
@@ -43,6 +44,15 @@ struct Arguments: Equatable, Sendable {
   /// The greatest time for all requests and pauses of the run together; `nil` for the client's own limit on each
   /// request.
   var timeout: Duration?
+
+  /// How `watch` hears of likes.
+  var live: LiveKind?
+
+  /// After how many timelines `watch` ends; `nil` for never.
+  var count: Int?
+
+  /// After which time `watch` ends; `nil` for never.
+  var duration: Duration?
 
   /// How often to retry after transient failures.
   var retries = 2
@@ -89,6 +99,7 @@ extension Arguments {
     if action.needsCache, cacheFolder == nil {
       throw UsageError("'\(positionals.first ?? "")' needs --cache-dir; name the folder that the other runs use")
     }
+    try checkWatch()
     if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
@@ -103,6 +114,19 @@ extension Arguments {
     }
   }
 
+  private func checkWatch() throws(UsageError) {
+    if action == .watch {
+      guard live != .ws || transport.kind != .urlsession else {
+        throw UsageError("--live ws does not go with --transport urlsession; use --live sse")
+      }
+      return
+    }
+    for (name, isGiven) in [("--live", live != nil), ("--count", count != nil), ("--for", duration != nil)]
+    where isGiven {
+      throw UsageError("\(name) goes with 'watch' only")
+    }
+  }
+
   private mutating func set(
     _ option: Option, to value: String, _ environment: [String: String]
   ) throws(UsageError) {
@@ -112,6 +136,17 @@ extension Arguments {
       userID = value
     case .endpoint: endpoint = try Endpoint(value, from: "--endpoint")
     case .timeout: timeout = try Timeout.duration(value)
+    case .live:
+      guard let kind = LiveKind(rawValue: value) else {
+        throw UsageError("--live is '\(value)'; it is \(LiveKind.names)")
+      }
+      live = kind
+    case .count:
+      guard let number = Int(value), number > 0, !value.hasPrefix("+") else {
+        throw UsageError("--count is '\(value)', which is no number of timelines from 1")
+      }
+      count = number
+    case .duration: duration = try Timeout.duration(value, of: "--for")
     case .retries: retries = try Self.retries(value)
     case .transport:
       guard let kind = TransportOptions.Kind(rawValue: value) else {
@@ -166,6 +201,9 @@ extension Arguments {
     case "timeline":
       guard let extra = operands.first else { return .timeline }
       throw UsageError("'timeline' takes no argument, yet there is '\(extra)'; name a user with --user")
+    case "watch":
+      guard let extra = operands.first else { return .watch }
+      throw UsageError("'watch' takes no argument, yet there is '\(extra)'; name a user with --user")
     case "like", "unlike":
       guard let momentID = operands.first, !momentID.isEmpty else {
         throw UsageError("'\(command)' needs the id of a moment; 'moments timeline' shows the ids")
@@ -184,7 +222,7 @@ extension Arguments {
         return try action(of: command, operands, actions, or: "discard", "retry")
       }
     default:
-      throw UsageError("there is no command '\(command)'; it is timeline, like, unlike, cache or outbox")
+      throw UsageError("there is no command '\(command)'; it is timeline, watch, like, unlike, cache or outbox")
     }
   }
 
@@ -213,6 +251,8 @@ enum Option: String, CaseIterable {
   case user, endpoint, timeout, retries, header
   case transport, ca, cert, key
   case policy
+  case live, count
+  case duration = "for"
   case cacheDir = "cache-dir"
   case json, verbose, help, version
   case noLikes = "no-likes"
@@ -221,7 +261,9 @@ enum Option: String, CaseIterable {
   /// Whether a value follows, in the next argument or after `=`.
   var takesValue: Bool {
     switch self {
-    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir: true
+    case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir, .live,
+      .count, .duration:
+      true
     case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
     }
   }
@@ -291,4 +333,11 @@ struct UsageError: Error, Equatable {
   init(_ message: String) {
     self.message = message
   }
+}
+
+/// How `watch` hears of likes.
+enum LiveKind: String, CaseIterable, Sendable {
+  case ws, sse, multipart
+
+  static var names: String { "ws, sse or multipart" }
 }

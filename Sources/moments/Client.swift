@@ -28,7 +28,8 @@ extension Arguments {
       logging = [LoggingMiddleware(detail: .headers, log: log)]
       client.observer = AttemptLog(log: log)
     }
-    if let timeout {
+    // A run of `watch` has no end; there, it is the longest time without a live connection.
+    if let timeout, action != .watch {
       // Other timeouts must not fire before the requested one.
       client.timeouts = HTTPTimeouts(connect: nil, idle: nil, total: timeout)
       outermost.append(RunDeadline(after: timeout))
@@ -41,7 +42,20 @@ extension Arguments {
       try client.defaultHeaders.set("Authorization", to: token.authorization)
     }
     client.middlewares = outermost + .standard(tokens: tokens, retries: retries) + logging
+    client.live = liveTransport
     return client
+  }
+
+  private var liveTransport: any LiveTransport {
+    switch live ?? (transport.kind == .urlsession ? .sse : .ws) {
+    case .sse: .eventStream(.persistent)
+    case .multipart: .multipart(.persistent)
+    case .ws:
+      .webSocket(settings: .persistent) { [headers] opening in
+        for field in headers { opening.headers.remove(field.name) }
+        opening.headers = HTTPHeaders(Array(opening.headers) + headers)
+      }
+    }
   }
 }
 

@@ -6,8 +6,9 @@ import Synchronization
 
 /// Answers sessions from data in this process, without a server or a network.
 ///
-/// Likes last as long as the backend.
-final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
+/// Likes last as long as the backend. While somebody watches a timeline, friends like its moments, one every two
+/// seconds.
+final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType, MomentLikedSessionType {
   private let state: Mutex<EmbeddedState>
   private let withLikes: @Sendable () -> Bool
 
@@ -32,6 +33,28 @@ final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSess
       }
       return .just(details)
     }
+  }
+
+  func momentLiked(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> {
+    .create { [self] observer in
+      observer.onNext(.connected)
+      let timers = DisposeBag()
+      likeNext(of: userID, timers) { observer.onNext(.value($0)) }
+      return timers
+    }
+  }
+
+  /// Has a friend like the next moment in turn, or take the like back, and so on until the bag is disposed.
+  private func likeNext(
+    of userID: String, turn: Int = 0, _ timers: DisposeBag,
+    _ emit: @escaping @Sendable (MomentsDetails.Moment) -> Void
+  ) {
+    let timer = ConcurrentScheduler().schedule(after: .seconds(2)) { [self, weak timers] in
+      guard let timers else { return }
+      if let moment = state.withLock({ $0.likeNext(of: userID, turn: turn, withLikes: withLikes()) }) { emit(moment) }
+      likeNext(of: userID, turn: turn + 1, timers, emit)
+    }
+    timers.insert(timer)
   }
 }
 
@@ -72,6 +95,17 @@ struct EmbeddedState: Sendable {
     }
     throw RequestError(
       .notFound, "The embedded backend has no moment with the id '\(momentID)'; 'moments timeline' shows the ids.")
+  }
+
+  /// Lets a friend like a moment of a timeline, or take the like back, and returns the moment; `nil` if there is none.
+  mutating func likeNext(of ownerID: String, turn: Int, withLikes: Bool) -> MomentsDetails.Moment? {
+    let friends = users.keys.filter { $0 != ownerID }.sorted()
+    guard let entries = timelines[ownerID], !entries.isEmpty, !friends.isEmpty else { return nil }
+    let index = turn % entries.count
+    let friend = friends[turn % friends.count]
+    let likers = entries[index].likerIDs
+    timelines[ownerID]?[index].likerIDs = likers.contains(friend) ? likers.filter { $0 != friend } : likers + [friend]
+    return timelines[ownerID].map { moment($0[index], ownerID: ownerID, withLikes: withLikes) }
   }
 
   private func user(_ id: String) throws(RequestError) -> MomentsDetails.UserDetails {

@@ -21,7 +21,8 @@ enum ExitCode: Int32, Sendable {
   /// The results could not be written, or the cache folder cannot be used.
   case outputFailed = 74
 
-  /// The server refused access: status 401 or 403, or a GraphQL error with the code `UNAUTHENTICATED`.
+  /// The server refused access: status 401 or 403, or a GraphQL error with the code `UNAUTHENTICATED`, or a WebSocket that
+  /// was closed with 4401 or 4403.
   case notAllowed = 77
 
   /// Ctrl-C.
@@ -43,7 +44,9 @@ enum ExitCode: Int32, Sendable {
   private init(_ error: RequestError) {
     if error.kind == .cancelled {
       self = .cancelled
-    } else if error.isUnauthenticated || error.status == 403 && ![.cannotConnect, .rateLimited].contains(error.kind) {
+    } else if error.isUnauthenticated || error.status == 403 && ![.cannotConnect, .rateLimited].contains(error.kind)
+      || (error.cause as? LiveClosure)?.code == 4403
+    {
       self = .notAllowed
     } else if error.kind == .rateLimited || error.status == 429 || error.status ?? 0 >= 500 {
       self = .unreachable

@@ -11,6 +11,7 @@ enum Help {
 
     Usage:
       moments [timeline] [options]
+      moments watch [--live NAME] [--count N] [--for SECONDS] [options]
       moments like MOMENT_ID [options]
       moments unlike MOMENT_ID [options]
       moments cache stats|clear --cache-dir DIR [options]
@@ -38,10 +39,17 @@ enum Help {
                                 cacheFirst: the cache, or the server if nothing
                                 is cached
                                 cacheOnly: the cache
-      --json                  print the result as one JSON object
+      --live NAME             how 'watch' hears of likes: ws (default), by a
+                              WebSocket; sse, by server-sent events; multipart
+      --count N               'watch' ends after N timelines
+      --for SECONDS           'watch' ends after this time, 0.001 to 86400
+      --json                  print the result as one JSON object; 'watch', one for
+                              each timeline, on a line of its own
       --no-likes              leave the likes out
       --timeout SECONDS       the most time for all requests of the run, 0.001 to
-                              86400 (default: 60 for each request)
+                              86400 (default: 60 for each request); for 'watch',
+                              the longest time without a live connection
+                              (default: 60)
       --retries N             retry a timeline up to N times, 0 to 10, after a
                               transient failure (default: 2); with --cache-dir,
                               likes, too; without it, these are sent once
@@ -49,6 +57,10 @@ enum Help {
       --verbose               print to standard error what is sent and received,
                               and how long it took
       -h, --help, --version   print this text, or the version
+
+    'watch' shows the timeline, and again whenever likes change: in a terminal, it
+    is redrawn in place; elsewhere, what has changed is printed. A connection that
+    is lost is made again, and what was missed is fetched.
 
     A value may also follow '=', as in --user=ID. Nothing after -- is an option.
 
@@ -87,9 +99,11 @@ enum Help {
            or a status not listed here; or nothing is cached; or a like was
            discarded before it was sent, or can no longer be read
       69   the server was not reached: refused, cut off, timed out, redirected,
-           not tried after repeated failures, status 429 or 5xx
+           not tried after repeated failures, status 429 or 5xx; or 'watch' was
+           without a live connection for longer than --timeout
       74   the output could not be written, or the cache folder cannot be used
-      77   not allowed: status 401 or 403, or the GraphQL error UNAUTHENTICATED
+      77   not allowed: status 401 or 403, the GraphQL error UNAUTHENTICATED, or a
+           WebSocket closed with 4401 or 4403
       130  interrupted by Ctrl-C
 
     """

@@ -42,6 +42,7 @@ struct MomentsCommand {
     case .help: try Output.standardOutput.write(Help.text)
     case .version: try Output.standardOutput.write(Help.version)
     case .timeline: try await showTimeline()
+    case .watch: try await watch()
     case .updateLike(let isLiked, let momentID): try await updateLike(isLiked, momentID)
     case .cacheStatistics: try showCacheStatistics()
     case .clearCache: try clearCache()
@@ -83,7 +84,7 @@ struct MomentsCommand {
 
   func say(_ line: String) { Output.standardError.say(line.sanitized(upTo: 4_000)) }
 
-  private var now: Int64 { Int64(Date().timeIntervalSince1970) }
+  var now: Int64 { Int64(Date().timeIntervalSince1970) }
 }
 
 extension CommandLine {

@@ -5,6 +5,9 @@ struct Terminal: Equatable, Sendable {
   /// The width, in columns.
   let columns: Int
 
+  /// The height, in rows; `nil` if the output is not a terminal, or does not tell.
+  let rows: Int?
+
   let style: Style
 
   /// Derives them from the system and the environment.
@@ -12,11 +15,13 @@ struct Terminal: Equatable, Sendable {
   /// - Parameters:
   ///   - isTerminal: Whether the output is a terminal, and not a file or pipe.
   ///   - reportedColumns: The width that the terminal reports, if any.
+  ///   - reportedRows: The height that it reports, if any.
   ///   - environment: `COLUMNS` is the width if none is reported; without either, it is 80. A `NO_COLOR` that is not
   ///     empty (https://no-color.org), or `TERM=dumb`, turns colours off.
-  init(isTerminal: Bool, reportedColumns: Int?, environment: [String: String]) {
+  init(isTerminal: Bool, reportedColumns: Int?, reportedRows: Int? = nil, environment: [String: String]) {
     let isWidth = { (columns: Int) in columns > 0 }
     columns = reportedColumns.filter(isWidth) ?? environment["COLUMNS"].flatMap { Int($0) }.filter(isWidth) ?? 80
+    rows = reportedRows.filter { isTerminal && $0 > 0 && environment["TERM"] != "dumb" }
     let isRefused = environment["NO_COLOR"].map { !$0.isEmpty } ?? false
     style = Style(isColored: isTerminal && !isRefused && environment["TERM"] != "dumb")
   }
@@ -27,7 +32,8 @@ struct Terminal: Equatable, Sendable {
     var size = winsize()
     let isSized = isTerminal && ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0
     self.init(
-      isTerminal: isTerminal, reportedColumns: isSized ? Int(size.ws_col) : nil, environment: environment)
+      isTerminal: isTerminal, reportedColumns: isSized ? Int(size.ws_col) : nil,
+      reportedRows: isSized ? Int(size.ws_row) : nil, environment: environment)
   }
 }
 

@@ -32,6 +32,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
     ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
+    ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
@@ -101,7 +102,9 @@ struct ReadmeTests {
     }
     #expect(numbers.count > 30)
     for number in numbers {
-      #expect(sources.contains("func `\(number):") || sources.contains("Case(\"\(number):"), "\(number)")
+      #expect(
+        sources.contains("func `\(number):") || sources.contains("(\"\(number):")
+          || sources.contains(" \"\(number): "), "\(number)")
     }
   }
 
@@ -268,6 +271,31 @@ struct ReadmeTests {
     #expect(try await delivered.moments[1].isLiked == true)
     #expect(try await server.stats().operations["updateMomentLike"] == 1)
     try await server.stop()
+  }
+
+  @Test func `the sample of live data shows a like of the real server, and the article's sample does`() async throws {
+    let server = try await BFFServer.start()
+    let client = try APIClient(baseURL: server.graphqlURL)
+    let bag = DisposeBag()
+    let likers = Monitor<[String]>([])
+    Samples.live(client: client, bag: bag) { details in
+      if let moment = details?.moments.first { likers.update { $0 = moment.likes?.map(\.id) ?? [] } }
+    }
+    let ids = Monitor<[String]>([])
+    var live = client
+    live.live = .webSocket()
+    LiveDataArticle.watch(
+      on: live, bag: bag, show: { moment in ids.update { $0.append(moment?.id ?? "") } }, fetchTimeline: {})
+    while try await server.stats().activeSubscribers < 2 { await Task.yield() }
+    let like = UpdateMomentLikeSession(client: client)
+    _ = try await like.updateLike(true, momentID: "m0-0", fromUserID: "4").value
+    try await likers.wait { $0.contains("4") }
+    try await ids.wait { $0 == ["m0-0"] }
+    var scripted = client
+    let transport = LiveDataArticle.scripted(&scripted)
+    let events = Monitor(0)
+    LiveDataArticle.watch(on: scripted, bag: bag, show: { _ in }, fetchTimeline: { events.update { $0 += 1 } })
+    #expect(events.value == 2 && transport.failures.isEmpty)
   }
 
   @Test func `the sample of a pager loads page by page`() async throws {

@@ -7,7 +7,7 @@ import Streams
 import TestSupport
 
 /// Sends queries and mutations through the standard stack to the real server, behind a proxy that spoils one in twenty,
-/// under tokens that live a second, while a process full of ``Troubles`` is made; then says whether all was as it has
+/// under tokens that live a second, while a process full of ``Troubles`` is made, and a ``LiveWatch`` is kept; then says whether all was as it has
 /// to be.
 @main
 struct Soak {
@@ -51,6 +51,8 @@ struct Soak {
     let troubles = try await Troubles(runsOutOfDescriptors: makesShortages)
     let end = ContinuousClock.now + duration
     async let troubled = troubles.run(until: end)
+    let live = try LiveWatch(before: server, seed: seed)
+    async let watched = live.run(until: end)
     let usage = try await withThrowingTaskGroup(of: UsageLog?.self) { group in
       for worker in 0..<Self.workers {
         group.addTask {
@@ -61,7 +63,7 @@ struct Soak {
       group.addTask { try await watch(until: end) }
       return try await group.reduce(into: UsageLog()) { if let log = $1 { $0 = log } }
     }
-    let visits = try await troubled
+    let (visits, likes) = try await (troubled, watched)
     let faults = try await proxy.stop()
     // Straight to the server, and with a token that does not expire.
     var direct = try APIClient(baseURL: server.graphqlURL)
@@ -71,7 +73,8 @@ struct Soak {
     let operations = try await server.stats().operations
     try await server.stop()
     return report(
-      titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage, visits: visits)
+      titles: moments.compactMap(\.title), faults: faults, operations: operations, usage: usage, visits: visits,
+      likes: likes)
   }
 
   private func client(for url: URL) throws -> APIClient {
@@ -127,7 +130,7 @@ struct Soak {
 
   private func report(
     titles: [String], faults: [String: Int], operations: [String: Int], usage: UsageLog,
-    visits: Troubles.Counts
+    visits: Troubles.Counts, likes: LiveWatch.Counts
   ) -> Bool {
     let counts = tally.value
     let doubled = titles.count - Set(titles).count
@@ -145,6 +148,7 @@ struct Soak {
       amid troubles \(visits.answered) requests were answered and \(visits.failed) failed, the slowest after \
       \(visits.slowest); \(visits.shortages) times there were no descriptors; \
       \(visits.unauthorized) requests asked a dead identity provider \(visits.refreshes) times
+      live: \(likes.likes) likes, \(likes.cuts) cuts, \(likes.values) values, \(likes.gaps) gaps reported
       the slowest took \(counts.slowest); at the end \((usage.latest?.memory ?? 0) >> 10) KiB, \
       \(usage.latest?.descriptors ?? 0) descriptors, \(usage.latest?.threads ?? 0) threads
       """)
@@ -167,6 +171,13 @@ struct Soak {
       (
         "amid troubles every healthy request was answered within its deadline (\(visits.firstFailure ?? "all were"))",
         visits.failed == 0 && visits.answered > 0 && visits.slowest <= Troubles.deadline + Self.tolerance
+      ),
+      ("live connections were cut, and made again", likes.cuts > 0 && likes.gaps >= likes.cuts && likes.values > 0),
+      ("no like came twice or too late (\(likes.doubled))", likes.doubled == 0),
+      ("no like is missing without a gap that was reported (\(likes.lost))", likes.lost == 0),
+      (
+        "all subscriptions lasted, and were up to date (\(likes.failure ?? "no failure"))",
+        likes.failure == nil && likes.upToDate == 3
       ),
       ("there were troubles", (visits.shortages > 0) == makesShortages && visits.refreshes > 0),
       ("a dead identity provider was asked seldom", visits.refreshes * 10 <= visits.unauthorized),

@@ -2,7 +2,8 @@ import Foundation
 import Glibc
 import LoopbackServers
 
-/// Passes bytes on to a server, and cuts the connection where so many of the server's bytes have reached the client.
+/// Passes bytes on to a server, and cuts the connection where so many of the server's bytes have reached the client, or
+/// when it is told to.
 package final class CuttingRelay: Sendable {
   /// How a connection ends.
   package enum End: Sendable, CaseIterable {
@@ -15,20 +16,23 @@ package final class CuttingRelay: Sendable {
   package let port: UInt16
 
   private let listener: Descriptor
+  private let clients = Monitor<[Descriptor]>([])
 
   /// Every connection is cut after that many bytes; bytes of the client are passed on as long as it lasts.
-  package init(to server: UInt16, after count: Int, _ end: End) throws {
+  package init(to server: UInt16, after count: Int = .max, _ end: End = .finish) throws {
     (listener, port) = try Loopback.listen(backlog: 512)
-    Thread.detachNewThread { [listener] in
+    Thread.detachNewThread { [listener, clients] in
       while true {
         let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         let client = Descriptor(number)
+        clients.update { $0.append(client) }
         Thread.detachNewThread {
           if let upstream = try? Loopback.connect(port: server) {
             Self.pass(client, upstream, count)
             upstream.close()
           }
+          clients.update { clients in clients.removeAll { $0 === client } }
           if end == .reset { client.resetWhenClosed() }
           client.close()
         }
@@ -39,6 +43,11 @@ package final class CuttingRelay: Sendable {
 
   deinit {
     listener.shutDown()
+  }
+
+  /// Cuts all connections that there are.
+  package func cutAll() {
+    clients.update { clients in for client in clients { client.shutDown() } }
   }
 
   private static func pass(_ client: Descriptor, _ upstream: Descriptor, _ count: Int) {
@@ -54,7 +63,7 @@ package final class CuttingRelay: Sendable {
         guard !bytes.isEmpty, upstream.send(bytes[...]) else { return }
       }
       if entries[1].revents != 0 {
-        let bytes = upstream.receive(upTo: left)
+        let bytes = upstream.receive(upTo: min(left, 1 << 16))
         guard !bytes.isEmpty, client.send(bytes[...]) else { return }
         left -= bytes.count
       }

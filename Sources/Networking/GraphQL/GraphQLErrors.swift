@@ -75,21 +75,25 @@ extension RequestError {
     return (cause as? GraphQLErrors)?.errors ?? []
   }
 
-  /// Whether the user has to sign in (again): the server responded with status 401 or `UNAUTHENTICATED`, or it refused
-  /// to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL errors, or by its envelope.
+  /// Whether the user has to sign in (again): the server responded with status 401 or `UNAUTHENTICATED`, or closed a
+  /// WebSocket with 4401; or it refused to refresh the token, with a status of 4xx other than 408 and 429, with GraphQL
+  /// errors, or by its envelope.
   public var isUnauthenticated: Bool {
     // A proxy's status says nothing of the server's token.
     if kind == .cannotConnect { return false }
     if let refresh = cause as? TokenRefreshFailure { return status == 401 || refresh.error.isRefusal }
-    return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated)
+    return status == 401 || graphQLErrors.contains(where: \.isUnauthenticated) || hasCloseCode(4401)
   }
 
   /// Whether the user, though signed in, may not do this: the server responded with status 403 or the GraphQL code
-  /// `FORBIDDEN`.
+  /// `FORBIDDEN`, or closed a WebSocket with 4403.
   public var isForbidden: Bool {
     kind != .cannotConnect && kind != .rateLimited
-      && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" })
+      && (status == 403 || graphQLErrors.contains { $0.code == "FORBIDDEN" } || hasCloseCode(4403))
   }
+
+  /// Whether the server closed the connection of a subscription with this code.
+  private func hasCloseCode(_ code: UInt16) -> Bool { (cause as? LiveClosure)?.code == code }
 
   private var isRefusal: Bool {
     switch kind {

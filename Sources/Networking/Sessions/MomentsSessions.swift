@@ -19,6 +19,9 @@ public struct MomentsSessions: Sendable {
   /// Sets likes.
   public var updateMomentLike: any UpdateMomentLikeSessionType
 
+  /// Tells of likes as they happen.
+  public var momentLiked: any MomentLikedSessionType
+
   /// Whether likes are requested; read for each request.
   public let withLikes: @Sendable () -> Bool
 
@@ -28,6 +31,7 @@ public struct MomentsSessions: Sendable {
     getMomentsConnection = GetMomentsConnectionSession(client: client, withLikes: withLikes)
     getMomentsPage = GetMomentsPageSession(client: client, withLikes: withLikes)
     updateMomentLike = UpdateMomentLikeSession(client: client, withLikes: withLikes)
+    momentLiked = MomentLikedSession(client: client, withLikes: withLikes)
     self.withLikes = withLikes
   }
 }

@@ -58,6 +58,17 @@ extension MomentsDetails {
     return MomentsDetails(userDetails: userDetails, moments: moments)
   }
 
+  /// The timeline with a moment as the server has it now; `nil` if that changes nothing, because the moment is not in it
+  /// or is the same.
+  func replacing(_ moment: Moment) -> MomentsDetails? {
+    guard let index = moments.firstIndex(where: { $0.id.isSame(as: moment.id) }), moments[index] != moment else {
+      return nil
+    }
+    var moments = moments
+    moments[index] = moment
+    return MomentsDetails(userDetails: userDetails, moments: moments)
+  }
+
   /// A user's avatar, if this timeline contains it; empty otherwise.
   private func avatar(of userID: String) -> String {
     if userID.isSame(as: userDetails.id) { return userDetails.avatar }

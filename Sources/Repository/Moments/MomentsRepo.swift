@@ -7,6 +7,7 @@ public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let getMomentsConnectionSession: (any GetMomentsConnectionSessionType)?
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
+  private let momentLikedSession: (any MomentLikedSessionType)?
   private let outbox: Outbox<MomentLike, MomentsDetails>?
   private let withLikes: @Sendable () -> Bool
 
@@ -17,6 +18,7 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - getMomentsByUserIDSession: Fetches timelines.
   ///   - getMomentsConnectionSession: Fetches timelines page by page; without one, a pager has one page.
   ///   - updateMomentLikeSession: Sets likes.
+  ///   - momentLikedSession: Tells of likes as they happen; without one, ``followLikes(userID:)`` has nothing to tell.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
   ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
   ///     likes are cached separately.
@@ -26,6 +28,7 @@ public struct MomentsRepo: MomentsRepoType {
     getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
     getMomentsConnectionSession: (any GetMomentsConnectionSessionType)? = nil,
     updateMomentLikeSession: some UpdateMomentLikeSessionType,
+    momentLikedSession: (any MomentLikedSessionType)? = nil,
     outbox: Outbox<MomentLike, MomentsDetails>? = nil,
     withLikes: @escaping @Sendable () -> Bool = { true }
   ) {
@@ -37,6 +40,7 @@ public struct MomentsRepo: MomentsRepoType {
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.getMomentsConnectionSession = getMomentsConnectionSession
     self.updateMomentLikeSession = updateMomentLikeSession
+    self.momentLikedSession = momentLikedSession
     self.outbox = outbox
     self.withLikes = withLikes
     guard let outbox else { return }
@@ -60,7 +64,8 @@ public struct MomentsRepo: MomentsRepoType {
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       getMomentsByUserIDSession: sessions.getMomentsByUserID,
       getMomentsConnectionSession: sessions.getMomentsConnection,
-      updateMomentLikeSession: sessions.updateMomentLike, outbox: outbox, withLikes: sessions.withLikes)
+      updateMomentLikeSession: sessions.updateMomentLike, momentLikedSession: sessions.momentLiked, outbox: outbox,
+      withLikes: sessions.withLikes)
   }
 
   /// Hits, misses and size of the cache in memory.
@@ -107,6 +112,16 @@ public struct MomentsRepo: MomentsRepoType {
       optimistic: { _, details in details.applying(like) },
       send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
       keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
+  }
+
+  /// Keeps a user's timeline up to date with likes as they happen.
+  public func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> {
+    .deferred { [momentLikedSession] in
+      guard let session = momentLikedSession else { return .never() }
+      return store.follow(key(userID), session.momentLiked(userID: userID)) { moment, details in
+        details.replacing(moment)
+      }
+    }
   }
 
   /// Returns when all earlier writes are in the source of truth, or have failed.

@@ -1,4 +1,5 @@
 public import Models
+public import Networking
 public import Streams
 
 /// Users' timelines: what user interfaces and commands depend on.
@@ -27,9 +28,19 @@ public protocol MomentsRepoType: Sendable {
   /// passed on as in ``getMoments(userID:)``. Watchers of timelines with the moment see the change at once, and see it
   /// undone if the request fails.
   func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
+
+  /// Keeps a user's timeline up to date for as long as it is subscribed to: likes of anybody are in
+  /// ``momentsDetails(userID:)`` and in snapshots as they happen. It sends them, too, and what becomes of the connection.
+  ///
+  /// Likes that may have been missed, because there was no connection, are fetched: each time there is one, the timeline
+  /// is requested again for those who watch it by a policy that uses the network.
+  func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>>
 }
 
 extension MomentsRepoType {
+  /// Nothing, for ever: for sources that cannot tell.
+  public func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> { .never() }
+
   /// A pager with one page, the whole timeline: for sources without pages.
   public func pager(userID: String, size: Int?) -> Pager<MomentsDetails.Moment, String> {
     Pager { _ in getMoments(userID: userID).map { Page($0.moments, next: nil) } }

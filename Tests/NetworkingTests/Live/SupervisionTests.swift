@@ -65,8 +65,8 @@ import Testing
     #expect((seen.state.value.error?.cause as? LiveClosure)?.code == code)
   }
 
-  @Test("a token may be refreshed again once a connection has lasted")
-  func refreshedAgain() throws {
+  @Test("a token may be refreshed again once a connection has lasted, or brought a value", arguments: [true, false])
+  func refreshedAgain(hasValue: Bool) throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
     first.close(4401)
@@ -74,9 +74,9 @@ import Testing
     let second = try harness.last
     second.acknowledge()
     second.pong()
-    harness.advance(10)
+    if hasValue { second.next(second.ids[0], 1) } else { harness.advance(10) }
     second.close(4401)
-    harness.settle()
+    harness.advance(2)
     #expect(harness.sockets.attempts.count == 3)
     try harness.last.acknowledge()
     #expect(try harness.last.all.first?["payload"] == ["Authorization": "Bearer old+new+new"])

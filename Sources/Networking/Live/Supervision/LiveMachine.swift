@@ -157,6 +157,7 @@ struct LiveMachine: Sendable {
     case .next(let id, let result):
       guard let number = number(of: id) else { return }
       announce(number)
+      supervisor.proveToken()
       actions.append(.deliver(number, .value(result)))
     case .complete(let id):
       if let number = number(of: id) { end(number, nil, at: now) }

@@ -122,6 +122,9 @@ struct LiveSupervisor: Sendable {
     return [.start]
   }
 
+  /// The server has sent a value, so it has accepted the token.
+  mutating func proveToken() { hasRefreshed = false }
+
   /// A sign of life.
   mutating func heard(at now: Duration, isKeepAlive: Bool = false) {
     (heardAt, pongDue) = (now, nil)
@@ -191,9 +194,9 @@ struct LiveSupervisor: Sendable {
       return [drop, .fail(failure.error)]
     }
     failures += 1
-    // A new token is a new start; but not twice in a row.
     let refreshes = failure.remedy == .refreshToken
-    let pause = refreshes ? .zero : pause(asked: failure.error.retryAfter)
+    // A new token needs no pause, unless it is one of many in a row.
+    let pause = refreshes && failures == 1 ? .zero : pause(asked: failure.error.retryAfter)
     hasRefreshed = refreshes || hasRefreshed
     mustRefresh = refreshes || mustRefresh
     (state, deadline) = (.waiting, now + pause)

@@ -74,10 +74,12 @@ enum LiveProtocol: Hashable, Sendable {
     throw .badMessage("The server sent a message '\(message.type)' without what it needs.")
   }
 
-  /// The server refuses the connection, mostly for its token.
+  /// The server refuses the connection, mostly for its token. Without a code, that is as if it had closed with 4403.
   private func refusal(_ errors: [GraphQLError]) -> LiveFailure {
     let error = RequestError(graphQL: errors)
-    return LiveFailure(error, LiveFailure.remedy(of: errors) == .retry ? .retry : .refreshToken)
+    let remedy = LiveFailure.remedy(of: errors)
+    guard remedy == .none else { return LiveFailure(error, remedy) }
+    return LiveFailure(closedWith: 4403, reason: errors.first?.message ?? "")
   }
 
   private struct Message: JSONDecodable {

@@ -18,12 +18,12 @@ public struct WebSocketLiveTransport: LiveTransport {
     /// and a token, the field of that.
     public var headers: HTTPHeaders
 
-    /// The payload of `connection_init`. It begins as an object with the token's header field, such as
-    /// `{"Authorization": "Bearer …"}`; `nil` without a token.
+    /// The payload of `connection_init`. It begins as an object with the token's header field, or with that of the
+    /// default fields, such as `{"Authorization": "Bearer …"}`; `nil` without either.
     public var payload: JSONValue?
   }
 
-  private let makeDialler: @Sendable (APIClient, HTTPRequest) -> WebSocketDialler
+  private let makeDialler: @Sendable (APIClient, HTTPRequest) throws(RequestError) -> WebSocketDialler
   private let settings: LiveSettings
   private let scheduler: any Scheduler
   private let connections = Locked<[Holder: LiveConnection]>([:])
@@ -40,15 +40,20 @@ public struct WebSocketLiveTransport: LiveTransport {
   private static let limit = 1024
 
   init(
-    _ language: LiveProtocol, url: URL?, over sockets: any WebSocketTransport, _ settings: LiveSettings,
+    _ language: LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
     scheduler: any Scheduler, prepare: @escaping @Sendable (inout Opening) throws -> Void
   ) {
     self.settings = settings
     self.scheduler = scheduler
-    makeDialler = { client, request in
-      WebSocketDialler(
-        language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings,
-        fields: client.defaultHeaders,
+    makeDialler = { client, request throws(RequestError) in
+      guard let sockets = sockets ?? client.transport as? any WebSocketTransport else {
+        throw RequestError(
+          .invalidRequest, "The client's transport opens no WebSockets: name one that does, or use an event stream.")
+      }
+      var client = client
+      client.live = .eventStream()  // not this one, which keeps what is made here
+      return WebSocketDialler(
+        language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings, client: client,
         request: request, credentials: LiveCredentials(of: client), prepare: prepare)
     }
   }
@@ -63,22 +68,27 @@ public struct WebSocketLiveTransport: LiveTransport {
           "A WebSocket carries other subscriptions, too, and cannot be suspended for one of them: "
             + "choose another buffering, or an event stream.")
       }
-      return connection(of: client, operation.request).open(operation)
+      return try connection(of: client, operation.request).open(operation)
     }
   }
 
-  private func connection(of client: APIClient, _ request: HTTPRequest) -> LiveConnection {
+  private func connection(of client: APIClient, _ request: HTTPRequest) throws -> LiveConnection {
     let middleware = client.middlewares.firstAuthentication
     let holder = Holder(
       target: client.baseURL, tokens: middleware?.identity, account: middleware?.currentAccount,
       fields: client.defaultHeaders)
-    return connections.withLock { connections in
-      if let connection = connections[holder] { return connection }
+    if let connection = connections.withLock({ $0[holder] }) { return connection }
+    let new = LiveConnection(try makeDialler(client, request), settings, scheduler: scheduler)
+    // What is dropped is released outside of the lock.
+    let (connection, dropped) = connections.withLock { connections in
+      if let connection = connections[holder] { return (connection, [Holder: LiveConnection]()) }
+      let all = connections
       if connections.count >= Self.limit { connections = connections.filter { !$0.value.isUnused } }
-      let connection = LiveConnection(makeDialler(client, request), settings, scheduler: scheduler)
-      connections[holder] = connection
-      return connection
+      connections[holder] = new
+      return (new, all)
     }
+    _ = dropped
+    return connection
   }
 }
 
@@ -88,7 +98,7 @@ private struct WebSocketDialler: LiveDialler {
   let url: URL
   let sockets: any WebSocketTransport
   let settings: LiveSettings
-  let fields: HTTPHeaders
+  let client: APIClient
   let request: HTTPRequest
   let credentials: LiveCredentials
   let prepare: @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void
@@ -97,12 +107,15 @@ private struct WebSocketDialler: LiveDialler {
 
   func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
+      let fields = client.defaultHeaders
+      let token = field ?? fields.first { $0.hasName("Authorization") }
       var opening = WebSocketLiveTransport.Opening(
         url: try url.withWebSocketScheme, headers: fields,
-        payload: field.map { .object([$0.name: .string($0.value)]) })
+        payload: token.map { .object([$0.name: .string($0.value)]) })
       if let field { opening.headers.append(field) }
       try prepare(&opening)
       var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
+      try client.checkCleartext(request.target)
       request.operationName = self.request.operationName
       request.timeouts.connect = settings.dial
       request.timeouts.upgrade = settings.dial
@@ -190,13 +203,14 @@ extension LiveTransport where Self == WebSocketLiveTransport {
   ///
   /// - Parameters:
   ///   - url: The address; by default the client's base URL, with `ws` for `http`.
-  ///   - sockets: Opens the WebSockets.
+  ///   - sockets: Opens the WebSockets; by default the client's transport, if it can: a `SocketTransport` can, with its
+  ///     proxies, TLS and certificates.
   ///   - settings: How long the phases of a connection may take, and when another attempt is made.
   ///   - scheduler: Times all that, and calls observers back.
   ///   - prepare: Changes what an attempt sends: its address, its header fields, and the payload of `connection_init`.
   ///     Called for each attempt, so it may give a new token each time.
   public static func webSocket(
-    _ url: URL? = nil, over sockets: any WebSocketTransport, settings: LiveSettings = LiveSettings(),
+    _ url: URL? = nil, over sockets: (any WebSocketTransport)? = nil, settings: LiveSettings = LiveSettings(),
     scheduler: some Scheduler = ConcurrentScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
@@ -205,7 +219,7 @@ extension LiveTransport where Self == WebSocketLiveTransport {
 
   /// The same by the older protocol `graphql-ws`, of the library subscriptions-transport-ws.
   public static func legacyWebSocket(
-    _ url: URL? = nil, over sockets: any WebSocketTransport, settings: LiveSettings = LiveSettings(),
+    _ url: URL? = nil, over sockets: (any WebSocketTransport)? = nil, settings: LiveSettings = LiveSettings(),
     scheduler: some Scheduler = ConcurrentScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {

@@ -1,0 +1,136 @@
+import Foundation
+import Glibc
+import JSON
+import TestSupport
+import Testing
+
+@Suite(.timeLimit(.minutes(3))) struct WatchCommandTests {
+  private func arguments(_ server: BFFServer, _ more: [String]) -> [String] {
+    ["watch"] + more + ["--endpoint", server.graphqlURL.absoluteString]
+  }
+
+  private func like(_ momentID: String, by userID: String, _ server: BFFServer) async throws {
+    let mutation = """
+      {"query": "mutation { updateMomentLike(momentID: \\"\(momentID)\\", userID: \\"\(userID)\\", isLiked: true) \
+      { userDetails { id } } }"}
+      """
+    _ = try await RawHTTP.post("/graphql", body: [UInt8](mutation.utf8), port: server.port)
+  }
+
+  private func lines(_ text: String) -> [JSONValue] {
+    text.split(separator: "\n").compactMap { try? JSONValue(json: String($0)) }
+  }
+
+  /// The number of likes of a moment in each timeline.
+  private func likeCounts(_ lines: [JSONValue], of moment: Int) -> [Int] {
+    lines.compactMap { line in
+      guard case .array(let moments) = line["moments"], case .array(let likes) = moments[moment]["likes"] else {
+        return nil
+      }
+      return likes.count
+    }
+  }
+
+  @Test("it prints the timeline at once, and again as others like its moments", arguments: ["ws", "sse", "multipart"])
+  func likes(live: String) async throws {
+    let server = try await BFFServer.start()
+    let child = try Moments.start(arguments(server, ["--user", "1", "--live", live, "--json", "--count", "3"]))
+    try await child.waitForOutput(containing: "\n")
+    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await like("m1-1", by: "4", server)
+    try await child.state.wait { state in lines(state.outputText).count == 2 }
+    try await like("m1-1", by: "5", server)
+    let result = try await child.waitForEnd()
+    result.expectSuccess()
+    let counts = likeCounts(lines(result.outputText), of: 1)
+    #expect(counts.count == 3 && counts == counts.sorted() && Set(counts).count == 3)
+  }
+
+  @Test("it connects again after the server was away, says so, and shows what was missed")
+  func reconnect() async throws {
+    let server = try await BFFServer.start()
+    let relay = try CuttingRelay(to: server.port)
+    let child = try Moments.start([
+      "watch", "--user", "1", "--json", "--count", "2", "--endpoint", "http://127.0.0.1:\(relay.port)/graphql",
+    ])
+    try await child.waitForOutput(containing: "\n")
+    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    relay.cutAll()
+    try await like("m1-1", by: "4", server)
+    let result = try await child.waitForEnd()
+    #expect(result.ending == .exited(0))
+    #expect(result.errorText.contains("Trying again in") && likeCounts(lines(result.outputText), of: 1).count == 2)
+  }
+
+  @Test("it ends with 0 after the time of --for")
+  func duration() async throws {
+    let server = try await BFFServer.shared()
+    let result = try await Moments.run(arguments(server, ["--for", "3"]))
+    result.expectSuccess()
+    #expect(result.outputText.hasPrefix("Lin Wei "))
+  }
+
+  @Test(
+    "elsewhere than in a terminal it prints the timeline, and then what has changed; it works without a server, too")
+  func embedded() async throws {
+    let result = try await Moments.run(["watch", "--count", "2"])
+    result.expectSuccess()
+    let parts = result.outputText.split(separator: "m0-4")
+    #expect(result.outputText.hasPrefix("Lin Wei ") && parts.count == 2)
+    #expect(parts.last?.contains("m0-0") == true && parts.last?.contains("m0-1") == false)
+  }
+
+  @Test("it ends with 130 at Ctrl-C")
+  func interrupt() async throws {
+    let server = try await BFFServer.shared()
+    let child = try Moments.start(arguments(server, ["--json"]))
+    try await child.waitForOutput(containing: "\n")
+    child.send(SIGINT)
+    #expect(try await child.waitForEnd(within: .seconds(20)).ending == .exited(130))
+  }
+
+  @Test("it ends with 69 when there was no live connection for too long")
+  func away() async throws {
+    let port = try RefusingPort()
+    let result = try await Moments.run([
+      "watch", "--timeout", "1", "--endpoint", "http://127.0.0.1:\(port.port)/graphql",
+    ])
+    #expect(result.ending == .exited(69) && result.errorText.contains("There was no live connection for 1.0 s"))
+  }
+
+  @Test("it ends with 77 when its token is refused", arguments: ["ws", "sse"])
+  func refused(live: String) async throws {
+    let server = try await BFFServer.start(arguments: ["--auth", "http"])
+    let result = try await Moments.run(arguments(server, ["--live", live]))
+    #expect(result.ending == .exited(77))
+  }
+
+  @Test("it ends with 65 when the responses cannot be used")
+  func unusable() async throws {
+    let server = try await BFFServer.shared()
+    let result = try await Moments.run(arguments(server, ["--user", "99"]))
+    #expect(result.ending == .exited(65) && result.outputText == "")
+  }
+
+  @Test("it goes on with a new token when the old one has expired")
+  func expiredToken() async throws {
+    let server = try await BFFServer.start(arguments: ["--auth", "http"])
+    let result = try await Moments.run(
+      arguments(server, ["--user", "1", "--for", "3", "--json"]),
+      environment: ["MOMENTS_TOKEN": "expired-token", "MOMENTS_REFRESH_TOKEN": "valid-refresh-token"])
+    #expect(result.ending == .exited(0) && lines(result.outputText).count == 1)
+    #expect(try await server.stats().operations["refreshToken"] == 1)
+    #expect(try await server.stats().operations["momentLiked"] == 1)
+  }
+
+  @Test(
+    "its options go with it alone, and have to be valid",
+    arguments: [
+      ["timeline", "--count", "1"], ["--live", "ws"], ["like", "m", "--for", "1"], ["watch", "--live", "tcp"],
+      ["watch", "--count", "0"], ["watch", "--for", "x"], ["watch", "m"],
+      ["watch", "--live", "ws", "--transport", "urlsession"],
+    ])
+  func usage(arguments: [String]) async throws {
+    try await Moments.run(arguments).expectFailure(64, "wrong usage")
+  }
+}

@@ -1,0 +1,192 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import Networking
+import SocketHTTP
+import Streams
+import TestSupport
+import Testing
+
+/// Subscriptions on the real server: behind TLS and a proxy, cut, raced, flooded.
+@Suite(.timeLimit(.minutes(5))) struct LiveRaceTests {
+  private func like(_ momentID: String, by userID: String, _ isLiked: Bool, _ client: APIClient) async throws {
+    _ = try await SetLike(variables: .init(momentID: momentID, userID: userID, isLiked: isLiked)).post(on: client).value
+  }
+
+  private func wait(for count: Int, on server: BFFServer) async throws {
+    while try await server.stats().activeSubscribers != count { await Task.yield() }
+  }
+
+  /// Pauses that take no time worth mentioning.
+  private var quick: LiveSettings {
+    var settings = LiveSettings.persistent
+    settings.pauses = Backoff(initial: .milliseconds(20), maximum: .milliseconds(100))
+    return settings
+  }
+
+  @Test(
+    "subscriptions go over TLS with an authority of one's own, and through a proxy's tunnel",
+    arguments: LiveWay.allCases,
+    [
+      false, true,
+    ])
+  func secure(way: LiveWay, hasProxy: Bool) async throws {
+    let authority = try TestCertificate(.init(commonName: "Authority", isAuthority: true))
+    let certificate = try TestCertificate(.init(names: ["IP:127.0.0.1", "DNS:server.test"]), signedBy: authority)
+    let relay = try await TLSRelay(
+      to: BFFServer.shared().port, TLSServerContext(TLSServerSettings(certificate: certificate)),
+      tunnelAnswer: hasProxy ? "HTTP/1.1 200 OK\r\n\r\n" : nil)
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(trust: .only(.bytes(authority.certificate)))
+    if hasProxy { configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(relay.port)") }
+    let endpoint = hasProxy ? "https://server.test/graphql" : "https://127.0.0.1:\(relay.port)/graphql"
+    var client = try APIClient(baseURL: url(endpoint), transport: SocketTransport(configuration: configuration))
+    client.live = way.transport()
+    let seen = Seen(Countdown(20).data(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.map(\.countdown) == Array((0...20).reversed()) && end.error == nil)
+    #expect(relay.tunnelRequests.value.isEmpty != hasProxy)
+  }
+
+  @Test(
+    "L1, L2: through cuts, no like is seen twice or out of order, and each gap is reported", arguments: LiveWay.allCases
+  )
+  func cuts(way: LiveWay) async throws {
+    let server = try await BFFServer.start()
+    let relay = try CuttingRelay(to: server.port)
+    let direct = try APIClient(baseURL: server.graphqlURL)
+    let client = try way.client(url("http://127.0.0.1:\(relay.port)/graphql"), quick)
+    let seen = Seen(Liked(userID: "1").subscribe(on: client))
+    let rounds = TestScale.count(10, long: 100)
+    var number = 0
+    for _ in 0..<rounds {
+      try await seen.state.wait { state in
+        switch state.elements.last {
+        case .disconnected, nil: false
+        default: true
+        }
+      }
+      for _ in 0..<5 {
+        try await like("m1-\(number % 5)", by: "\(number / 5 % 6)", number / 30 % 2 == 0, direct)
+        number += 1
+      }
+      let before = seen.elements.count { if case .disconnected = $0 { true } else { false } }
+      relay.cutAll()
+      try await seen.state.wait { state in
+        state.elements.count { if case .disconnected = $0 { true } else { false } } > before
+      }
+    }
+    try await seen.state.wait { $0.elements.last == .reconnected }
+    var isOpen = false
+    for event in seen.elements {
+      switch event {
+      case .connected, .reconnected: isOpen = true
+      case .disconnected: isOpen = false
+      case .value: #expect(isOpen, "a value came between a loss and the report of the gap")
+      case .resumed, .dropped, .failed: Issue.record("\(event)")
+      }
+    }
+    let values = seen.elements.compactMap(\.value?.data.momentLiked)
+    for (value, next) in zip(values, values.dropFirst()) { #expect(value != next) }
+  }
+
+  @Test(
+    "L5: after random subscribing and disposing on one socket, the server has no subscription, and nobody got anything late"
+  )
+  func race() async throws {
+    let server = try await BFFServer.start()
+    let client = try LiveWay.webSocket.client(server.graphqlURL)
+    let keeper = Seen(Liked(userID: "2").subscribe(on: client))
+    try await wait(for: 1, on: server)
+    let late = Locked(0)
+    let count = TestScale.count(2_500, long: 12_500)
+    let task = Task.detached {
+      try TestSupport.race(4) { thread in
+        var random = SplitMix(seed: UInt64(thread))
+        for _ in 0..<count {
+          let isDisposed = Locked(false)
+          let subscription = Liked(userID: "\(Int.random(in: 0..<5, using: &random))").subscribe(on: client).subscribe(
+            onNext: { event in if event.value != nil, isDisposed.withLock({ $0 }) { late.withLock { $0 += 1 } } })
+          if Bool.random(using: &random) { Thread.sleep(forTimeInterval: .random(in: 0...0.0005, using: &random)) }
+          subscription.dispose()
+          isDisposed.withLock { $0 = true }
+        }
+      }
+    }
+    try await task.value
+    try await wait(for: 1, on: server)
+    #expect(late.withLock { $0 } == 0)
+    #expect(try await server.stats().requests["websocket"] == 1)
+    keeper.dispose()
+    try await wait(for: 0, on: server)
+  }
+
+  @Test("L3, L4: an observer that is blocked delays neither its siblings on the socket nor the connection")
+  func blockedObserver() async throws {
+    let client = try LiveWay.webSocket.client(await BFFServer.shared().graphqlURL)
+    let gate = DispatchSemaphore(value: 0)
+    let blocked = Seen(Countdown(2_000).subscribe(on: client)) { _ in gate.wait() }
+    try await blocked.state.wait { !$0.elements.isEmpty }
+    let free = Seen(Countdown(2_000).data(on: client)) { _ in }
+    let end = try await free.state.wait { $0.isEnded }
+    #expect(end.isCompleted && end.elements.last?.countdown == 0)
+    for _ in 0..<3_000 { gate.signal() }
+    let late = try await blocked.state.wait { $0.isEnded }
+    let dropped = late.elements.reduce(0) { if case .dropped(let count) = $1 { $0 + count } else { $0 } }
+    #expect(dropped > 0 && dropped + late.elements.count { $0.value != nil } == 2_001)
+  }
+
+  @Test(
+    "L4: by `suspend`, a response waits for its observer, and nothing is lost",
+    arguments: [LiveWay.eventStream, .multipart])
+  func suspended(way: LiveWay) async throws {
+    let client = try way.client(await BFFServer.shared().graphqlURL)
+    var countdown = Countdown(5_000)
+    countdown.buffering = .suspend
+    let seen = Seen(countdown.data(on: client)) { data in
+      if data.countdown % 1_000 == 0 { Thread.sleep(forTimeInterval: 0.05) }
+    }
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.map(\.countdown) == Array((0...5_000).reversed()))
+  }
+
+  @Test("a token that expires while subscribed is replaced at the next connection", arguments: LiveWay.allCases)
+  func expiry(way: LiveWay) async throws {
+    let server = try await BFFServer.start(arguments: ["--auth", "http", "--token-ttl-s", "1.5"])
+    let relay = try CuttingRelay(to: server.port)
+    let tokens = try BFFTokens(url: server.graphqlURL)
+    _ = try await tokens.refresh(replacing: nil).value
+    var client = try way.client(url("http://127.0.0.1:\(relay.port)/graphql"), quick)
+    client.middlewares = [AuthMiddleware(tokens, challenge: .graphQL)]
+    let seen = Seen(Liked(userID: "1").subscribe(on: client))
+    try await seen.state.wait { $0.elements.contains(.connected) }
+    for round in 1...3 {
+      // Until the token has expired for the server.
+      let token = tokens.currentToken
+      while (token?.expiresAt ?? .distantPast) > Date() { await Task.yield() }
+      relay.cutAll()
+      try await seen.state.wait { $0.elements.count { $0 == .reconnected } == round }
+    }
+    #expect(seen.state.value.error == nil)
+    #expect(try await server.stats().operations["refreshToken"] ?? 0 >= 3)
+  }
+
+  @Test("subscribing a thousand times on one socket, and again after a cut, leaves each with its values")
+  func many() async throws {
+    let server = try await BFFServer.start()
+    let relay = try CuttingRelay(to: server.port)
+    let client = try LiveWay.webSocket.client(url("http://127.0.0.1:\(relay.port)/graphql"), quick)
+    let direct = try APIClient(baseURL: server.graphqlURL)
+    let count = TestScale.count(300, long: 2_000)
+    let all = (0..<count).map { _ in Seen(Liked(userID: "1").subscribe(on: client)) }
+    for seen in all { try await seen.state.wait { $0.elements == [.connected] } }
+    relay.cutAll()
+    for seen in all { try await seen.state.wait { $0.elements.last == .reconnected } }
+    try await like("m1-1", by: "4", true, direct)
+    for seen in all { try await seen.state.wait { $0.elements.last?.value?.data.momentLiked.id == "m1-1" } }
+    #expect(all.allSatisfy { $0.elements.count { $0.value != nil } == 1 })
+    #expect(try await server.stats().requests["websocket"] == 2)
+    for seen in all { seen.dispose() }
+    try await wait(for: 0, on: server)
+  }
+}
