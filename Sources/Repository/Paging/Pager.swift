@@ -46,8 +46,8 @@ where Item.ID: Sendable {
   public func refresh() { commands.onNext(.refresh(then: nil)) }
 
   /// Requests the first page, as ``refresh()`` does, and returns the state once the page has come, or the request has
-  /// failed (see ``PagerState/error``). If another refresh takes over, it waits for that one. Cancelling the task
-  /// cancels neither the request nor the wait: if `fetch` never ends, this does not return.
+  /// failed (see ``PagerState/error``). If another refresh takes over, it waits for that one. If the task is cancelled,
+  /// it returns the state at that moment, and the request continues for others.
   @discardableResult
   public func refreshed() async -> PagerState<Item> {
     await state { .refresh(then: $0) }
@@ -67,12 +67,15 @@ where Item.ID: Sendable {
 
   /// The state after a command.
   private func state(
-    after command: (@escaping @Sendable (PagerState<Item>) -> Void) -> PagerCommand<Item, Cursor>
+    after command: @escaping @Sendable (@escaping @Sendable (PagerState<Item>) -> Void) -> PagerCommand<Item, Cursor>
   ) async -> PagerState<Item> {
-    await withCheckedContinuation { continuation in
+    let stateAfter = Observable<PagerState<Item>>.create { observer in
+      self.commands.onNext(command { observer.onNext($0) })
       // The pager stays until then: its end would cancel the request.
-      commands.onNext(command { state in withExtendedLifetime(self) { continuation.resume(returning: state) } })
+      return Disposables.create { withExtendedLifetime(self) {} }
     }
+    // It fails only if the task is cancelled.
+    return (try? await stateAfter.value) ?? state
   }
 
   /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request

@@ -167,6 +167,21 @@ import Testing
     #expect(seen.value.count == 9 && seen.value.last == "1,2,3,4 noMore")
   }
 
+  @Test func `a cancelled task does not wait for the page, which comes nonetheless`() async throws {
+    let world = PagerWorld()
+    let waits = [
+      Task { await world.pager.refreshed() }, Task { await world.pager.loadedMore() },
+    ]
+    try await world.server.wait(forCount: 1)
+    for wait in waits {
+      wait.cancel()
+      #expect(await wait.value.items.isEmpty)
+    }
+    #expect(!world.server[0].isCancelled.value)
+    world.answer(0, [1])
+    #expect(world.pager.state.brief == "1 idle")
+  }
+
   @Test func `a released pager cancels its request, and ends its states`() {
     let server = FakeServer<Int, Rows>()
     var pager: Pager<Row, Int>? = Pager(firstPage: 1) { server.fetch($0).map(\.value) }
