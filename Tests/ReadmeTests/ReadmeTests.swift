@@ -262,7 +262,9 @@ struct ReadmeTests {
     defer { try? FileManager.default.removeItem(at: folder) }
     let nowhere = try RefusingPort()
     let offline = try #require(URL(string: "http://127.0.0.1:\(nowhere.port)/graphql"))
-    try await Samples.likeOffline(in: Samples.offlineRepo(endpoint: offline, folder: folder, account: "me").0)
+    let earlier = try Samples.offlineRepo(endpoint: offline, folder: folder, account: "me")
+    try await Samples.likeOffline(in: earlier.0)
+    await earlier.outbox.close()
     let server = try await BFFServer.start()
     let (repo, outbox) = try Samples.offlineRepo(endpoint: server.graphqlURL, folder: folder, account: "me")
     let sent = outbox.changes.compactMap { if case .sent(_, let details) = $0 { details } else { nil } }

@@ -65,6 +65,7 @@ extension Outbox {
     var report = OutboxReport<Mutation>()
     guard let turn else { return report }
     do {
+      try checkOpen()
       if try await !onQueue({ try self.look() }).isEmpty {
         if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         let letOthersSend = try await waitToSend(turn.lockTimeout)
@@ -80,6 +81,13 @@ extension Outbox {
     for entry in turn.submitted { await conclude(entry, report.error) }
     scheduleNextAttempt(after: report.error)
     return report
+  }
+
+  private func checkOpen() throws {
+    if isSignedOut.value { throw OutboxError.signedOut }
+    if state.withLock({ $0.isClosed }) {
+      throw RequestError(.cancelled, "The outbox was closed: the next one of its folder sends the change.")
+    }
   }
 
   /// Why nothing is sent now, because of an attempt that was made here or in another process.
@@ -101,7 +109,7 @@ extension Outbox {
   /// Makes the next attempt after the pause by itself, if something waits.
   private func scheduleNextAttempt(after failure: (any Error)?) {
     let now = clock.now
-    let isOver = isSignedOut.value
+    let isOver = isSignedOut.value || state.withLock { $0.isClosed }
     let (old, delay) = state.withLock { state -> (OutboxPause, Duration?) in
       let old = state.pause
       guard let failure, !isOver else { return (old, nil) }
@@ -119,14 +127,14 @@ extension Outbox {
   func setTimer(after delay: Duration?) {
     let timer = delay.map { scheduler.schedule(after: $0) { [weak self] in _ = self?.joinTurn() } }
     state.withLock { exchange(&$0.timer, with: timer) }?.dispose()
-    // A sign-out may have come before the timer was there.
-    if isSignedOut.value { timer?.dispose() }
+    // A sign-out, or closing, may have come before the timer was there.
+    if isSignedOut.value || state.withLock({ $0.isClosed }) { timer?.dispose() }
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
     // Entries added later have a turn of their own, in the process where a submitter may wait for them.
     for name in try await onQueue({ try self.look() }) {
-      if isSignedOut.value { throw OutboxError.signedOut }
+      try checkOpen()
       guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       if let error = try await attempt(entry, &report) {
         report.error = error
@@ -140,7 +148,7 @@ extension Outbox {
     let deadline = ContinuousClock.now + lockTimeout
     while true {
       if let letOthersSend = try await onQueue({ try self.folder.trySend() }) { return letOthersSend }
-      if isSignedOut.value { throw OutboxError.signedOut }
+      try checkOpen()
       guard ContinuousClock.now < deadline else {
         throw RequestError(
           .timedOut, "Another process is sending what waits: try again, or end that process if it hangs.",

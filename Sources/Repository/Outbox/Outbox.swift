@@ -58,11 +58,14 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var turn: Task<OutboxReport<Mutation>, Never>?
     var coming: [ComingTurn] = []
     var lastNumber: UInt64 = 0
+    /// Whether nothing more is sent.
+    var isClosed = false
     /// The unreadable entries found by the latest `look()`.
     var unreadable: [UnreadableOutboxEntry] = []
   }
 
   let folder: OutboxFolder<Mutation>
+  private let place: OpenOutbox?
   /// A turn that has not begun, which others may join; `submitted` are notified at its end.
   struct ComingTurn {
     let number: UInt64
@@ -103,7 +106,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - send: Sends a mutation with its key; the stream's first element is the response. It must end, as a request
   ///     with a total deadline does: everything behind it waits. A GraphQL document should have one mutation: of
   ///     several, some may have been carried out when another is refused for its token, and the entry is sent again.
-  /// - Throws: ``FileError`` if the folder cannot be created or read.
+  /// - Throws: ``OutboxError/alreadyOpen`` if another outbox of the folder and partition is open in this process; or
+  ///   ``FileError`` if the folder cannot be created or read.
   public convenience init(
     folder: URL, partition: String, lockTimeout: Duration = .seconds(60), clock: StoreClock = .system,
     scheduler: some Scheduler = ConcurrentScheduler(), isIdempotent: @escaping @Sendable (Mutation) -> Bool,
@@ -111,16 +115,20 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ) throws {
     try self.init(
       folder: folder, partition: partition, lockTimeout: lockTimeout, clock: clock, scheduler: scheduler,
-      fileSystem: SystemFileSystem(lockTimeout: min(lockTimeout, .seconds(10))), isIdempotent: isIdempotent, send: send)
+      fileSystem: SystemFileSystem(lockTimeout: min(lockTimeout, .seconds(10))), isAlone: true,
+      isIdempotent: isIdempotent, send: send)
   }
 
+  /// - Parameter isAlone: Whether it must be the only one of its folder in this process; if not, it stands for one of
+  ///   another process.
   package init(
     folder: URL, partition: String, lockTimeout: Duration, clock: StoreClock,
-    scheduler: some Scheduler = ConcurrentScheduler(), fileSystem: some FileSystem,
+    scheduler: some Scheduler = ConcurrentScheduler(), fileSystem: some FileSystem, isAlone: Bool = false,
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
     self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem, now: clock.now)
+    place = isAlone ? try OpenOutbox(at: self.folder.path) : nil
     self.lockTimeout = lockTimeout
     self.clock = clock
     self.scheduler = scheduler
@@ -137,7 +145,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     notices.onNext(.end)
   }
 
-  /// The waiting entries, oldest first, then each change. It completes at a sign-out, or when the outbox is released.
+  /// The waiting entries, oldest first, then each change. It completes when the outbox is closed, signed out or released.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
     .create { [state, notices] observer in
       let id = state.withLock { state in
@@ -235,10 +243,26 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     return true
   }
 
+  /// Stops sending, and keeps what waits for the next outbox of the folder, which can be opened when this returns: after
+  /// the attempt in progress, if there is one, has ended. ``changes`` completes, and submitters whose mutation was not
+  /// sent get ``OutboxError/queued(because:)``. At the end of a process, no call is needed.
+  public func close() async {
+    let timer = state.withLock { state in
+      state.isClosed = true
+      return exchange(&state.timer, with: nil)
+    }
+    timer?.dispose()
+    // After what was submitted before.
+    await onQueue {}
+    _ = await state.withLock { $0.turn }?.value
+    notices.onNext(.end)
+    place?.close()
+  }
+
   /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
   /// Throws ``FileError`` if some cannot be; the others are removed then, and another call tries again.
   ///
-  /// To continue after a restart, do not call this: what waits is in the folder.
+  /// To continue later, do not call this, but ``close()``: what waits is in the folder.
   public func signOut() throws {
     let (waiters, timer) = state.withLock { (exchange(&$0.waiters, with: [:]), exchange(&$0.timer, with: nil)) }
     timer?.dispose()
@@ -246,6 +270,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     defer {
       for waiter in waiters.values { waiter.onError(OutboxError.signedOut) }
       notices.onNext(.end)
+      place?.close()
     }
     try folder.signOut()
   }
@@ -351,5 +376,25 @@ extension Outbox {
   ) {
     let old = state.withLock { $0.known.replace(entry.name, with: nil) }
     if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
+  }
+}
+
+/// The place of an outbox among those that are open in this process, of which each folder has one at most.
+final class OpenOutbox: Sendable {
+  private static let paths = Guarded<Set<String>>([])
+
+  private let path: Guarded<String?>
+
+  init(at path: String) throws(OutboxError) {
+    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    guard Self.paths.withLock({ $0.insert(path).inserted }) else { throw .alreadyOpen }
+    self.path = Guarded(path)
+  }
+
+  deinit { close() }
+
+  func close() {
+    guard let path = path.withLock({ exchange(&$0, with: nil) }) else { return }
+    Self.paths.withLock { _ = $0.remove(path) }
   }
 }

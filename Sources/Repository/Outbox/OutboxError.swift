@@ -29,6 +29,10 @@ public enum OutboxError: Error, Sendable {
 
   /// The outbox's account was signed out.
   case signedOut
+
+  /// Another outbox of the folder and partition is open in this process: of two, each would take what the other sends
+  /// for another process's.
+  case alreadyOpen
 }
 
 extension OutboxError: CustomStringConvertible {
@@ -43,6 +47,8 @@ extension OutboxError: CustomStringConvertible {
     case .tooLarge(let size, let limit): "The change takes \(size) bytes, more than the \(limit) that are kept."
     case .busy: "Another process is sending what waits: try again, or with a longer lockTimeout."
     case .signedOut: "The outbox's account was signed out."
+    case .alreadyOpen:
+      "An outbox of this folder and partition is open in this process: use that one, or close it first."
     }
   }
 }

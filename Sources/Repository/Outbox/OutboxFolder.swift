@@ -16,7 +16,7 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   /// before.
   private static var memory: Duration { .seconds(3_600) }
 
-  private let path: String
+  let path: String
   private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int

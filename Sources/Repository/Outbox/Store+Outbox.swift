@@ -6,8 +6,8 @@ extension Store {
   ///
   /// The response replaces the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``. It also
   /// replaces a cached value that was requested while the change was being sent: changes are sent one after the other,
-  /// so it is the newer one. The outbox does not keep the store alive: when the store is released, nothing more is
-  /// shown, and no response is cached.
+  /// so it is the newer one. Until then, the store keeps the outbox alive; the outbox does not keep the store alive: when
+  /// the store is released, nothing more is shown, and no response is cached.
   /// - Parameters:
   ///   - outbox: The outbox.
   ///   - change: The value of a key, changed by a mutation; `nil` if the mutation does not affect it.
@@ -37,7 +37,7 @@ extension Store {
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
     commit: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response) -> Void
   ) -> any Disposable {
-    let layers = OutboxLayers<Key, Value> { [weak self] in self?.removeLayer($0.id) }
+    let layers = OutboxLayers<Key, Value>(of: outbox) { [weak self] in self?.removeLayer($0.id) }
     let watching = outbox.changes.subscribe(
       onNext: { [weak self] event in
         guard let self else { return }
@@ -58,24 +58,36 @@ extension Store {
   }
 }
 
-/// The layers of the entries that wait in an outbox, by entry id.
+/// The layers of the entries that wait in an outbox, by entry id. It keeps the outbox alive until it is disposed.
 final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable {
+  private struct Showing {
+    let outbox: AnyObject
+    var layers: [String: Layer<Key, Value>] = [:]
+  }
+
   /// `nil` once this is disposed.
-  private let waiting = Guarded<[String: Layer<Key, Value>]?>([:])
+  private let showing: Guarded<Showing?>
   private let remove: @Sendable (Layer<Key, Value>) -> Void
 
-  init(remove: @escaping @Sendable (Layer<Key, Value>) -> Void) { self.remove = remove }
+  init(of outbox: AnyObject, remove: @escaping @Sendable (Layer<Key, Value>) -> Void) {
+    showing = Guarded(Showing(outbox: outbox))
+    self.remove = remove
+  }
 
   /// Sets the layer of an entry; removes the old one, if any.
   func add(_ id: String, _ layer: Layer<Key, Value>) {
-    let unused = waiting.withLock { waiting in waiting == nil ? layer : waiting?.updateValue(layer, forKey: id) }
+    let unused = showing.withLock { showing in
+      showing == nil ? layer : showing?.layers.updateValue(layer, forKey: id)
+    }
     if let unused { remove(unused) }
   }
 
   /// Takes out the layer of an entry, for the caller to commit or remove.
-  func take(_ id: String) -> Layer<Key, Value>? { waiting.withLock { $0?.removeValue(forKey: id) } }
+  func take(_ id: String) -> Layer<Key, Value>? { showing.withLock { $0?.layers.removeValue(forKey: id) } }
 
   func dispose() {
-    for layer in (waiting.withLock { exchange(&$0, with: nil) } ?? [:]).values { remove(layer) }
+    // Released outside the lock, with the outbox.
+    let ended = showing.withLock { exchange(&$0, with: nil) }
+    for layer in (ended?.layers ?? [:]).values { remove(layer) }
   }
 }

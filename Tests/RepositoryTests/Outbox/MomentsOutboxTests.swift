@@ -65,6 +65,7 @@ private struct World {
         try await world.repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "0").value
       }
       #expect(try await world.isLiked(.networkFirst) == true)
+      await world.outbox.close()
     }
     let later = try World(folder, server)
     #expect(try await later.isLiked(.cacheOnly) == true)
@@ -74,6 +75,7 @@ private struct World {
     #expect(await later.outbox.flush().sent.isEmpty)
     #expect(try await server.stats().operations["updateMomentLike"] == 1)
     await later.repo.flush()
+    await later.outbox.close()
     let last = try World(folder, server)
     #expect(try await last.isLiked(.cacheOnly) == true)
     #expect(try await last.isLiked(.networkOnly) == true)
@@ -122,6 +124,7 @@ private struct World {
     let later = try World(folder, server, account: "me")
     #expect(try later.outbox.entries().isEmpty)
     await #expect(throws: StoreError.notCached) { try await later.isLiked(.cacheOnly) }
+    await yours.outbox.close()
     #expect(try await World(folder, server, account: "you").isLiked(.cacheOnly) == true)
   }
 }

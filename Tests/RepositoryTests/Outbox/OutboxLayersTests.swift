@@ -9,7 +9,7 @@ import Testing
 
   @Test func `an entry has one layer: the one before it is removed, and what comes after the end is, too`() {
     let removed = Mutable<[UInt64]>([])
-    let layers = OutboxLayers<String, String> { layer in removed.update { $0.append(layer.id) } }
+    let layers = OutboxLayers<String, String>(of: Canary()) { layer in removed.update { $0.append(layer.id) } }
     for id in 1...2 as ClosedRange<UInt64> { layers.add("a", layer(id)) }
     #expect(removed.value == [1])
     #expect(layers.take("a")?.id == 2 && layers.take("a") == nil)

@@ -61,6 +61,7 @@ import Testing
     for mutation in mutations {
       await #expect(throws: OutboxError.self) { _ = try await outbox.submit(mutation).value }
     }
+    await outbox.close()
     #expect(try open().entries().map(\.mutation) == mutations)
   }
 

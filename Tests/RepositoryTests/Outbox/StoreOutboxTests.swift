@@ -166,7 +166,27 @@ private struct World {
     #expect(watcher.brief().last == "A memory")
   }
 
-  @Test func `closing the outbox ends the showing, too`() async throws {
+  @Test func `a store keeps an outbox that it shows, until the outbox is closed`() async throws {
+    let store = Store<String, String>(partialFetch: FakeServer<String, String>().fetch)
+    store.save("A", for: "a")
+    server.set(.isAway)
+    weak var shown: Outbox<String, String>?
+    do {
+      let outbox = try folder.outbox(server)
+      shown = outbox
+      store.show(outbox) { change, _, value in "\(value)+\(change)" }
+      #expect(await outbox.outcome("a1") == "queued: cannot connect")
+      await outbox.lastTurn()
+    }
+    #expect(store.peek("a")?.value == "A+a1" && shown != nil)
+    await shown?.close()
+    #expect(store.peek("a")?.value == "A")
+    let deadline = ContinuousClock.now + .seconds(10)
+    while shown != nil, .now < deadline { await Task.yield() }
+    #expect(shown == nil)
+  }
+
+  @Test func `signing the outbox out ends the showing, too`() async throws {
     let world = try World(folder, server)
     world.store.save("A", for: "a")
     server.set(.isAway)
