@@ -75,7 +75,7 @@ let package = Package(
     .executableTarget(
       name: "RepositoryBenchmarks",
       dependencies: [
-        "Measuring",
+        "CAllocations", "Measuring",
         .product(name: "GRDB", package: "GRDB.swift"),
         .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),

@@ -15,6 +15,7 @@ enum Main {
     for count in [1_000, 100_000] {
       for row in memoryRows(entries: count) { try table.measure(row) }
     }
+    try table.measure(networkRow(entries: 1_000))
     let bag = DisposeBag()
     for count in [1, 1_000] { try table.measure(watcherRow(count, bag: bag)) }
 

@@ -45,7 +45,8 @@ func memoryRows(entries count: Int) -> [Row] {
   return [
     Row(
       name: "peek, \(count) entries", count: 100_000, works: [{ store.peek(key($0))?.value ?? 0 }] + reads,
-      isInMemory: true, ceilings: ["lock, dictionary": 12]),
+      isInMemory: true, allocationCeiling: 0.1,
+      ceilings: ["lock, dictionary": 12]),
     Row(
       name: "warm read, \(count) entries", count: 100_000,
       works: [
@@ -53,7 +54,7 @@ func memoryRows(entries count: Int) -> [Row] {
           store.get(key(index), .cacheFirst).subscribe(onNext: { box.value = $0.value ?? 0 }).dispose()
           return box.value
         }
-      ] + reads, isInMemory: true, ceilings: ["lock, dictionary": 20]),
+      ] + reads, isInMemory: true, allocationCeiling: 3.1, ceilings: ["lock, dictionary": 20]),
     Row(
       name: "write, \(count) entries", count: 100_000,
       works: [
@@ -71,6 +72,23 @@ func memoryRows(entries count: Int) -> [Row] {
         },
       ], isInMemory: true),
   ]
+}
+
+/// A read that always makes a request, which is answered at once.
+func networkRow(entries count: Int) -> Row {
+  var configuration = StoreConfiguration<Int>()
+  configuration.memoryCount = count * 2
+  let store = Store<Int, Int>(configuration: configuration) { Observable.just($0) }
+  let box = Box()
+  return Row(
+    name: "read from the network, \(count) entries", count: 20_000,
+    works: [
+      { index in
+        let key = index &* 7_919 % count
+        store.get(key, .networkOnly).subscribe(onNext: { box.value = $0.value ?? 0 }).dispose()
+        return box.value
+      }
+    ], isInMemory: true, allocationCeiling: 50)
 }
 
 /// A write that wakes one of this many watchers.

@@ -10,6 +10,8 @@ struct Row {
   let works: [Work?]
   /// Whether to measure processor time, in which other load on the machine does not show, rather than wall-clock time.
   var isInMemory = false
+  /// How many allocations an operation of the first library may make.
+  var allocationCeiling: Double?
   /// How many times longer than another library the first one may take, by that library's name.
   var ceilings: [String: Double] = [:]
 

@@ -1,3 +1,4 @@
+import CAllocations
 import Foundation
 import Measuring
 
@@ -10,22 +11,25 @@ struct Table {
 
   init(rounds: Int) {
     self.rounds = rounds
-    print("| work | " + Row.libraries.joined(separator: " | ") + " | ceiling |")
-    print("|---|" + String(repeating: "---|", count: Row.libraries.count + 1))
+    print("| work | " + Row.libraries.joined(separator: " | ") + " | allocations | ceiling |")
+    print("|---|" + String(repeating: "---|", count: Row.libraries.count + 2))
   }
 
   mutating func measure(_ row: Row) throws {
     var times = row.works.map { _ in [Double]() }
     var checksums = Set<Int>()
+    var allocations = 0.0
     for round in 0...rounds {
       for (index, work) in row.works.enumerated() {
         guard let work else { continue }
         var checksum = 0
         let clock = row.isInMemory ? processorNanoseconds : { Double(DispatchTime.now().uptimeNanoseconds) }
+        let allocated = allocation_count()
         let start = clock()
         for operation in 0..<row.count { checksum &+= try work(operation) }
         let time = (clock() - start) / Double(row.count)
         checksums.insert(checksum)
+        if index == 0 { allocations = Double(allocation_count() - allocated) / Double(row.count) }
         // The first round warms up.
         if round > 0 { times[index].append(time) }
       }
@@ -39,9 +43,14 @@ struct Table {
       }
       check("\(row.name), in terms of \(library)", own / other, ceiling)
     }
-    let ceilings = row.ceilings.map { "\(format($0.value))x \($0.key)" }.joined(separator: ", ")
+    if let ceiling = row.allocationCeiling { check("\(row.name), allocations", allocations, ceiling) }
+    let ceilings =
+      (row.ceilings.map { "\(format($0.value))x \($0.key)" }
+      + (row.allocationCeiling.map { ["\(format($0)) allocations"] } ?? [])).joined(separator: ", ")
     let empty = Array(repeating: "", count: Row.libraries.count - medians.count)
-    let cells = [row.name] + medians.map { $0.map { duration($0) } ?? "" } + empty + [ceilings]
+    let cells =
+      [row.name] + medians.map { $0.map { duration($0) } ?? "" } + empty
+      + [format(allocations), ceilings]
     print("| " + cells.joined(separator: " | ") + " |")
   }
 
