@@ -64,7 +64,7 @@ extension APIClient {
 
 func end(_ transport: SocketTransport, _ users: Store<Int, User>) async {
   await transport.shutdown(within: .seconds(20))  // refuses new requests, and lets those in flight finish
-  await users.flush()  // all writes are then on disk
+  await users.close()  // its streams complete, so connections that they feed end; all writes are then on disk
 }
 
 struct FixtureSession: GetMomentsByUserIDSessionType {

@@ -12,6 +12,8 @@ struct LRUCache<Key: Hashable, Value> {
     let cost: Int
     @usableFromInline var older: Int
     @usableFromInline var newer: Int
+    /// The number of sweeps before its last use.
+    @usableFromInline var usedAfter: UInt32 = 0
   }
 
   @inlinable static var none: Int { -1 }
@@ -25,6 +27,7 @@ struct LRUCache<Key: Hashable, Value> {
   @usableFromInline var oldest = Self.none
   @usableFromInline var newest = Self.none
   @usableFromInline var statistics = CacheStatistics()
+  @usableFromInline var sweeps: UInt32 = 0
 
   init(countLimit: Int, costLimit: Int) {
     self.countLimit = max(0, countLimit)
@@ -32,6 +35,8 @@ struct LRUCache<Key: Hashable, Value> {
   }
 
   var keys: Dictionary<Key, Int>.Keys { places.keys }
+
+  var values: [Value] { places.values.compactMap { nodes[$0].value } }
 
   /// The value, which becomes the most recently used.
   mutating func read(_ key: Key) -> Value? {
@@ -49,6 +54,7 @@ struct LRUCache<Key: Hashable, Value> {
       unlink(place)
       link(place)
     }
+    if nodes[place].usedAfter != sweeps { nodes[place].usedAfter = sweeps }
     return true
   }
 
@@ -75,7 +81,7 @@ struct LRUCache<Key: Hashable, Value> {
       gone.append(value)
       statistics.evictions += 1
     }
-    let node = Node(key: key, value: value, cost: cost, older: Self.none, newer: Self.none)
+    let node = Node(key: key, value: value, cost: cost, older: Self.none, newer: Self.none, usedAfter: sweeps)
     let place = free.popLast() ?? nodes.count
     if place == nodes.count { nodes.append(node) } else { nodes[place] = node }
     places[key] = place
@@ -101,6 +107,18 @@ struct LRUCache<Key: Hashable, Value> {
     statistics.count -= 1
     statistics.cost -= nodes[place].cost
     return nodes[place].value.take()
+  }
+
+  /// Evicts the values that were not used since so many sweeps before this one. Called at regular times, it evicts what
+  /// has been idle for long, without a clock.
+  mutating func sweep(keeping count: UInt32) -> [Value] {
+    sweeps &+= 1
+    var gone: [Value] = []
+    while oldest != Self.none, sweeps &- nodes[oldest].usedAfter > count, let value = remove(nodes[oldest].key) {
+      gone.append(value)
+      statistics.evictions += 1
+    }
+    return gone
   }
 
   /// Removes everything.
@@ -138,7 +156,7 @@ public struct CacheStatistics: Hashable, Sendable {
   /// Reads that found none.
   public var misses = 0
 
-  /// Values that were evicted to make room.
+  /// Values that were evicted to make room, or because they were idle.
   public var evictions = 0
 
   /// The number of values now.
@@ -149,4 +167,13 @@ public struct CacheStatistics: Hashable, Sendable {
 
   /// Makes statistics of an empty cache.
   public init() {}
+
+  /// Adds the numbers of another cache.
+  static func += (sum: inout Self, other: Self) {
+    sum.hits += other.hits
+    sum.misses += other.misses
+    sum.evictions += other.evictions
+    sum.count += other.count
+    sum.cost += other.cost
+  }
 }

@@ -69,12 +69,12 @@ extension Store {
   ) -> Observable<Response> {
     .create { observer in
       // Checked again, since a watcher that is shown the change may sign out.
-      guard let layer = self.addLayer(key: layerKey, optimistic), !self.perform({ $0.isSignedOut }) else {
-        observer.onError(StoreError.signedOut)
+      guard let layer = self.addLayer(key: layerKey, optimistic), self.ending == nil else {
+        observer.onError(self.ending ?? .signedOut)
         return Disposables.create()
       }
       let request = send().first(
-        orFail: self.perform { $0.isSignedOut } ? StoreError.signedOut : .noResponse
+        orFail: self.ending ?? .noResponse
       ).subscribe(
         onNext: { response in
           commit(layer, response) { error in
@@ -91,12 +91,15 @@ extension Store {
     }
   }
 
-  /// Shows a change over cached values until it is removed or committed; returns `nil` after a sign-out.
+  /// Why the store has ended; `nil` while it has not.
+  private var ending: StoreError? { perform { $0.ending } }
+
+  /// Shows a change over cached values until it is removed or committed; returns `nil` after the store's end.
   func addLayer(
     key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
   ) -> Layer<Key, Value>? {
     perform { state in
-      if state.isSignedOut { return nil }
+      if state.ending != nil { return nil }
       let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
       state.add(layer)
       return layer
@@ -109,14 +112,14 @@ extension Store {
 
 /// A change that the server has accepted becomes a part of the cached values.
 extension Store {
-  /// Called once, with the error if the store was signed out.
   /// Rebases the change onto every other cached value that it affects, then caches the response in the place of both the
   /// cached value and the change. If a newer value supersedes the response, the change is rebased onto that, too.
+  /// The completion is called once, with the error if the store has ended.
   func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
     let isCacheable = response.map { configuration.isCacheable($0.value) } ?? true
     guard isCacheable, perform({ $0.beginCommit(of: layer.id) }) else {
       removeLayer(layer.id)
-      return completion(perform { $0.isSignedOut } ? StoreError.signedOut : nil)
+      return completion(ending)
     }
     if layer.key == nil {
       for key in knownKeys() where key != response?.key && mayAffect(key, layer) {
@@ -131,7 +134,7 @@ extension Store {
       return completion(
         perform { state in
           state.endLayer(layer.id)
-          return state.isSignedOut ? StoreError.signedOut : nil
+          return state.ending
         })
     }
     let (key, value) = (response.key, makeCachedValue(response.value))

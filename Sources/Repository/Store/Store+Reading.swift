@@ -1,8 +1,8 @@
 public import Streams
 
 extension Store {
-  /// A live stream of a key: a snapshot at once, then one for each change. It never fails, and does not end by itself;
-  /// failures are in the snapshots.
+  /// A live stream of a key: a snapshot at once, then one for each change. It never fails, and completes when the store
+  /// is closed or its account signed out; failures are in the snapshots.
   ///
   /// Changes that come while the subscriber still handles a snapshot are not queued: it then gets one snapshot of the
   /// latest state, and none of the states between, such as a value that was replaced, a failure after which a request
@@ -11,17 +11,19 @@ extension Store {
   ///
   /// With `networkFirst`, `networkOnly` and `noCache`, snapshots have no value until a response arrives or a value is
   /// saved. With `networkFirst`, they have the cached value once the request has failed.
-  public func stream(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
+  public func stream(
+    _ key: Key, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Value>> {
     .create { observer in
       let id = self.acquire(key, for: policy) { state, source, now in
-        state.watch(key, policy: policy, source: source, observer: observer, now: now)
+        state.watch(key, policy: policy, context: context, source: source, observer: observer, now: now)
       }
       return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
     }
   }
 
-  /// A live stream of a key's values only: the cached one, with pending changes applied, then each new one. It makes no
-  /// request, never fails, and does not end by itself.
+  /// A live stream of a key's values only: the cached one, with pending changes applied, then each new one. It makes
+  /// no request, never fails, and completes as ``stream(_:_:context:)`` does.
   public func values(_ key: Key) -> Observable<Value> {
     stream(key, .cacheOnly)
       .filter { $0.stamp != SnapshotStamp() }
@@ -33,31 +35,38 @@ extension Store {
   /// up to the age ``Freshness/staleIfError``, with the failure among the snapshot's errors. Without such a value, the
   /// stream fails.
   ///
-  /// With `cacheFirst`, a stale or partial value counts as missing; with `cacheAndNetwork`, the snapshot is the
-  /// network's; with `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached. A request for
-  /// the key that is in flight is joined, not repeated: its response may be older than a write, or an
-  /// ``invalidate(_:)``, that came after it began.
+  /// With `cacheFirst`, a stale value counts as missing; with `staleWhileRevalidate`, it is returned, and the store
+  /// requests a new one, whether this stream is disposed or not; with `cacheAndNetwork`, the snapshot is the network's;
+  /// with `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached.
+  ///
+  /// A request for the key that is in progress is joined, not repeated, if the contexts have the same identity: its
+  /// response may be older than a write, or an ``invalidate(_:)``, that came after it began. For some time after a
+  /// failure, policies that read the cache make no request: see ``StoreConfiguration/backoff``.
   @inlinable
-  public func get(_ key: Key, _ policy: FetchPolicy = .cacheFirst) -> Observable<Snapshot<Value>> {
+  public func get(
+    _ key: Key, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
+  ) -> Observable<Snapshot<Value>> {
     .deferred {
-      if policy.cacheRead != .beforeNetworkFetch { return self.read(key, policy) }
+      if policy.cacheRead != .beforeNetworkFetch { return self.read(key, policy, context) }
       let now = self.clock.now
       guard let state = self.state.withLock({ $0.recall(key, policy: policy, now: now) }) else {
-        return self.read(key, policy)
+        return self.read(key, policy, context)
       }
-      return .just(state.snapshot(state.rendered(), freshness: self.freshness, now: now))
+      let isStale = state.isStale(by: self.freshness, now: now)
+      return .just(state.snapshot(state.rendered(), isStale: isStale, now: now))
     }
   }
 
   /// The result of a read that needs more than the memory.
   @usableFromInline
-  func read(_ key: Key, _ policy: FetchPolicy) -> Observable<Snapshot<Value>> {
+  func read(_ key: Key, _ policy: FetchPolicy, _ context: ReadContext) -> Observable<Snapshot<Value>> {
     .create { observer in
       let (clock, freshness) = (self.clock, self.freshness)
       let waiter = Fetch<Key, Value>.Waiter(policy: policy) { result in
         switch result {
         case .success(let state):
-          let snapshot = state.snapshot(state.rendered(), freshness: freshness, now: clock.now)
+          let now = clock.now
+          let snapshot = state.snapshot(state.rendered(), isStale: state.isStale(by: freshness, now: now), now: now)
           if snapshot.value == nil { return observer.onError(snapshot.missingValueError) }
           observer.onNext(snapshot)
           observer.onCompleted()
@@ -65,7 +74,7 @@ extension Store {
         }
       }
       let id = self.acquire(key, for: policy) { state, source, now in
-        state.read(key, source: source, waiter: waiter, now: now)
+        state.read(key, source: source, waiter: waiter, context: context, now: now)
       }
       return Disposables.create { self.perform { $0.endRead(key, id: id) } }
     }
@@ -79,7 +88,8 @@ extension Store {
     let now = clock.now
     let id = perform { state -> UInt64? in
       state.acquire(key, forReading: true)
-      if policy.cacheRead == .beforeNetworkFetch, !state.isLoaded(key) { return nil }
+      let readsFirst = policy.cacheRead == .beforeNetworkFetch || state.isSuspended(key, for: policy, now: now)
+      if readsFirst, !state.isLoaded(key) { return nil }
       return read(&state, .memory, now)
     }
     if let id { return id }
@@ -87,17 +97,21 @@ extension Store {
     return perform { read(&$0, source, clock.now) }
   }
 
-  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:)`` with
+  /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:context:)`` with
   /// `cacheFirst`.
   @inlinable
-  public func cached(_ key: Key) -> Observable<Value> { get(key, .cacheFirst).map { try $0.requireValue() } }
+  public func cached(_ key: Key, context: ReadContext = ReadContext()) -> Observable<Value> {
+    // `get` fails if there is no value.
+    get(key, .cacheFirst, context: context).compactMap(\.value)
+  }
 
-  /// A cold stream of one complete value from the network. Short for ``get(_:_:)`` with `networkOnly`, so it joins a
-  /// request that is in flight; a partial response fails with its errors.
-  public func fresh(_ key: Key) -> Observable<Value> {
-    get(key, .networkOnly).map { snapshot in
+  /// A cold stream of one complete value from the network. Short for ``get(_:_:context:)`` with `networkOnly`, so it
+  /// joins a request that is in progress, and makes one even shortly after a failure; a partial response fails with its
+  /// errors.
+  public func fresh(_ key: Key, context: ReadContext = ReadContext()) -> Observable<Value> {
+    get(key, .networkOnly, context: context).compactMap { snapshot in
       if let error = snapshot.errors.first { throw error }
-      return try snapshot.requireValue()
+      return snapshot.value
     }
   }
 
@@ -106,6 +120,6 @@ extension Store {
   public func peek(_ key: Key) -> Snapshot<Value>? {
     let now = clock.now
     let state = state.withLock { $0.recalled(key, now: now) }
-    return state.map { $0.snapshot($0.rendered(), freshness: freshness, now: now) }
+    return state.map { $0.snapshot($0.rendered(), isStale: $0.isStale(by: freshness, now: now), now: now) }
   }
 }

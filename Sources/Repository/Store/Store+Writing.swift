@@ -63,12 +63,11 @@ extension Store {
   public func clear() throws { try removeAll { $0.removeAll(then: $1) } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
-  /// cancelled, late responses are dropped, and watchers get a snapshot without a value. From then on, reads fail with
-  /// ``StoreError/signedOut``. Mutations in flight are not cancelled, and fail when their response comes.
+  /// cancelled, late responses are dropped, and streams complete, after a snapshot without a value. From then on, reads
+  /// fail with ``StoreError/signedOut``. Mutations in flight are not cancelled, and fail when their response comes.
   ///
-  /// Throws the source of truth's error if it could not remove everything; another call tries again.
-  ///
-  /// To stop using a store but keep its data, just call ``flush()``.
+  /// Throws the source of truth's error if it could not remove everything; another call tries again. To stop using a
+  /// store but keep its data, call ``close()``.
   public func signOut() throws { try removeAll { $0.signOut(then: $1) } }
 
   private func removeAll(
@@ -78,6 +77,14 @@ extension Store {
     // A removal of everything is carried out before this returns.
     perform { state in change(&state) { error in failure.withLock { $0 = error } } }
     if let failure = failure.withLock({ $0 }) { throw failure }
+  }
+
+  /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the source
+  /// of truth this returns. From then on, reads fail with ``StoreError/closed``, and writes do nothing. A mutation in
+  /// flight is not cancelled, and fails when its response comes, which changes nothing that is cached.
+  public func close() async {
+    perform { $0.close() }
+    await flush()
   }
 
   /// Returns when all earlier writes are in the source of truth, or have failed.

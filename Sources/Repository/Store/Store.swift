@@ -1,4 +1,5 @@
 import HTTP
+import Networking
 public import Streams
 
 /// Values by key: served from a cache at once, refreshed from the server, and live for every watcher.
@@ -27,34 +28,25 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   @usableFromInline let clock: StoreClock
   @usableFromInline let freshness: Freshness
   let storage: StorageQueue<Key, Value>?
-  private let fetch: @Sendable (Key) -> Observable<Fetched<Value>>
+  private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Guarded<StoreState<Key, Value>>
   /// The subscriptions to outboxes, which end with the store.
   let showings = DisposeBag()
+  private let sweepTimer = Guarded<(any Disposable)?>(nil)
 
-  /// Makes a store.
+  /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
+  /// that say what is missing. The other initialisers are short for this one.
   /// - Parameters:
+  ///   - partialFetch: Makes the request of a read, with its context; the stream's first element is the response.
+  ///     Called without a lock held.
   ///   - configuration: How values are cached.
   ///   - sourceOfTruth: Keeps values across restarts; none by default.
   ///   - keyForResponse: The key to keep a response under, if that is not the requested key. The response goes to the
   ///     caller, and to everyone who watches the key that it is kept under.
-  ///   - fetch: Makes the request; the stream's first element is the response. Called without a lock held.
-  public convenience init(
-    configuration: StoreConfiguration<Value> = StoreConfiguration(),
-    sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
-    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
-    fetch: @escaping @Sendable (Key) -> Observable<Value>
-  ) {
-    self.init(
-      partialFetch: { fetch($0).map { Fetched($0) } }, configuration: configuration, sourceOfTruth: sourceOfTruth,
-      keyForResponse: keyForResponse)
-  }
-
-  /// Makes a store whose server may return a part of what was requested, with errors that say what is missing.
   @_disfavoredOverload  // A closure without a label is `fetch`; else the compiler cannot say what is wrong with one.
   public init(
-    partialFetch: @escaping @Sendable (Key) -> Observable<Fetched<Value>>,
+    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
     configuration: StoreConfiguration<Value> = StoreConfiguration(),
     sourceOfTruth: (any SourceOfTruth<Key, Value>)? = nil,
     keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
@@ -69,6 +61,8 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.keyForResponse = keyForResponse
     state = Guarded(StoreState(configuration, storage: storage))
   }
+
+  deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
 
   /// Hits, misses and size of the cache in memory.
   public var statistics: CacheStatistics { state.withLock { $0.memory.statistics } }
@@ -89,6 +83,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
       case .start(let key, let fetch): start(key, fetch)
       case .call(let action): action()
+      case .sweepLater: sweepLater()
       }
     }
     _ = garbage
@@ -99,10 +94,17 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     CachedValue(value, writtenAt: clock.now, cost: configuration.cost(value))
   }
 
+  private func sweepLater() {
+    guard let idleTime = configuration.idleTime else { return }
+    let timer = clock.scheduler.schedule(after: idleTime / 4) { [weak self] in self?.perform { $0.sweep() } }
+    // The old one has fired.
+    _ = sweepTimer.withLock { exchange(&$0, with: timer) }
+  }
+
   private func start(_ key: Key, _ fetch: Fetch<Key, Value>) {
     // A watcher that was notified of the request may have cancelled it.
     if fetch.subscription.isDisposed { return }
-    let subscription = self.fetch(key).first(orFail: StoreError.noResponse).subscribe(
+    let subscription = self.fetch(key, fetch.context).first(orFail: StoreError.noResponse).subscribe(
       onNext: { self.succeed(key, fetch.id, $0) }, onError: { self.fail(key, fetch.id, $0) })
     fetch.subscription.insert(subscription)
   }
@@ -129,10 +131,21 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let failure = RequestError(wrapping: error)
     let isOutage = configuration.mayServeStale(failure)
     let effect = isOutage ? .keep : configuration.effectOfFailure(failure)
+    let delay = delay(of: key, after: failure)
     let now = clock.now
-    perform {
-      $0.fail(key, fetchID: fetchID, error: error, isOutage: isOutage, effect: effect, source: source, now: now)
+    perform { state in
+      state.fail(
+        key, fetchID: fetchID, error: error, isOutage: isOutage, effect: effect, delay: delay, source: source, now: now)
     }
+  }
+
+  /// How long a key is not requested again after a failure.
+  private func delay(of key: Key, after failure: RequestError) -> Duration? {
+    guard let backoff = configuration.backoff, failure.kind != .cancelled, !failure.isUnauthenticated,
+      !failure.isForbidden
+    else { return nil }
+    let count = state.withLock { $0.failureCount(of: key) } + 1
+    return max(backoff.delay(after: count), min(failure.retryAfter ?? .zero, .seconds(3_600)))
   }
 
   /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the

@@ -25,11 +25,25 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   /// ``FailureEffect/standard(for:)`` by default. Called as that is.
   public var effectOfFailure: @Sendable (RequestError) -> FailureEffect = { .standard(for: $0) }
 
+  /// How long a key is not requested again after its request has failed: a second after the first failure, twice as
+  /// long after each further one, and at most 30 seconds, each by default with a random part of up to a half; or as long
+  /// as the server asks for (`Retry-After`), up to an hour. `nil` requests it with each read.
+  ///
+  /// Meanwhile, reads whose policy reads the cache fail at once with the same error, or return a stale value, as they do
+  /// after a request of their own. `networkOnly`, so also ``Store/fresh(_:context:)``, and `noCache` make a request in any case,
+  /// and so does ``Store/invalidate(_:)``. It ends when a value is cached or the key is invalidated or removed. After a refusal (401,
+  /// 403) and a cancellation there is none: the next read may have another token. Measured by the ``clock``.
+  public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
+
   /// The greatest number of values in memory; values of watched keys are held in addition while they are watched.
   public var memoryCount = 1_000
 
   /// The greatest sum of costs in memory; no limit by default.
   public var memoryCost = Int.max
+
+  /// How long a value stays in memory without being read or written: this long, or up to a quarter longer; an hour by
+  /// default, `nil` for no limit. It stays in the source of truth. Measured by the scheduler of the ``clock``.
+  public var idleTime: Duration? = .seconds(3_600)
 
   /// The cost of a value, in a unit of your choice, such as bytes; 1 by default. Called once for each write.
   public var cost: @Sendable (Value) -> Int = { _ in 1 }
@@ -70,7 +84,7 @@ public enum FailureEffect: Hashable, Sendable {
   case removeAll
 
   /// The effect of a refusal on what the server gave before: `hideAll` if the user has to sign in again
-  /// (`RequestError.isUnauthenticated`), as whoever asks may no longer be who it was; `remove` if the user may not see
+  /// (`RequestError.isUnauthenticated`), since the reader may no longer be the same user; `remove` if the user may not see
   /// this (`RequestError.isForbidden`); `keep` after any other failure.
   public static func standard(for error: RequestError) -> FailureEffect {
     if error.isUnauthenticated { return .hideAll }
@@ -83,6 +97,15 @@ public struct Freshness: Hashable, Sendable {
   /// The age at which a value becomes stale: it is still shown, but `cacheFirst` makes a request.
   public var staleTime: Duration?
 
+  /// The age at which a partial value becomes stale, if it is not by ``staleTime``; ten seconds by default. So a field
+  /// that fails does not turn the cache off. A complete value that a partial response did not replace, since it is
+  /// better, is served as long, even if it is stale.
+  public var partialTime: Duration
+
+  /// The age from which a value is refreshed before it becomes stale: a read with `cacheFirst` or
+  /// `staleWhileRevalidate` returns it, and the store makes a request of its own.
+  public var refreshAfterWrite: Duration?
+
   /// The age at which a value expires, and counts as missing.
   public var expireAfterWrite: Duration?
 
@@ -94,12 +117,15 @@ public struct Freshness: Hashable, Sendable {
   /// week by default.
   public var staleIfError: Duration?
 
-  /// Makes a set of limits; by default, only that of ``staleIfError``.
+  /// Makes a set of limits; by default, only those of ``staleIfError`` and ``partialTime``.
   public init(
-    staleTime: Duration? = nil, expireAfterWrite: Duration? = nil, expireAfterAccess: Duration? = nil,
+    staleTime: Duration? = nil, partialTime: Duration = .seconds(10), refreshAfterWrite: Duration? = nil,
+    expireAfterWrite: Duration? = nil, expireAfterAccess: Duration? = nil,
     staleIfError: Duration? = .seconds(7 * 86_400)
   ) {
     self.staleTime = staleTime
+    self.partialTime = partialTime
+    self.refreshAfterWrite = refreshAfterWrite
     self.expireAfterWrite = expireAfterWrite
     self.expireAfterAccess = expireAfterAccess
     self.staleIfError = staleIfError
@@ -111,7 +137,12 @@ public struct Freshness: Hashable, Sendable {
 extension Freshness {
   @inlinable func isStale<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
     if cached.isInvalidated || cached.writtenAt > now { return true }
+    if cached.isPartial, now - cached.writtenAt >= partialTime { return true }
     return staleTime.map { now - cached.writtenAt >= $0 } ?? false
+  }
+
+  @inlinable func isRefreshDue<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
+    refreshAfterWrite.map { now - cached.writtenAt >= $0 } ?? false
   }
 
   @inlinable func isExpired<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
@@ -128,9 +159,15 @@ extension Freshness {
 /// Tells a store the time: the system's wall clock, or that of a scheduler, which a test can move.
 public struct StoreClock: Sendable {
   @usableFromInline let time: @Sendable () -> StoreTime
+  /// For what has to be done at a time.
+  let scheduler: any Scheduler
 
   /// A clock that calls a closure, on any thread.
-  public init(_ time: @escaping @Sendable () -> StoreTime) {
+  /// - Parameters:
+  ///   - scheduler: Runs what has to be done at a time, such as releasing idle values.
+  ///   - time: The time now.
+  public init(scheduler: some Scheduler = ConcurrentScheduler(), _ time: @escaping @Sendable () -> StoreTime) {
+    self.scheduler = scheduler
     self.time = time
   }
 
@@ -141,7 +178,7 @@ public struct StoreClock: Sendable {
   public static func scheduler(
     _ scheduler: some Scheduler, start: StoreTime = StoreTime(microseconds: 0)
   ) -> StoreClock {
-    StoreClock { start + scheduler.now }
+    StoreClock(scheduler: scheduler) { start + scheduler.now }
   }
 
   /// The time now.

@@ -10,7 +10,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var version: UInt64
   /// The number of the latest write of a complete value, or removal; a local change does not count.
   @usableFromInline var replacedAt: UInt64 = 0
-  @usableFromInline var fetch: Fetch<Key, Value>?
+  /// The requests in flight: one, unless reads have contexts of several identities.
+  @usableFromInline var fetches: [Fetch<Key, Value>] = []
   /// The errors of the latest request, and their number.
   @usableFromInline var errors: [any Error] = []
   @usableFromInline var failure: UInt64 = 0
@@ -71,15 +72,40 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     let completion: @Sendable (Result<KeyState<Key, Value>, any Error>) -> Void
   }
 
+  /// The claim of the store itself, which refreshes a value.
+  static var ownClaim: UInt64 { 0 }
+
   let id: UInt64
+  let context: ReadContext
   let subscription = DisposeBag()
-  /// The ids of the readers and watchers that keep the request alive: it is cancelled when the last one leaves.
-  var claims: Set<UInt64> = []
-  var waiters: [UInt64: Waiter] = [:]
+  /// The readers and watchers that keep the request alive, by their ids, and those of them that wait for one response:
+  /// it is cancelled when the last one leaves.
+  var claims: [UInt64: Waiter?] = [:]
   /// Whether at least one of them wants the response cached.
   var cachesResponse = false
   /// Whether the response may lack a change that the server has made since the request began.
   var mayBeOutdated = false
+
+  /// In the order of their reads.
+  var waiters: [Waiter] {
+    if claims.count == 1 { return claims.values.compactMap { $0 } }
+    return claims.sorted { $0.key < $1.key }.compactMap(\.value)
+  }
+}
+
+/// The latest failure of a key, because of which it is not requested again for a time.
+struct KeyFailure: Sendable {
+  let error: any Error
+  let isOutage: Bool
+  /// Whether there was a response, but a complete value is better than that.
+  var isPartial = false
+  /// How many requests have failed in a row.
+  var count = 1
+  let at: StoreTime
+  let delay: Duration
+
+  /// A date in the future, as after the clock was set back, means nothing.
+  func isRecent(now: StoreTime) -> Bool { at <= now && now - at < delay }
 }
 
 /// Everything that can be shown for a key, taken at one moment.
@@ -109,7 +135,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.layers = layers
     self.source = source
     errors = entry?.errors ?? []
-    isFetching = entry?.fetch != nil
+    isFetching = entry?.fetches.isEmpty == false
     version = entry?.version ?? 0
     replacedAt = entry?.replacedAt ?? 0
     failure = entry?.failure ?? 0
@@ -131,9 +157,12 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   @inlinable
-  func snapshot(
-    _ rendered: (value: Value?, layers: [UInt64]), freshness: Freshness, now: StoreTime
-  ) -> Snapshot<Value> {
+  func isStale(by freshness: Freshness, now: StoreTime) -> Bool {
+    cached.map { freshness.isStale($0, now: now) } ?? false
+  }
+
+  @inlinable
+  func snapshot(_ rendered: (value: Value?, layers: [UInt64]), isStale: Bool, now: StoreTime) -> Snapshot<Value> {
     guard rendered.value != nil else { return empty }
     var snapshot = empty
     snapshot.value = rendered.value
@@ -141,7 +170,7 @@ struct KeyState<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     snapshot.stamp = SnapshotStamp(version: cached == nil ? 0 : version, layers: rendered.layers)
     if let cached {
       snapshot.age = max(.zero, now - cached.writtenAt)
-      snapshot.isStale = freshness.isStale(cached, now: now)
+      snapshot.isStale = isStale
       snapshot.isPartial = cached.isPartial
       if cached.isPartial { snapshot.errors += cached.errors }
     }

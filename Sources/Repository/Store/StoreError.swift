@@ -11,6 +11,9 @@ public enum StoreError: Error, Hashable, Sendable {
 
   /// The store's account was signed out; it no longer keeps or returns anything.
   case signedOut
+
+  /// The store was closed; it no longer keeps or returns anything.
+  case closed
 }
 
 extension StoreError: CustomStringConvertible {
@@ -20,6 +23,7 @@ extension StoreError: CustomStringConvertible {
     case .notCached: "Nothing is cached for this key: read it with a policy that makes a request."
     case .noResponse: "The request ended without a response."
     case .signedOut: "The store's account was signed out."
+    case .closed: "The store was closed."
     }
   }
 }

@@ -14,26 +14,48 @@ extension StoreState {
   /// memory.
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
-    guard !isSignedOut, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now),
-      !needsNetwork(policy, cached: state.cached, now: now), memory.use(key)
-    else { return nil }
+    guard ending == nil, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now) else {
+      return nil
+    }
+    switch need(policy, cached: state.cached, now: now) {
+    case .nothing: break
+    case .refresh where isRefreshing(key): break
+    case .refresh, .response: return nil
+    }
+    guard memory.use(key) else { return nil }
     noteRead(key, now: now)
     return state
   }
 
   /// Adds a watcher to a key that was acquired; returns the watcher's id.
   mutating func watch(
-    _ key: Key, policy: FetchPolicy, source: SnapshotSource, observer: AnyObserver<Snapshot<Value>>, now: StoreTime
+    _ key: Key, policy: FetchPolicy, context: ReadContext, source: SnapshotSource,
+    observer: AnyObserver<Snapshot<Value>>, now: StoreTime
   ) -> UInt64 {
     let id = nextNumber()
-    let cached = current(key, now: now)
-    if needsNetwork(policy, cached: cached, now: now) {
-      claim(key, id: id, cachesResponse: policy.cachesResponse)
+    var waitsForNetwork = policy.cacheRead != .beforeNetworkFetch
+    if ending == nil {
+      let cached = current(key, now: now)
+      switch need(policy, cached: cached, now: now) {
+      case .nothing: break
+      case .refresh: refresh(key, context, now: now)
+      case .response:
+        if let failure = suspension(of: key, policy, context, cached: cached, now: now) {
+          show(failure, of: key)
+          let isUsable = cached.map { freshness.isUsableOnError($0, now: now) } ?? true
+          if failure.isOutage, isUsable { waitsForNetwork = false }
+        } else {
+          claim(key, id: id, context, cachesResponse: policy.cachesResponse)
+        }
+      }
     }
     let state = keyState(key, source: source)
-    let watcher = Watcher<Key, Value>(id: id, policy: policy, version: state.version, observer: observer)
+    let watcher = Watcher<Key, Value>(
+      id: id, policy: policy, context: context, hiddenThrough: waitsForNetwork ? state.version : nil, observer: observer
+    )
     entries[key]?.watchers.append(watcher)
-    garbage.append(watcher.post(Publication(state), uncached: nil) as Any)
+    if ending != .closed { garbage.append(watcher.post(Publication(state), uncached: nil) as Any) }
+    if ending != nil { watcher.end() }
     // Before the request that was just begun: the watcher sees that it is in flight.
     effects.insert(.deliver([watcher]), at: 0)
     return id
@@ -51,21 +73,29 @@ extension StoreState {
 
   /// Answers a read of a key that was acquired, now or when its request ends. Returns the read's id.
   mutating func read(
-    _ key: Key, source: SnapshotSource, waiter: Fetch<Key, Value>.Waiter, now: StoreTime
+    _ key: Key, source: SnapshotSource, waiter: Fetch<Key, Value>.Waiter, context: ReadContext, now: StoreTime
   ) -> UInt64 {
     let id = nextNumber()
     let policy = waiter.policy
-    if isSignedOut {
-      effects.append(.call { waiter.completion(.failure(StoreError.signedOut)) })
+    if let ending {
+      effects.append(.call { waiter.completion(.failure(ending)) })
       return id
     }
-    let cached = policy.cacheRead == .beforeNetworkFetch ? current(key, now: now) : nil
-    if needsNetwork(policy, cached: cached, now: now) {
-      claim(key, id: id, cachesResponse: policy.cachesResponse, waiter: waiter)
-    } else {
-      let state = keyState(key, source: source)
-      effects.append(.call { waiter.completion(.success(state)) })
+    let cached = policy.cacheRead == .never ? nil : current(key, now: now)
+    switch need(policy, cached: cached, now: now) {
+    case .nothing: break
+    case .refresh: refresh(key, context, now: now)
+    case .response:
+      if let failure = suspension(of: key, policy, context, cached: cached, now: now) {
+        show(failure, of: key)
+        answer(waiter, failure.error, isOutage: failure.isOutage, cached, keyState(key, source: source), now: now)
+      } else {
+        claim(key, id: id, context, cachesResponse: policy.cachesResponse, waiter: waiter)
+      }
+      return id
     }
+    let state = keyState(key, source: source)
+    effects.append(.call { waiter.completion(.success(state)) })
     return id
   }
 
@@ -74,47 +104,105 @@ extension StoreState {
     release(key)
   }
 
+  /// What a read needs of the network.
+  @usableFromInline enum Need { case nothing, refresh, response }
+
   @inlinable
-  func needsNetwork(_ policy: FetchPolicy, cached: CachedValue<Value>?, now: StoreTime) -> Bool {
-    if isSignedOut { return false }
-    return switch policy.networkFetch {
-    case .never: false
-    case .always: true
-    case .onCacheMiss: cached.map { $0.isPartial || freshness.isStale($0, now: now) } ?? true
+  func need(_ policy: FetchPolicy, cached: CachedValue<Value>?, now: StoreTime) -> Need {
+    switch policy.networkFetch {
+    case .never: return .nothing
+    case .always: return .response
+    case .onCacheMiss, .inBackground:
+      guard let cached else { return .response }
+      if freshness.isStale(cached, now: now) { return policy.networkFetch == .inBackground ? .refresh : .response }
+      return freshness.isRefreshDue(cached, now: now) ? .refresh : .nothing
     }
   }
 
-  /// Joins the request in flight, or begins one.
+  /// Begins a request, or joins one of the same identity.
   private mutating func claim(
-    _ key: Key, id: UInt64, cachesResponse: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
+    _ key: Key, id: UInt64, _ context: ReadContext, cachesResponse: Bool, waiter: Fetch<Key, Value>.Waiter? = nil
   ) {
     guard let entry = entries[key] else { return }
-    let isNew = entry.fetch == nil
-    var fetch = entry.fetch ?? Fetch(id: nextNumber())
-    fetch.claims.insert(id)
-    fetch.waiters[id] = waiter
-    fetch.cachesResponse = fetch.cachesResponse || cachesResponse
-    entry.fetch = fetch
-    if isNew {
-      writes.begin(fetch.id)
-      publish(key)
-      effects.append(.start(key, fetch))
+    if let place = entry.fetches.firstIndex(where: { $0.context.mayJoin(context) }) {
+      entry.fetches[place].claims[id] = .some(waiter)
+      if cachesResponse { entry.fetches[place].cachesResponse = true }
+      return
     }
+    var fetch = Fetch<Key, Value>(id: nextNumber(), context: context)
+    fetch.claims[id] = .some(waiter)
+    fetch.cachesResponse = cachesResponse
+    entry.fetches.append(fetch)
+    writes.begin(fetch.id)
+    publish(key)
+    effects.append(.start(key, fetch))
   }
 
   private mutating func unclaim(_ key: Key, id: UInt64) {
-    guard let fetch = entries[key]?.fetch, fetch.claims.contains(id) else { return }
-    entries[key]?.fetch?.claims.remove(id)
-    garbage.append(entries[key]?.fetch?.waiters.removeValue(forKey: id) as Any)
+    guard let entry = entries[key], let place = entry.fetches.firstIndex(where: { $0.claims.keys.contains(id) }) else {
+      return
+    }
+    let fetch = entry.fetches[place]
+    garbage.append(entry.fetches[place].claims.removeValue(forKey: id) as Any)
     if fetch.claims.count > 1 { return }
     end(fetch, of: key)
     effects.append(.call { fetch.subscription.dispose() })
     publish(key)
   }
 
+  /// Whether the store itself requests the value of a key.
+  @usableFromInline
+  func isRefreshing(_ key: Key) -> Bool {
+    entries[key]?.fetches.contains { $0.claims.keys.contains(Fetch<Key, Value>.ownClaim) } ?? false
+  }
+
+  /// Lets the store itself request the value of a key, unless it does so, or requests of the key fail.
+  private mutating func refresh(_ key: Key, _ context: ReadContext, now: StoreTime) {
+    let own = Fetch<Key, Value>.ownClaim
+    guard let entry = entries[key], failures.peek(key)?.isRecent(now: now) != true,
+      !entry.fetches.contains(where: { $0.context.mayJoin(context) && $0.claims.keys.contains(own) })
+    else { return }
+    // Until the end of the request.
+    acquire(key)
+    claim(key, id: own, context, cachesResponse: true)
+  }
+
+  /// Whether the latest request of a key has failed so recently that this read makes none.
+  func isSuspended(_ key: Key, for policy: FetchPolicy, now: StoreTime) -> Bool {
+    policy.cacheRead != .never && failures.peek(key)?.isRecent(now: now) == true
+  }
+
+  /// The failure because of which a read neither makes a request nor joins one.
+  private func suspension(
+    of key: Key, _ policy: FetchPolicy, _ context: ReadContext, cached: CachedValue<Value>?, now: StoreTime
+  ) -> KeyFailure? {
+    guard isSuspended(key, for: policy, now: now), let failure = failures.peek(key) else { return nil }
+    if let entry = entries[key], entry.fetches.contains(where: { $0.context.mayJoin(context) }) { return nil }
+    guard failure.isPartial else { return failure }
+    // Without the better value, a part is worth a request.
+    return cached.map { !$0.isPartial && freshness.isUsableOnError($0, now: now) } == true ? failure : nil
+  }
+
+  /// Lets snapshots have an earlier failure whose entry is gone.
+  private mutating func show(_ failure: KeyFailure, of key: Key) {
+    guard let entry = entries[key], entry.errors.isEmpty else { return }
+    setErrors([failure.error], for: key)
+    entry.hasFailed = failure.isOutage
+  }
+
+  /// Ends a read whose request has failed, with the error, or in an outage with the cached value.
+  private mutating func answer(
+    _ waiter: Fetch<Key, Value>.Waiter, _ error: any Error, isOutage: Bool, _ cached: CachedValue<Value>?,
+    _ state: KeyState<Key, Value>, now: StoreTime
+  ) {
+    let readsCache = isOutage && waiter.policy.cacheRead != .never
+    let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
+    effects.append(.call { waiter.completion(standsIn ? .success(state) : .failure(error)) })
+  }
+
   /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
   mutating func succeed(_ key: Key, fetchID: UInt64, response: CachedValue<Value>, isCacheable: Bool, target: Key) {
-    guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
+    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return }
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
     if !response.isPartial { unhide(afterSuccessOf: fetchID) }
@@ -126,7 +214,7 @@ extension StoreState {
     var state = keyState(key, source: .network)
     state.cached = response
     state.errors = []
-    let waiters = fetch.waiters.sorted { $0.key < $1.key }.map(\.value)
+    let waiters = fetch.waiters
     let completeAll: WriteCompletion = { [state] error in
       for waiter in waiters { waiter.completion(error.map { .failure($0) } ?? .success(state)) }
     }
@@ -148,12 +236,17 @@ extension StoreState {
       cache(response, for: target, requestedAt: fetchID)
       publish(target, source: .network)
     }
+    forgetFailure(of: key)
+    if !isBetter, let error = response.errors.first {
+      let failure = KeyFailure(
+        error: error, isOutage: true, isPartial: true, at: response.writtenAt, delay: freshness.partialTime)
+      garbage += failures.write(failure, for: target, cost: 0) as [Any]
+    }
     if !isCached || target != key {
       setErrors(response.errors, for: key)
       entries[key]?.hasFailed = false
       // A superseded response is old news, even if that value was removed since.
-      let uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = isSuperseded ? nil : (response, fetch.claims)
-      publish(key, uncached: uncached)
+      publish(key, uncached: isSuperseded ? nil : (response, fetch))
     }
     if isCached {
       write(response, for: target, isAsynchronous: true, completion: completeAll)
@@ -161,19 +254,23 @@ extension StoreState {
       effects.append(.call { completeAll(nil) })
     }
     release(target)
+    releaseOwn(fetch, of: key)
     effects += beginning
   }
 
-  /// Handles the failure of a request. In an outage, which has no effect, the cached value may be returned instead;
-  /// `source` is where it comes from.
+  /// Handles the failure of a request. In an outage, which has no effect, the cached value may be returned instead.
+  /// - Parameters:
+  ///   - delay: How long the key is not requested again.
+  ///   - source: Where the cached value comes from.
   mutating func fail(
-    _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, effect: FailureEffect, source: SnapshotSource,
-    now: StoreTime
+    _ key: Key, fetchID: UInt64, error: any Error, isOutage: Bool, effect: FailureEffect, delay: Duration?,
+    source: SnapshotSource, now: StoreTime
   ) {
-    guard let fetch = entries[key]?.fetch, fetch.id == fetchID else { return }
+    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return }
     end(fetch, of: key)
     setErrors([error], for: key)
     entries[key]?.hasFailed = isOutage
+    let count = failureCount(of: key) + 1
     switch effect {
     case .keep: break
     case .remove: remove(key, isAsynchronous: true)
@@ -182,15 +279,20 @@ extension StoreState {
       for other in Array(entries.keys) where other != key { publish(other) }
     case .removeAll: removeAll(isAsynchronous: true) { _ in }
     }
+    if let delay {
+      let failure = KeyFailure(error: error, isOutage: isOutage, count: count, at: now, delay: delay)
+      garbage += failures.write(failure, for: key, cost: 0) as [Any]
+      sweepLater()
+    }
     let cached = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
-    for (_, waiter) in fetch.waiters.sorted(by: { $0.key < $1.key }) {
-      let readsCache = isOutage && waiter.policy.cacheRead != .never
-      let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
-      effects.append(.call { waiter.completion(standsIn ? .success(state) : .failure(error)) })
-    }
+    for waiter in fetch.waiters { answer(waiter, error, isOutage: isOutage, cached, state, now: now) }
+    releaseOwn(fetch, of: key)
   }
+
+  /// How many requests of a key have failed in a row.
+  func failureCount(of key: Key) -> Int { failures.peek(key).map { $0.isPartial ? 0 : $0.count } ?? 0 }
 
   /// Shows again what a refusal has hidden, if the server has accepted a request or mutation that began after it.
   mutating func unhide(afterSuccessOf number: UInt64) {
@@ -200,10 +302,26 @@ extension StoreState {
   }
 
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {
-    entries[key]?.fetch = nil
     // What the request's stream has captured may be released with it.
     garbage.append(fetch)
+    entries[key]?.fetches.removeAll { $0.id == fetch.id }
     garbage.append(writes.end(fetch.id) as Any)
+  }
+
+  private mutating func releaseOwn(_ fetch: Fetch<Key, Value>, of key: Key) {
+    if fetch.claims.keys.contains(Fetch<Key, Value>.ownClaim) { release(key) }
+  }
+
+  /// Cancels all requests, and fails those that wait for them.
+  mutating func cancelAll(_ error: StoreError) {
+    for (key, entry) in entries {
+      for fetch in entry.fetches {
+        end(fetch, of: key)
+        effects.append(.call { fetch.subscription.dispose() })
+        for waiter in fetch.waiters { effects.append(.call { waiter.completion(.failure(error)) }) }
+        releaseOwn(fetch, of: key)
+      }
+    }
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {
@@ -217,10 +335,10 @@ extension StoreState {
   /// it did. If a request is in flight, they join it, and the next one is made when its response has come.
   @discardableResult
   mutating func refetch(_ key: Key) -> Bool {
-    guard let entry = entries[key], !isSignedOut else { return false }
-    let isNew = entry.fetch == nil
+    guard let entry = entries[key], ending == nil else { return false }
+    let count = entry.fetches.count
     let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.cachesResponse }
-    for watcher in watchers { claim(key, id: watcher.id, cachesResponse: true) }
-    return isNew && !watchers.isEmpty
+    for watcher in watchers { claim(key, id: watcher.id, watcher.context, cachesResponse: true) }
+    return entry.fetches.count > count
   }
 }

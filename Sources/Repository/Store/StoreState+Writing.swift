@@ -7,7 +7,7 @@ extension StoreState {
     _ cached: CachedValue<Value>, for key: Key, isChange: Bool = false, isInOrder: Bool = false,
     isAsynchronous: Bool = false, completion: @escaping WriteCompletion = { _ in }
   ) {
-    if isSignedOut { return effects.append(.call { completion(StoreError.signedOut) }) }
+    if let ending { return effects.append(.call { completion(ending) }) }
     cache(cached, for: key, isChange: isChange, isInOrder: isInOrder)
     publish(key)
     write(cached, for: key, isAsynchronous: isAsynchronous, completion: completion)
@@ -31,7 +31,8 @@ extension StoreState {
 
   /// Marks a value as out of date, and makes a new request for its watchers.
   mutating func invalidate(_ key: Key) {
-    guard !isSignedOut else { return }
+    guard ending == nil else { return }
+    forgetFailure(of: key)
     let number = nextNumber()
     garbage.append(writes.log(key, at: number) { $0.invalidatedAt = number } as Any)
     if var cached = entries[key]?.cached, !cached.isInvalidated {
@@ -45,7 +46,7 @@ extension StoreState {
 
   /// Removes a value, also from the source of truth, and notifies watchers.
   mutating func remove(_ key: Key, isAsynchronous: Bool = false) {
-    guard !isSignedOut else { return }
+    guard ending == nil else { return }
     garbage.append(memory.remove(key) as Any)
     empty(key)
     store(.remove(key), isAsynchronous: isAsynchronous)
@@ -54,8 +55,9 @@ extension StoreState {
 
   /// Removes everything; requests in flight continue. The completion runs with the other effects.
   mutating func removeAll(isAsynchronous: Bool = false, then completion: @escaping WriteCompletion) {
-    guard !isSignedOut else { return removeRemains(then: completion) }
+    if ending == .signedOut { return removeRemains(then: completion) }
     garbage += memory.removeAll() as [Any]
+    garbage += failures.removeAll() as [Any]
     store(.removeAll, isAsynchronous: isAsynchronous, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
@@ -77,19 +79,33 @@ extension StoreState {
   /// Ends everything: requests are cancelled, late responses are dropped, and nothing is kept or shown any more. Later
   /// calls only remove what an earlier one could not.
   mutating func signOut(then completion: @escaping WriteCompletion) {
-    guard !isSignedOut else { return removeRemains(then: completion) }
-    garbage.append((layers, writes, localWrites))
-    (layers, writes, localWrites) = (Layers(), WriteLog(), WriteLog())
-    for key in Array(entries.keys) {
-      guard let fetch = entries[key]?.fetch else { continue }
-      entries[key]?.fetch = nil
-      effects.append(.call { fetch.subscription.dispose() })
-      for (_, waiter) in fetch.waiters {
-        effects.append(.call { waiter.completion(.failure(StoreError.signedOut)) })
-      }
-    }
+    if ending == .signedOut { return removeRemains(then: completion) }
+    endAll(.signedOut)
     removeAll(then: completion)
-    isSignedOut = true
+    ending = .signedOut
+    endWatchers()
+  }
+
+  /// The same, but what is in the source of truth stays there.
+  mutating func close() {
+    guard ending == nil else { return }
+    endAll(.closed)
+    garbage += memory.removeAll() as [Any]
+    garbage += failures.removeAll() as [Any]
+    for key in Array(entries.keys) { empty(key) }
+    ending = .closed
+    endWatchers()
+  }
+
+  private mutating func endAll(_ error: StoreError) {
+    garbage.append((layers, writes, localWrites))
+    cancelAll(error)
+    (layers, writes, localWrites) = (Layers(), WriteLog(), WriteLog())
+  }
+
+  private mutating func endWatchers() {
+    for watcher in entries.values.flatMap(\.watchers) { watcher.end() }
+    effects.append(.deliver(entries.values.flatMap(\.watchers)))
   }
 }
 
@@ -151,7 +167,7 @@ extension StoreState {
       let isGuess = !layer.isInOrder && writes[key].writtenOrRequestedAt > layer.id
       cache(changed, rebasedBy: layer, for: key, isGuess: isGuess) { _ in }
     } else {
-      entries[key]?.fetch?.mayBeOutdated = true
+      if let entry = entries[key] { for place in entry.fetches.indices { entry.fetches[place].mayBeOutdated = true } }
     }
     return true
   }

@@ -9,6 +9,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   enum Effect {
     case deliver([Watcher<Key, Value>])
     case start(Key, Fetch<Key, Value>)
+    /// Remove idle values from memory after a part of the idle time.
+    case sweepLater
     case call(() -> Void)
   }
 
@@ -21,18 +23,24 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   var writes = WriteLog<Key>()
   /// Tells which keys were written locally since a change began that waits in order.
   var localWrites = WriteLog<Key>()
-  @usableFromInline var isSignedOut = false
+  /// Why the store has ended; `nil` while it has not.
+  @usableFromInline var ending: StoreError?
+  /// The latest failures of keys whose requests fail.
+  var failures = LRUCache<Key, KeyFailure>(countLimit: 1 << 12, costLimit: .max)
   /// When the server refused a request so that all values from before are hidden; `nil` if they are not.
   @usableFromInline var refusedAt: UInt64?
   var effects: [Effect] = []
   /// Replaced values, to be released after the lock is: their last release may run the user's code.
   var garbage: [Any] = []
+  private let releasesIdle: Bool
+  private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
 
   init(_ configuration: StoreConfiguration<Value>, storage: StorageQueue<Key, Value>?) {
     freshness = configuration.freshness
     memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
     self.storage = storage
+    releasesIdle = configuration.idleTime != nil
   }
 
   /// Numbers grow across the whole store: a greater one is always later.
@@ -114,6 +122,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     garbage.append(entries[key]?.errors as Any)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
+    forgetFailure(of: key)
     var cached = cached
     if !isChange { cached.writtenBy = number }
     install(cached, for: key)
@@ -122,7 +131,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Installs a value loaded from the source of truth, unless something was written since. Returns whether it installed
   /// one.
   mutating func install(loaded cached: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
-    guard let entry = entries[key], entry.version == version, !entry.isLoaded, !isSignedOut else { return false }
+    guard let entry = entries[key], entry.version == version, !entry.isLoaded, ending == nil else { return false }
     entries[key]?.isLoaded = true
     if let cached { install(cached, for: key) }
     return cached != nil
@@ -132,10 +141,30 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     garbage.append(entries[key]?.cached as Any)
     garbage += memory.write(cached, for: key, cost: cached.cost) as [Any]
     entries[key]?.cached = cached
+    sweepLater()
+  }
+
+  mutating func sweepLater() {
+    guard releasesIdle, !awaitsSweep, ending == nil else { return }
+    awaitsSweep = true
+    effects.append(.sweepLater)
+  }
+
+  /// Removes from memory what was not used for four sweeps, and begins the time until the next one.
+  mutating func sweep() {
+    awaitsSweep = false
+    garbage += memory.sweep(keeping: 4) as [Any]
+    garbage += failures.sweep(keeping: 4) as [Any]
+    if memory.statistics.count + failures.statistics.count > 0 { sweepLater() }
+  }
+
+  mutating func forgetFailure(of key: Key) {
+    if failures.statistics.count > 0 { garbage.append(failures.remove(key) as Any) }
   }
 
   /// Records that a key no longer has a value.
   mutating func empty(_ key: Key) {
+    forgetFailure(of: key)
     guard let entry = entries[key] else { return }
     garbage.append(entry.cached as Any)
     entry.cached = nil
@@ -183,14 +212,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   /// Notifies all watchers of a key.
-  /// - Parameter uncached: A response that was not cached, and the watchers that have requested it.
+  /// - Parameter uncached: A response that was not cached, and its request, for the watchers that have requested it.
   mutating func publish(
-    _ key: Key, source: SnapshotSource = .memory, uncached: (response: CachedValue<Value>, for: Set<UInt64>)? = nil
+    _ key: Key, source: SnapshotSource = .memory,
+    uncached: (response: CachedValue<Value>, fetch: Fetch<Key, Value>)? = nil
   ) {
     guard let entry = entries[key], !entry.watchers.isEmpty else { return }
     let publication = Publication(keyState(key, source: source))
     for watcher in entry.watchers {
-      let response = uncached.flatMap { $0.for.contains(watcher.id) ? $0.response : nil }
+      let response = uncached.flatMap { $0.fetch.claims.keys.contains(watcher.id) ? $0.response : nil }
       garbage.append(watcher.post(publication, uncached: response) as Any)
     }
     effects.append(.deliver(entry.watchers))

@@ -34,10 +34,13 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     /// The latest response that was not cached, and the version that it came after.
     var uncached: (response: CachedValue<Value>, version: UInt64)?
     var isDelivering = false
+    /// Whether the stream completes, after what is here.
+    var isEnding = false
   }
 
   let id: UInt64
   let policy: FetchPolicy
+  let context: ReadContext
   private let observer: AnyObserver<Snapshot<Value>>
   private let mailbox = Guarded(Mailbox())
   /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
@@ -56,12 +59,16 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     let uncachedLayers: [UInt64]?
   }
 
-  /// - Parameter version: The number of the latest write before it subscribed.
-  init(id: UInt64, policy: FetchPolicy, version: UInt64, observer: AnyObserver<Snapshot<Value>>) {
+  /// - Parameter hiddenThrough: If it waits for the network, the number of the latest write before it subscribed.
+  init(
+    id: UInt64, policy: FetchPolicy, context: ReadContext, hiddenThrough: UInt64?,
+    observer: AnyObserver<Snapshot<Value>>
+  ) {
     self.id = id
     self.policy = policy
+    self.context = context
     self.observer = observer
-    if policy.cacheRead != .beforeNetworkFetch { hiddenThrough = version }
+    self.hiddenThrough = hiddenThrough
   }
 
   /// Keeps a state until it is delivered; returns what it replaces, to be released outside the lock.
@@ -75,17 +82,27 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
     }
   }
 
+  /// Completes the stream with the next delivery.
+  func end() { mailbox.withLock { $0.isEnding = true } }
+
   /// Delivers the latest state, unless another thread is doing so: that one then delivers it.
   func deliver(freshness: Freshness, clock: StoreClock) {
     while true {
-      let next = mailbox.withLock { mailbox -> (Publication<Key, Value>, (CachedValue<Value>, UInt64)?)? in
-        guard !mailbox.isDelivering, let latest = mailbox.latest.take() else { return nil }
+      let next = mailbox.withLock { mailbox -> (Publication<Key, Value>?, (CachedValue<Value>, UInt64)?)? in
+        guard !mailbox.isDelivering, mailbox.latest != nil || mailbox.isEnding else { return nil }
         mailbox.isDelivering = true
-        return (latest, mailbox.uncached.take())
+        return (mailbox.latest.take(), mailbox.uncached.take())
       }
       guard let (publication, uncached) = next else { return }
-      show(publication, uncached, freshness: freshness, now: clock.now)
-      mailbox.withLock { $0.isDelivering = false }
+      if let publication {
+        show(publication, uncached, freshness: freshness, now: clock.now)
+      } else {
+        observer.onCompleted()
+      }
+      mailbox.withLock { mailbox in
+        mailbox.isDelivering = false
+        if publication == nil { mailbox.isEnding = false }
+      }
     }
   }
 
@@ -104,7 +121,8 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
       hiddenThrough = nil
     }
     let showsCached = hiddenThrough == nil && rendered.value != nil
-    var snapshot = showsCached ? state.snapshot(rendered, freshness: freshness, now: now) : state.empty
+    var snapshot =
+      showsCached ? state.snapshot(rendered, isStale: state.isStale(by: freshness, now: now), now: now) : state.empty
     var uncachedLayers: [UInt64]?
     if !showsCached, let response = shownUncached?.response {
       let (value, layers) = state.rendered(over: response.value)

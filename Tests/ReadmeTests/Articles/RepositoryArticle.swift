@@ -85,4 +85,31 @@ enum RepositoryArticle {
     }
     return pager
   }
+
+  struct Account: Hashable, Sendable {
+    let id: String
+  }
+
+  struct Token: Hashable, Sendable {
+    let text: String
+  }
+
+  struct Service: Sendable {
+    func user(_ id: String, token: Token?) async throws -> User { User(id: id, name: token?.text ?? "nobody") }
+  }
+
+  static func user(_ id: String, of account: Account, _ token: Token, _ service: Service, _ folder: URL) async throws
+    -> User
+  {
+    let users = StoreGroup(idleTimeout: .seconds(600), maximumCount: 5_000) { (account: Account) in
+      Store<String, User>(sourceOfTruth: try DiskCache(folder: folder, partition: account.id)) { id, context in
+        try await service.user(id, token: context[Token.self])
+      }
+    }
+
+    var context = ReadContext(identity: token)
+    context[Token.self] = token
+    let user = try await users.store(for: account).cached(id, context: context).value
+    return user
+  }
 }

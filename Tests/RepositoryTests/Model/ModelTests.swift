@@ -22,6 +22,7 @@ struct ModelTests {
     }
     #expect(run.answers > 500)
     run.disposeAll()
+    run.answerAll()
     #expect(run.isAtRest, "O2: seed \(seed), hasRoom \(hasRoom)")
   }
 }
@@ -61,7 +62,11 @@ private struct ModelRun {
     configuration.isCacheable = { $0 % 10 != 7 }
     configuration.mayServeStale = { _ in true }
     configuration.freshness = Freshness(
-      staleTime: .seconds(StoreModel.staleTime), staleIfError: .seconds(StoreModel.staleIfError))
+      staleTime: .seconds(StoreModel.staleTime), partialTime: .seconds(StoreModel.partialTime),
+      refreshAfterWrite: .seconds(StoreModel.refreshTime), staleIfError: .seconds(StoreModel.staleIfError))
+    configuration.backoff = Backoff(
+      initial: .seconds(StoreModel.delays[0]), maximum: .seconds(StoreModel.delays[2]), jitter: 0)
+    configuration.idleTime = nil
     return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
   }
 
@@ -117,7 +122,7 @@ private struct ModelRun {
       return isForAll ? "mutate all, answered with \(key)" : "mutate \(key)"
     case 84..<92: return settle(value)
     case 92..<99:
-      let seconds = Int.random(in: 1...30, using: &random)
+      let seconds = Int.random(in: 1...(Bool.random(using: &random) ? 3 : 30), using: &random)
       scheduler.advance(by: .seconds(seconds))
       model.now += seconds
       return "\(seconds) seconds"
@@ -179,6 +184,11 @@ private struct ModelRun {
     (gets, streams, changes) = ([:], [:], [])
   }
 
+  /// Ends what the store itself has asked for.
+  func answerAll() {
+    for request in open { request.answer(0) }
+  }
+
   /// Whether the store has nothing left but what is kept.
   var isAtRest: Bool {
     store.perform { $0.entries.isEmpty && $0.layers.isEmpty && $0.writes.isEmpty && $0.localWrites.isEmpty }
@@ -197,7 +207,9 @@ private struct ModelRun {
 
   /// What store and model do not agree on.
   mutating func difference() -> String? {
-    if open.map(\.key).sorted() != model.requests.keys.sorted() { return "requests: \(open.map(\.key))" }
+    if open.map(\.key).sorted() != model.requests.keys.sorted() {
+      return "requests: \(open.map(\.key)), not \(model.requests)"
+    }
     for key in Self.keys {
       let snapshot = Recorder(store.get(key, .cacheOnly)).take().first
       if snapshot?.value != model.rendered(key) { return "\(key) is \(String(describing: snapshot))" }

@@ -32,6 +32,12 @@ struct StoreModel {
   enum Outcome: Equatable { case value(Int), failure }
 
   static let staleTime = 10
+  static let partialTime = 5
+  static let refreshTime = 7
+  /// The delays after failures in a row.
+  static let delays = [2, 4, 8]
+  /// The claim of the store itself.
+  static let own = 0
   static let staleIfError = 50
 
   var now = 0
@@ -44,6 +50,9 @@ struct StoreModel {
   private var whole: [String: Int] = [:]
   private var invalidated: [String: Int] = [:]
   private var steps = 0
+  /// The latest failures: how many in a row, until when nobody asks again, and whether it was a part of an answer, which
+  /// counts as no failure if there is nothing whole.
+  private var failures: [String: (count: Int, until: Int, isPartial: Bool)] = [:]
   var requests: [String: Request] = [:]
   var watchers: [Int: Watcher] = [:]
   var outcomes: [Int: Outcome] = [:]
@@ -57,7 +66,14 @@ struct StoreModel {
   func isChanged(_ key: String) -> Bool { layers.contains { $0.key ?? key == key } }
 
   func isStale(_ key: String) -> Bool {
-    kept[key].map { $0.isInvalidated || now - $0.writtenAt >= Self.staleTime } ?? false
+    kept[key].map { kept in
+      let age = now - kept.writtenAt
+      return kept.isInvalidated || age >= (kept.isPartial ? Self.partialTime : Self.staleTime)
+    } ?? false
+  }
+
+  private func isUsableOnError(_ key: String) -> Bool {
+    kept[key].map { now - $0.writtenAt <= Self.staleIfError } ?? false
   }
 
   /// What a watcher has been shown last.
@@ -70,17 +86,28 @@ struct StoreModel {
   // MARK: Reading
 
   mutating func watch(_ id: Int, _ key: String, _ policy: FetchPolicy) {
-    let reads: [FetchPolicy] = [.cacheFirst, .cacheOnly, .cacheAndNetwork]
-    watchers[id] = Watcher(key: key, policy: policy, isHidden: !reads.contains(policy))
-    if needsNetwork(key, policy) { claim(key, id, keepsAnswer: policy != .noCache) }
+    let waits: [FetchPolicy] = [.networkFirst, .networkOnly, .noCache]
+    watchers[id] = Watcher(key: key, policy: policy, isHidden: waits.contains(policy))
+    switch need(key, policy) {
+    case .nothing: break
+    case .refresh: refresh(key)
+    case .answer where isSuspended(key, policy):
+      // As after a request of its own that has failed.
+      if isUsableOnError(key) || kept[key] == nil { watchers[id]?.isHidden = false }
+    case .answer: claim(key, id, keepsAnswer: policy != .noCache)
+    }
   }
 
   mutating func get(_ id: Int, _ key: String, _ policy: FetchPolicy) {
-    if needsNetwork(key, policy) {
+    switch need(key, policy) {
+    case .answer where isSuspended(key, policy):
+      outcomes[id] = isUsableOnError(key) ? rendered(key).map { .value($0) } ?? .failure : .failure
+    case .answer:
       claim(key, id, keepsAnswer: policy != .noCache)
       requests[key]?.gets.append((id, policy))
-    } else {
+    case .refresh, .nothing:
       outcomes[id] = rendered(key).map { .value($0) } ?? .failure
+      if need(key, policy) == .refresh { refresh(key) }
     }
   }
 
@@ -94,12 +121,28 @@ struct StoreModel {
     }
   }
 
-  private func needsNetwork(_ key: String, _ policy: FetchPolicy) -> Bool {
+  private enum Need { case nothing, refresh, answer }
+
+  private func need(_ key: String, _ policy: FetchPolicy) -> Need {
     switch policy {
-    case .cacheOnly: false
-    case .cacheFirst: kept[key].map { $0.isPartial || isStale(key) } ?? true
-    default: true
+    case .cacheOnly: return .nothing
+    case .cacheFirst, .staleWhileRevalidate:
+      guard let kept = kept[key] else { return .answer }
+      if isStale(key) { return policy == .cacheFirst ? .answer : .refresh }
+      return now - kept.writtenAt >= Self.refreshTime ? .refresh : .nothing
+    default: return .answer
     }
+  }
+
+  private func hasJustFailed(_ key: String) -> Bool { failures[key].map { now < $0.until } ?? false }
+
+  private func isSuspended(_ key: String, _ policy: FetchPolicy) -> Bool {
+    guard hasJustFailed(key), requests[key] == nil, ![.networkOnly, .noCache].contains(policy) else { return false }
+    return failures[key]?.isPartial == false || kept[key]?.isPartial == false && isUsableOnError(key)
+  }
+
+  private mutating func refresh(_ key: String) {
+    if !hasJustFailed(key) { claim(key, Self.own, keepsAnswer: true) }
   }
 
   private mutating func claim(_ key: String, _ id: Int, keepsAnswer: Bool) {
@@ -117,6 +160,7 @@ struct StoreModel {
     for get in request.gets { outcomes[get.reader] = rendered(key, over: value).map { .value($0) } }
     let mayStand = !isPartial || kept[key]?.isPartial ?? true
     let isNews = isCacheable && request.keepsAnswer && !request.isSuperseded && mayStand
+    failures[key] = mayStand ? nil : (0, now + Self.partialTime, true)
     if isNews && !request.lacksChange {
       write(
         key,
@@ -131,7 +175,9 @@ struct StoreModel {
 
   mutating func fail(_ key: String) {
     guard let request = requests.removeValue(forKey: key) else { return }
-    let mayStandIn = kept[key].map { now - $0.writtenAt <= Self.staleIfError } ?? false
+    let count = (failures[key]?.count ?? 0) + 1
+    failures[key] = (count, now + Self.delays[min(count, Self.delays.count) - 1], false)
+    let mayStandIn = isUsableOnError(key)
     for get in request.gets {
       let reads = get.policy != .networkOnly && get.policy != .noCache
       outcomes[get.reader] = reads && mayStandIn ? rendered(key).map { .value($0) } : .failure
@@ -160,6 +206,7 @@ struct StoreModel {
   mutating func invalidate(_ key: String) {
     steps += 1
     invalidated[key] = steps
+    failures[key] = nil
     requests[key]?.wasInvalidated = true
     kept[key]?.isInvalidated = true
     refetch(key)
@@ -197,12 +244,13 @@ struct StoreModel {
   /// What another process finds: partial answers are not on disk, and nothing else outlives the first.
   mutating func reopen() {
     kept = kept.filter { !$0.value.isPartial }
-    (layers, requests, watchers) = ([], [:], [:])
+    (layers, requests, watchers, failures) = ([], [:], [:], [:])
   }
 
   private mutating func write(_ key: String, _ new: Kept?, askedAt request: Int? = nil, isChange: Bool = false) {
     steps += 1
     kept[key] = new
+    failures[key] = nil
     if new != nil { written[key] = max(written[key] ?? 0, request ?? steps) }
     if let new, !new.isPartial, !isChange { whole[key] = max(whole[key] ?? 0, request ?? steps) }
     for id in watchers.keys where watchers[id]?.key == key {

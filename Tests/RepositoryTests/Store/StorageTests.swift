@@ -144,7 +144,7 @@ struct StorageTests {
   @Test func `S1: a sign-out removes the partition, drops the late response, and shows nothing to the next user`()
     throws
   {
-    let group = StoreGroup<String, String> { [server, folder] partition in
+    let group = StoreGroup<String, String, String> { [server, folder] partition in
       Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }
     let (mei, tom) = (try group.store(for: "mei"), try group.store(for: "tom"))
@@ -170,7 +170,7 @@ struct StorageTests {
   }
 
   @Test func `a partition that is closed keeps its data, and releases its store`() async throws {
-    let group = StoreGroup<String, String> { [server, folder] partition in
+    let group = StoreGroup<String, String, String> { [server, folder] partition in
       var configuration = StoreConfiguration<String>()
       configuration.writing = .behind
       return Store(
@@ -195,7 +195,7 @@ struct StorageTests {
     writing: StoreConfiguration<String>.Writing
   ) async throws {
     let files = FaultyFileSystem()
-    let group = StoreGroup<String, String> { [server, folder] partition in
+    let group = StoreGroup<String, String, String> { [server, folder] partition in
       var configuration = StoreConfiguration<String>()
       configuration.writing = writing
       let cache = try DiskCache<String, String>(
@@ -223,7 +223,7 @@ struct StorageTests {
 
   @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() throws {
     let isBroken = Mutable(true)
-    let group = StoreGroup<String, String> { [server, folder] partition in
+    let group = StoreGroup<String, String, String> { [server, folder] partition in
       if isBroken.value { throw Failure() }
       return Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }

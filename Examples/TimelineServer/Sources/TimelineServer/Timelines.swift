@@ -15,13 +15,13 @@ struct Account: Hashable, Sendable {
 /// another one may see.
 struct Timelines: Sendable {
   private let client: APIClient
-  private let stores: StoreGroup<String, MomentsDetails>
+  private let stores: StoreGroup<Account, String, MomentsDetails>
 
   /// Makes the timelines of a BFF. A value is fresh for `staleTime`.
   init(client: APIClient, staleTime: Duration = .seconds(5)) {
     self.client = client
-    stores = StoreGroup { token in
-      let client = try client.acting(with: token)
+    stores = StoreGroup { account in
+      let client = try client.acting(with: account.token)
       var configuration = StoreConfiguration<MomentsDetails>()
       configuration.freshness = Freshness(staleTime: staleTime)
       let session = GetMomentsByUserIDSession(client: client)
@@ -37,12 +37,12 @@ struct Timelines: Sendable {
 
   /// A user's timeline, as an account may see it: the cached one if it is fresh, else the BFF's.
   func timeline(of userID: String, for account: Account) async throws -> Snapshot<MomentsDetails> {
-    try await stores.store(for: account.token).get(userID).value
+    try await stores.store(for: account).get(userID).value
   }
 
   /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so.
   func updates(of userID: String, for account: Account) throws -> Observable<Snapshot<MomentsDetails>> {
-    let store = try stores.store(for: account.token)
+    let store = try stores.store(for: account)
     let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: account.token))
       .do(onNext: { event in
         // Something was missed, or has changed: fetch the timeline again.
@@ -55,7 +55,7 @@ struct Timelines: Sendable {
   /// Sets a like of the account's user on a moment in a timeline.
   func setLike(_ isLiked: Bool, momentID: String, in ownerID: String, for account: Account) async throws {
     let session = UpdateMomentLikeSession(client: try client.acting(with: account.token))
-    let store = try stores.store(for: account.token)
+    let store = try stores.store(for: account)
     // No guess: the browser waits for the response, and the other ones for the event that follows it.
     _ = try await store.mutate(ownerID, optimistic: { _ in nil }) {
       session.updateLike(isLiked, momentID: momentID, fromUserID: account.userID)
@@ -63,7 +63,7 @@ struct Timelines: Sendable {
   }
 
   /// Forgets what is cached for an account whose token the BFF has refused.
-  func forget(_ account: Account) throws { try stores.signOut(account.token) }
+  func forget(_ account: Account) throws { try stores.signOut(account) }
 }
 
 extension APIClient {
