@@ -52,9 +52,18 @@ struct UTF8Checker {
 extension UnsafeRawBufferPointer {
   /// The index of the first byte at or after `start` that is not ASCII.
   fileprivate func endOfASCII(from start: Int) -> Int {
+    let high: UInt64 = 0x8080_8080_8080_8080
     var position = start
+    while position + 32 <= count {
+      let first = loadUnaligned(fromByteOffset: position, as: UInt64.self)
+      let second = loadUnaligned(fromByteOffset: position + 8, as: UInt64.self)
+      let third = loadUnaligned(fromByteOffset: position + 16, as: UInt64.self)
+      let fourth = loadUnaligned(fromByteOffset: position + 24, as: UInt64.self)
+      guard (first | second | third | fourth) & high == 0 else { break }
+      position += 32
+    }
     while position + 8 <= count,
-      loadUnaligned(fromByteOffset: position, as: UInt64.self) & 0x8080_8080_8080_8080 == 0
+      loadUnaligned(fromByteOffset: position, as: UInt64.self) & high == 0
     {
       position += 8
     }

@@ -18,8 +18,13 @@ final class WebSocketInbox: Sendable {
   /// How much has arrived and was not delivered, as the machine counts it, and how much of that there may be.
   private let waiting = Atomic<Int>(0)
   private let limit: Int
-  /// Whether reading has paused. Set by the loop, and cleared by whoever resumes it.
-  private let isPaused = Atomic<Bool>(false)
+  /// If reading has paused, how little must wait for it to be resumed; negative if not. Set by the loop, and cleared by
+  /// whoever resumes it.
+  private let resumption = Atomic<Int>(-1)
+
+  /// How much is read ahead of an observer that keeps up: what is read is taken while it is in the processor's cache, and
+  /// its memory is used again.
+  private static let quantum = 128 << 10
 
   init(_ observer: AnyObserver<WebSocketEvent>, limit: Int, operationName: String?) {
     self.observer = observer
@@ -41,16 +46,31 @@ final class WebSocketInbox: Sendable {
     }
   }
 
-  /// Whether so much waits that reading has to pause; if so, `deliver` calls `resume` later.
-  func pauses() -> Bool {
-    guard waiting.load(ordering: .relaxed) > limit else { return false }
-    isPaused.store(true, ordering: .sequentiallyConsistent)
-    // The observer may have caught up meanwhile, without having seen the pause.
-    return !mayResume(waiting.load(ordering: .sequentiallyConsistent))
+  enum Pause {
+    case none
+    /// The observer takes what waits: `deliver` will call `resume`. If it does not soon, more may be read.
+    case brief
+    /// No more may be read before `deliver` calls `resume`.
+    case full
   }
 
+  /// Whether so much waits that reading has to pause.
+  func pause() -> Pause {
+    let waiting = waiting.load(ordering: .relaxed)
+    guard waiting > min(Self.quantum, limit) else { return .none }
+    resumption.store(waiting > limit ? limit / 2 : Self.quantum / 2, ordering: .sequentiallyConsistent)
+    // The observer may have caught up meanwhile, without having seen the pause.
+    if mayResume(self.waiting.load(ordering: .sequentiallyConsistent)) { return .none }
+    return waiting > limit ? .full : .brief
+  }
+
+  /// Ends a pause; returns false if `deliver` has ended it.
+  func endPause() -> Bool { resumption.exchange(-1, ordering: .sequentiallyConsistent) >= 0 }
+
   private func mayResume(_ waiting: Int) -> Bool {
-    waiting <= limit / 2 && isPaused.exchange(false, ordering: .sequentiallyConsistent)
+    let most = resumption.load(ordering: .sequentiallyConsistent)
+    guard most >= 0, waiting <= most else { return false }
+    return resumption.compareExchange(expected: most, desired: -1, ordering: .sequentiallyConsistent).exchanged
   }
 
   /// Calls the observer with everything that waits.
@@ -64,7 +84,7 @@ final class WebSocketInbox: Sendable {
       for event in events where !isStopped.load(ordering: .relaxed) {
         observer.onNext(event)
         let left = waiting.subtract(event.size, ordering: .sequentiallyConsistent).newValue
-        if isPaused.load(ordering: .sequentiallyConsistent), mayResume(left) { resume() }
+        if mayResume(left) { resume() }
       }
       if let end { finish(end) }
     }

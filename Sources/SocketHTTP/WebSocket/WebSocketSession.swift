@@ -43,11 +43,15 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private var heartbeatTimer: LoopTimer?
   private var lastSign = Instant.now
   private var isPaused = false
+  private var pauseTimer: LoopTimer?
   /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
   private var isOver = true
   /// How many bytes were thrown away while lingering.
   private var discarded = 0
 
+  /// How long an observer may be behind before more is read. Whatever the limits, it takes less than a second until they
+  /// are reached, or the next ping.
+  private static let patience = Duration.milliseconds(10)
   /// How much is read before others have their turn.
   private static let largestTurn = 1 << 20
   /// How much a server may send after the end before it is cut off.
@@ -212,7 +216,7 @@ extension WebSocketSession {
     if let pong = effects.pong { send { $0?.sendPong(pong) } }
     if let close = effects.close { send { $0?.close(close) } }
     deliver(effects.events, size: effects.size, end: effects.end)
-    if effects.end != nil { linger() } else { isPaused = inbox.pauses() }
+    if effects.end != nil { linger() } else { pauseIfBehind() }
   }
 
   private func send(_ body: (inout WebSocketOutput?) -> WebSocketOutput.Outcome?) {
@@ -227,8 +231,21 @@ extension WebSocketSession {
     }
   }
 
+  /// Stops reading while the observer is behind. One that stays behind does not keep the pings of the server from being
+  /// read, until as much waits as may.
+  private func pauseIfBehind() {
+    let pause = inbox.pause()
+    isPaused = pause != .none
+    guard pause == .brief else { return }
+    pauseTimer = loop?.schedule(at: .now + Self.patience) { [weak self] in
+      if let self, inbox.endPause() { resume() }
+    }
+  }
+
   private func resume() {
     guard isPaused else { return }
+    if let pauseTimer { loop?.cancel(pauseTimer) }
+    pauseTimer = nil
     isPaused = false
     lastSign = .now
     read()
@@ -323,8 +340,8 @@ extension WebSocketSession {
     phase = .ended
     machine = nil
     stopTimer()
-    if let heartbeatTimer { loop?.cancel(heartbeatTimer) }
-    heartbeatTimer = nil
+    for timer in [heartbeatTimer, pauseTimer].compactMap(\.self) { loop?.cancel(timer) }
+    (heartbeatTimer, pauseTimer) = (nil, nil)
     let closed = output.withLock { $0.take() }
     closed?.channel.close()
     if let socket { loop?.close(socket.socket, socket.token) }

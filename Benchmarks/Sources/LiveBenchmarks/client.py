@@ -1,0 +1,49 @@
+"""The client made of Python's websockets: `client.py receive|echo|open URL KIND COUNT` prints what it measured as JSON."""
+
+import asyncio
+import json
+import os
+import sys
+import time
+
+from websockets.asyncio.client import connect
+
+
+async def receive(url, kind, count):
+    async with connect(url, compression=None, max_size=None) as socket:
+        start, begin, received = time.monotonic(), time.process_time(), 0
+        await socket.send("go")
+        async for message in socket:
+            received += len(json.loads(message)["by"]) >= 0 if kind == "json" else 1
+        return received, time.monotonic() - start, time.process_time() - begin
+
+
+async def echo(url, kind, count):
+    async with connect(url, compression=None) as socket:
+        start, begin = time.monotonic(), time.process_time()
+        for _ in range(count):
+            await socket.send("x" * 30)
+            await socket.recv()
+        return count, time.monotonic() - start, time.process_time() - begin
+
+
+async def hold(url, kind, count):
+    def resident():
+        with open("/proc/self/statm") as file:
+            return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+    first, before = await connect(url, compression=None), resident()
+    sockets = [await connect(url, compression=None) for _ in range(count)]
+    return len(sockets), 0, (resident() - before) / count
+
+
+async def main():
+    work, url, kind, count = sys.argv[1:]
+    received, seconds, processor = await {"receive": receive, "echo": echo, "open": hold}[work](url, kind, int(count))
+    if work == "open":
+        print(json.dumps({"rate": 0, "processor": 0, "memory": processor}))
+    else:
+        print(json.dumps({"rate": received / seconds, "processor": processor / received * 1e6, "memory": 0}))
+
+
+asyncio.run(main())
