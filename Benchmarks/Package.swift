@@ -63,6 +63,22 @@ let package = Package(
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
     .executableTarget(
+      name: "LiveBenchmarks",
+      dependencies: [
+        "BenchmarkSupport",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "NIOCore", package: "swift-nio"),
+        .product(name: "NIOFoundationCompat", package: "swift-nio"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOPosix", package: "swift-nio"),
+        .product(name: "NIOWebSocket", package: "swift-nio"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ],
+      exclude: ["client.py"],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
       name: "ObserverBenchmarks",
       dependencies: [
         "CAllocations",

@@ -36,6 +36,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
+    ("Sources/SocketHTTP/SocketHTTP.docc/WebSockets.md", "Articles/SocketHTTPArticle"),
     ("Sources/Streams/Streams.docc/FromAsyncSequence.md", "Articles/AsyncSequenceArticle"),
     ("Sources/Streams/Streams.docc/Streams.md", "Articles/StreamsArticle"),
   ]) func `every Swift sample of the documents stands in a file that compiles`(document: String, file: String) throws {

@@ -32,7 +32,8 @@ struct Comparison {
       [(30, 1_000_000), (2048, 200_000)].map { size, count in
         Row(
           title: "\(size) B, \(kind == .text ? "as text" : "as values")",
-          work: ["receive", "\(url)/\(kind.rawValue)/\(size)/\(count)", kind.rawValue, "\(count)"])
+          work: ["receive", "\(url)/\(kind.rawValue)/\(size)/\(count)", kind.rawValue, "\(count)"],
+          hasFloor: kind == .json)
       }
     }
     return streams + [

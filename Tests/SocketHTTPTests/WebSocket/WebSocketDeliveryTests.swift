@@ -11,8 +11,8 @@ import Testing
 @Suite struct WebSocketDeliveryTests {
   private let transport = SocketTransport()
 
-  /// L4: the transport stops reading, so that the rest stays with the server.
-  @Test func `no more waits for a slow observer than the limit says, and nothing is lost`() async throws {
+  /// The transport stops reading, so that the rest stays with the server.
+  @Test func `W2: no more waits for a slow observer than the limit says, and nothing is lost`() async throws {
     let sent = Monitor(0)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -44,8 +44,8 @@ import Testing
     #expect(entries.suffix(2) == [.closed(.normal), .completed])
   }
 
-  /// L3: the pings come behind messages that the observer has not taken.
-  @Test func `pings are answered while messages wait for the observer`() async throws {
+  /// The pings come behind messages that the observer has not taken.
+  @Test func `W3: pings are answered while messages wait for the observer`() async throws {
     let pongs = Monitor(0)
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -88,7 +88,7 @@ import Testing
     #expect(try await stuck.ended().count == 4)
   }
 
-  @Test func `a server that does not read makes sending fail, and gets all that was accepted once it does`()
+  @Test func `W2: a server that does not read makes sending fail, and gets all that was accepted once it does`()
     async throws
   {
     let (mayRead, received) = (DispatchSemaphore(value: 0), Monitor(0))
@@ -124,7 +124,7 @@ import Testing
   }
 
   @Test(arguments: CuttingRelay.End.allCases)
-  func `a connection that is cut at any byte ends once, with what came before`(end: CuttingRelay.End) async throws {
+  func `W4: a connection that is cut at any byte ends once, with what came before`(end: CuttingRelay.End) async throws {
     let frames =
       ServerFrame.text("one") + ServerFrame.ping("p") + ServerFrame.text("two") + ServerFrame.close(1001, "bye")
     let server = try WebSocketPeerServer { peer in

@@ -22,8 +22,8 @@ import Testing
     }
   }
 
-  /// T7 and L5.
-  @Test func `10,000 connections that are disposed at random moments leave no descriptor, and deliver nothing more`()
+  @Test
+  func `W4: 10,000 connections that are disposed at random moments leave no descriptor, and deliver nothing more`()
     async throws
   {
     let server = try Self.echo()

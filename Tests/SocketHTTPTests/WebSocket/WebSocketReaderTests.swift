@@ -56,7 +56,7 @@ import Testing
     + ServerFrame.binary([1, 2, 3], isFinal: false) + ServerFrame.continuation([])
     + ServerFrame.binary([UInt8](repeating: 9, count: 300)) + ServerFrame.close(1000, "bye")
 
-  @Test func `a conversation gives the same items however its bytes are split`() {
+  @Test func `W1: a conversation gives the same items however its bytes are split`() {
     let whole = WebSocketReader.read(Self.conversation)
     #expect(whole.violation == nil)
     #expect(
@@ -134,7 +134,7 @@ import Testing
     }
 
   @Test(arguments: violations)
-  func `a violation is refused with its code, however its bytes are split, and what came before it is kept`(
+  func `W1: a violation is refused with its code, however its bytes are split, and what came before it is kept`(
     name: String, bytes: [UInt8], code: WebSocketCloseCode
   ) {
     let bytes = ServerFrame.text("before") + bytes
@@ -162,7 +162,7 @@ import Testing
     #expect(WebSocketReader.read(head + [0xF4, 0x90]).violation?.code == .invalidData)
   }
 
-  @Test func `a message over the limit is refused before it arrives`() {
+  @Test func `W2: a message over the limit is refused before it arrives`() {
     #expect(
       WebSocketReader.read(ServerFrame.bytes(2, [], length: [126, 3, 0xE9]), limit: 1000).violation?.code == .tooLarge)
   }
@@ -177,7 +177,7 @@ import Testing
     #expect(read.items == texts.map { .message(.text($0)) })
   }
 
-  @Test func `a compressed message over the limit is refused, and little of it is decompressed`() throws {
+  @Test func `W2: a compressed message over the limit is refused, and little of it is decompressed`() throws {
     let bytes = try ServerFrame.compressed([UInt8](repeating: 0x61, count: 10 << 20))
     #expect(bytes.count < 20_000)
     let agreement = CompressionAgreement(serverKeepsContext: false)

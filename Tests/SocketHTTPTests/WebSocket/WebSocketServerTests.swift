@@ -78,8 +78,7 @@ import Testing
     #expect(log.error.value?.excerpt?.contains("not now") == true)
   }
 
-  /// L3.
-  @Test func `pings are answered within a second while the observer is stuck`() async throws {
+  @Test func `W3: pings are answered within a second while the observer is stuck`() async throws {
     let server = try await PythonWebSocketServer.shared()
     let (isFree, isStuck) = (DispatchSemaphore(value: 0), Latch())
     let log = try WebSocketLog(transport.connect(server.request("/ping?count=200"))) { entry in

@@ -139,7 +139,7 @@ import Testing
       (ServerFrame.bytes(1, [0xFF]), .invalidData, .badResponse),
       (ServerFrame.bytes(2, [UInt8](repeating: 0, count: 2000)), .tooLarge, .tooLarge),
     ] as [([UInt8], WebSocketCloseCode, RequestError.Kind)])
-  func `a violation is reported to the server with its code, and is an error`(
+  func `W1: a violation is reported to the server with its code, and is an error`(
     bytes: [UInt8], code: WebSocketCloseCode, kind: RequestError.Kind
   ) async throws {
     let closes = Monitor<[WebSocketPeer.Frame]>([])
@@ -259,7 +259,7 @@ import Testing
 
   // MARK: - Disposal
 
-  @Test func `a disposed connection is closed with code 1000, and nothing more is delivered`() async throws {
+  @Test func `W4: a disposed connection is closed with code 1000, and nothing more is delivered`() async throws {
     let closes = Monitor<[WebSocketPeer.Frame]>([])
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
@@ -276,7 +276,7 @@ import Testing
     #expect(throws: RequestError.self) { try connection.send("late") }
   }
 
-  @Test func `a connection that is disposed while it dials or upgrades is closed`() async throws {
+  @Test func `W4: a connection that is disposed while it dials or upgrades is closed`() async throws {
     let server = try WebSocketPeerServer { peer in
       _ = try peer.readHead()
       peer.waitForEnd()
