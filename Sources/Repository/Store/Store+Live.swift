@@ -15,7 +15,7 @@ extension Store {
       try change($0.value)
     } commit: { state, changed, version in
       guard let changed else {
-        state.entries[key]?.fetch?.mayBeOutdated = true
+        state.doubtResponses(of: key)
         return true
       }
       return state.save(changed: changed, for: key, version: version)

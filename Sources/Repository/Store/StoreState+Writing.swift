@@ -29,6 +29,12 @@ extension StoreState {
     return changed
   }
 
+  /// Lets the responses to requests in flight count as out of date: they may lack a change that the server has made.
+  func doubtResponses(of key: Key) {
+    guard let entry = entries[key] else { return }
+    for place in entry.fetches.indices { entry.fetches[place].mayBeOutdated = true }
+  }
+
   /// Marks a value as out of date, and makes a new request for its watchers.
   mutating func invalidate(_ key: Key) {
     guard ending == nil else { return }
@@ -167,7 +173,7 @@ extension StoreState {
       let isGuess = !layer.isInOrder && writes[key].writtenOrRequestedAt > layer.id
       cache(changed, rebasedBy: layer, for: key, isGuess: isGuess) { _ in }
     } else {
-      if let entry = entries[key] { for place in entry.fetches.indices { entry.fetches[place].mayBeOutdated = true } }
+      doubtResponses(of: key)
     }
     return true
   }
