@@ -141,8 +141,8 @@ let package = Package(
     .testTarget(
       name: "MomentsCommandTests",
       dependencies: [
-        "moments", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "Repository", "Streams",
-        "StreamsTesting", "TestSupport",
+        "moments", "GraphQLSchema", "GraphQLTesting", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models",
+        "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
         "URLSessionHTTP",
       ]),
   ]

@@ -37,6 +37,16 @@ let package = Package(
         .product(name: "Models", package: "MomentsSDK"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "SchemaBenchmarks",
+      dependencies: [
+        "Measuring",
+        .product(name: "GraphQLLanguage", package: "MomentsSDK"),
+        .product(name: "GraphQLSchema", package: "MomentsSDK"),
+        .product(name: "GraphQLTesting", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
     .target(
       name: "BenchmarkSupport",
       dependencies: [

@@ -21,7 +21,12 @@ let package = Package(
       ]),
     .testTarget(
       name: "BookshopTests",
-      dependencies: ["Bookshop", "Models", .product(name: "NetworkingTesting", package: sdk)]),
+      dependencies: [
+        "Bookshop", "Models",
+        .product(name: "GraphQLSchema", package: sdk),
+        .product(name: "GraphQLTesting", package: sdk),
+        .product(name: "NetworkingTesting", package: sdk),
+      ]),
   ]
 )
 

@@ -1,4 +1,6 @@
 import Foundation
+import GraphQLSchema
+import GraphQLTesting
 import HTTP
 import HTTPMiddlewares
 import JSON
@@ -35,6 +37,8 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
+    ("Sources/GraphQLLanguage/GraphQLLanguage.docc/GraphQLLanguage.md", "Articles/GraphQLLanguageArticle"),
+    ("Sources/GraphQLTesting/GraphQLTesting.docc/GraphQLTesting.md", "Articles/GraphQLTestingArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/SocketHTTP.md", "Articles/SocketHTTPArticle"),
     ("Sources/SocketHTTP/SocketHTTP.docc/WebSockets.md", "Articles/SocketHTTPArticle"),
     ("Sources/Streams/Streams.docc/FromAsyncSequence.md", "Articles/AsyncSequenceArticle"),
@@ -176,7 +180,7 @@ struct ReadmeTests {
   @Test func `a copy of a client acts for a user, and the end of a server leaves nothing behind`() async throws {
     let folder = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString)")
     defer { try? FileManager.default.removeItem(at: folder) }
-    let answer = RawResponse(body: #"{"data": {"node": {"id": "7", "name": "Wei"}}}"#)
+    let answer = RawResponse(body: #"{"data": {"timeline": {"userDetails": {"id": "7", "name": "Wei"}}}}"#)
     let server = try ScriptedServer(.answering { _ in answer })
     let transport = SocketTransport()
     let client = try APIClient(baseURL: server.url, transport: transport).acting(with: "canary-of-7")
@@ -184,7 +188,7 @@ struct ReadmeTests {
     configuration.writing = .behind
     let cache = try DiskCache<Int, User>(folder: folder)
     let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
-      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
+      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user)
     }
     #expect(try await users.get(7, .networkOnly).value.value?.name == "Wei")
     #expect(server.requests.first?["Authorization"] == "Bearer canary-of-7")
@@ -199,6 +203,52 @@ struct ReadmeTests {
     #expect(try await FixtureSession(details: fixture).getMoments(userID: "9").value == fixture)
   }
 
+  @Test("the README's session passes the contract check, and a misspelt field of it is found as the README says")
+  func contract() throws {
+    struct MisspeltUser: Decodable, Sendable {
+      let id: String
+      let nmae: String
+    }
+    struct Misspelt: GraphQLSession {
+      struct ResponseData: Decodable, Sendable {
+        struct Timeline: Decodable, Sendable { let userDetails: MisspeltUser }
+        let timeline: Timeline
+      }
+      static let query = GetUser.query
+      let variables: GetUser.Variables
+    }
+    let sdl = try String(contentsOf: RepositoryLayout.schema, encoding: .utf8)
+    try Samples.contract(sdl: sdl)
+    let findings = SessionCheck(try Schema(parsing: sdl)).findings(in: Misspelt.self, variables: [.init(id: "0")])
+    let finding = try #require(findings.first)
+    let readme = try String(contentsOf: RepositoryLayout.root.appending(path: "README.md"), encoding: .utf8)
+    #expect(finding.witness == #"{"data": {"timeline": {"userDetails": {"id": "1", "name": "text"}}}}"#)
+    let line = "\(finding.severity.rawValue) \(finding.path): \(finding.message)"
+    #expect(readme.replacing("\n", with: " ").contains(line))
+  }
+
+  @Test("the samples of contract checks, fixtures and documents run")
+  func schemaSamples() throws {
+    let sdl = try String(contentsOf: RepositoryLayout.schema, encoding: .utf8)
+    try GraphQLTestingArticle.check(sdl: sdl)
+    let schema = try Schema(parsing: sdl)
+    #expect(
+      GraphQLTestingArticle.samples(schema)
+        == SessionCheck(schema).report(on: GetUser.self, variables: [.init(id: "0")]))
+    #expect(try GraphQLTestingArticle.fixture(schema).name == "Wei")
+    #expect(try GraphQLLanguageArticle.samples() == "query user($id: ID!) {\n  user(id: $id) {\n    name\n  }\n}")
+  }
+
+  @Test("the sessions of the articles agree with the schema")
+  func articles() throws {
+    let schema = try Schema(parsing: String(contentsOf: RepositoryLayout.schema, encoding: .utf8))
+    let check = SessionCheck(schema, coder: JSONCoder(dates: .lenientISO8601, decimals: .string))
+    #expect(check.findings(in: SchemaTypesArticle.Search.self, variables: [.init(text: "Low")]) == [])
+    #expect(check.findings(in: SchemaTypesArticle.GetNode.self, variables: [.init(id: "1")]) == [])
+    let since = SchemaTypesArticle.MomentsSince.Variables(userID: "0", since: Date(timeIntervalSince1970: 0))
+    #expect(check.findings(in: SchemaTypesArticle.MomentsSince.self, variables: [since]) == [])
+  }
+
   /// The home screen's three requests on the real server; the ids say which of them the server refuses.
   private func home(owner: String = "0", gallery: String = "0") async throws -> Home {
     let client = try await APIClient(baseURL: BFFServer.shared().graphqlURL)
@@ -208,7 +258,7 @@ struct ReadmeTests {
       },
       updateMomentLikeSession: UpdateMomentLikeSession(client: client))
     return try await Samples.home(
-      in: repo, friend: GetUser(variables: .init(id: "3")).data(on: client).map(\.node),
+      in: repo, friend: GetUser(variables: .init(id: "3")).data(on: client).map(\.user),
       gallery: GetMomentsPageSession(client: client).getMomentsPage(userID: gallery, page: 1)
     ).value
   }

@@ -1,6 +1,8 @@
 // The README's samples, word for word, so that they compile; `ReadmeTests` holds the two together and runs them.
 
 import Foundation
+import GraphQLSchema
+import GraphQLTesting
 import HTTP
 import HTTPMiddlewares
 import JSON
@@ -18,14 +20,14 @@ struct User: Codable, Hashable, Sendable {
 }
 
 struct GetUser: GraphQLSession {
-  struct Variables: Encodable, Sendable {
-    let id: String
-  }
+  struct Variables: Encodable, Sendable { let id: String }
   struct ResponseData: Decodable, Sendable {
-    let node: User  // if it is null, the error names its path
+    struct Timeline: Decodable, Sendable { let userDetails: User }
+    let timeline: Timeline
+    var user: User { timeline.userDetails }
   }
   static let query: GraphQLDocument = """
-    query getUser($id: ID!) { node(id: $id) { ... on UserDetails { id name } } }
+    query getUser($id: ID!) { timeline: getMomentsDetailsByUserID(userID: $id) { userDetails { id name } } }
     """
   let variables: Variables
 }
@@ -97,12 +99,17 @@ enum Samples {
   static func ownOperation(endpoint: URL, bag: DisposeBag) async throws -> Snapshot<User> {
     let client = try APIClient(baseURL: endpoint, middlewares: .standard())  // deadline, retries, circuit breaker
     let users = Store<String, User> { id in
-      GetUser(variables: .init(id: id)).data(on: client).map(\.node)
+      GetUser(variables: .init(id: id)).data(on: client).map(\.user)
     }
     users.values("0").subscribe(onNext: { print("now", $0.name) }).disposed(by: bag)  // live: each new value
     let snapshot = try await users.get("0", .cacheFirst).value
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet", snapshot.age)
     return snapshot
+  }
+
+  static func contract(sdl: String) throws {
+    let check = SessionCheck(try Schema(parsing: sdl))  // with import GraphQLSchema and GraphQLTesting
+    #expect(check.findings(in: GetUser.self, variables: [.init(id: "0")]).isEmpty)
   }
 
   static func firstScreen(endpoint: URL) async throws -> MomentsDetails {
@@ -147,12 +154,12 @@ enum Samples {
     let client = try APIClient(
       baseURL: endpoint, middlewares: .standard(tokens: tokens, cache: DiskCacheStorage(folder: folder)))
     let response = try await GetUser(variables: .init(id: "7")).get(on: client).value
-    return response.data.node
+    return response.data.user
   }
 
   static func limitedUser(client: APIClient) async throws -> User {
     do {
-      return try await GetUser(variables: .init(id: "7")).data(on: client).value.node
+      return try await GetUser(variables: .init(id: "7")).data(on: client).value.user
     } catch let error as RequestError where error.kind == .rateLimited {
       print("Try again in \(error.retryAfter ?? .seconds(60)).")
       throw error
@@ -185,7 +192,7 @@ enum Samples {
   }
 
   static func user(on client: APIClient) async throws -> User {
-    let user = try await GetUser(variables: .init(id: "0")).data(on: client).value.node
+    let user = try await GetUser(variables: .init(id: "0")).data(on: client).value.user
     print(user.name)
     return user
   }
@@ -242,7 +249,7 @@ enum Samples {
     configuration.writing = .behind
     let cache = try DiskCache<Int, User>(folder: caches.appending(path: "users"))
     let users = Store<Int, User>(configuration: configuration, sourceOfTruth: cache) { id in
-      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.node)
+      GetUser(variables: .init(id: "\(id)")).data(on: client).map(\.user)
     }
     let snapshot = try await users.get(0, .networkFirst).value  // the cached value if the network fails
     print(snapshot.value?.name ?? "nobody", snapshot.source ?? "nothing yet")
@@ -265,7 +272,8 @@ enum Samples {
   static func scripted(endpoint: URL) async throws {
     let transport = ScriptedTransport()
     transport.expect(
-      .operation("getUser", variables: ["id": "0"]), .json(#"{"data": {"node": {"id": "0", "name": "Wei"}}}"#))
+      .operation("getUser", variables: ["id": "0"]),
+      .json(#"{"data": {"timeline": {"userDetails": {"id": "0", "name": "Wei"}}}}"#))
     let client = try APIClient(baseURL: endpoint, transport: transport)
     #expect(try await user(on: client).name == "Wei")
     #expect(transport.failures.isEmpty)

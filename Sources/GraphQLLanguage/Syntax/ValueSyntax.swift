@@ -32,7 +32,10 @@ public struct ValueSyntax: SyntaxView {
   }
 
   /// Parses a value that stands alone, such as a default in an introspection's response.
-  /// - Parameter isConstant: Whether variables are refused.
+  /// - Parameters:
+  ///   - text: The value.
+  ///   - isConstant: Whether variables are refused.
+  ///   - limits: How many tokens it may have, and how deep it may be nested.
   public init(
     parsing text: String, isConstant: Bool = true, limits: SyntaxLimits = .standard
   ) throws(GraphQLSyntaxError) {

@@ -5,15 +5,33 @@ import JSON
 ///
 /// The first response has the usual option everywhere. Each alternative of each choice then gets a response of its own,
 /// in which everything else is as it was in the response where the choice was first met: so a choice below another type
-/// of object is explored, too. The number of responses is that of the alternatives, and one more.
+/// of object is explored, too. The number of responses is that of the alternatives, and one more. What fails only together
+/// is found by responses in which everything is chosen at random, if some are wanted.
 final class Exploration: Chooser {
   /// What one response is made by.
   struct Pass {
     fileprivate var options: [Int: Int] = [:]
-    /// What differs from the usual, in words.
-    fileprivate(set) var conditions: [String] = []
+    fileprivate var words: [(choice: Int, text: String)] = []
     /// Whether the schema of today does not have what is chosen.
     fileprivate(set) var isFuture = false
+
+    /// What differs from the usual, in words.
+    var conditions: String? { words.isEmpty ? nil : words.map(\.text).joined(separator: " and ") }
+
+    /// The same, but for one thing that is as usual again; one for each that is not.
+    var simpler: [Pass] {
+      words.map { word in
+        var pass = self
+        pass.options[word.choice] = nil
+        pass.words.removeAll { $0.choice == word.choice }
+        return pass
+      }
+    }
+
+    fileprivate mutating func choose(_ option: Int, of choice: Int, _ text: String) {
+      options[choice] = option
+      if option > 0 { words.append((choice, text)) }
+    }
   }
 
   /// The numbers of the choices that were met.
@@ -21,7 +39,9 @@ final class Exploration: Chooser {
   private var usualFlags: [String: Bool] = [:]
   private var waiting: [Pass] = [Pass()]
   private var next = 0
-  private var pass = Pass()
+  /// What the response is made by that is being made.
+  private(set) var pass = Pass()
+  private var random: SplitMix?
 
   private enum Key: Hashable {
     case null(ObjectIdentifier)
@@ -39,8 +59,17 @@ final class Exploration: Chooser {
     return pass
   }
 
-  /// Begins a response that has been made before.
-  func `repeat`(_ pass: Pass) { self.pass = pass }
+  /// Begins a response that is made by given choices.
+  func begin(_ pass: Pass) {
+    self.pass = pass
+    random = nil
+  }
+
+  /// Begins a response in which everything is chosen at random, but nothing from the future.
+  func beginRandom(seed: UInt64) {
+    pass = Pass()
+    random = SplitMix(seed: seed)
+  }
 
   func choose(_ choice: Choice, at place: Place) -> Int {
     guard choice.count > 1 else { return 0 }
@@ -56,7 +85,7 @@ final class Exploration: Chooser {
       return option(
         of: .value(id), count: values.count,
         condition: { "\(place.path) is \(values[$0].stringValue ?? values[$0].text)" },
-        isFuture: { values[$0] == .string(Samples.futureValue) })
+        isFuture: { values[$0] == .string(ScalarSamples.futureValue) })
     }
   }
 
@@ -77,16 +106,30 @@ final class Exploration: Chooser {
   private func option(
     of key: Key, count: Int, condition: (Int) -> String, isFuture: (Int) -> Bool = { _ in false }
   ) -> Int {
-    if let number = numbers[key] { return pass.options[number] ?? 0 }
-    let number = numbers.count
+    let known = numbers[key]
+    let number = known ?? numbers.count
     numbers[key] = number
+    if let option = pass.options[number] { return option }
+    if random != nil { return randomOption(number, count, condition, isFuture) }
+    guard known == nil else { return 0 }
     for option in 1..<count {
       var alternative = pass
-      alternative.options[number] = option
-      alternative.conditions.append(condition(option))
+      alternative.choose(option, of: number, condition(option))
       alternative.isFuture = pass.isFuture || isFuture(option)
       waiting.append(alternative)
     }
     return 0
+  }
+
+  /// The usual option half of the time.
+  private func randomOption(
+    _ number: Int, _ count: Int, _ condition: (Int) -> String, _ isFuture: (Int) -> Bool
+  ) -> Int {
+    guard var generator = random else { return 0 }
+    var option = Bool.random(using: &generator) ? 0 : Int.random(in: 0..<count, using: &generator)
+    if isFuture(option) { option = 0 }
+    random = generator
+    pass.choose(option, of: number, condition(option))
+    return option
   }
 }

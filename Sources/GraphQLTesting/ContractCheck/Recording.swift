@@ -14,6 +14,11 @@ final class Recording {
     var severity = SessionCheck.Finding.Severity.error
     /// Whether decoding fails because of it; else a member that is not there is taken for null.
     var isFailure = true
+    /// Whether the document lacks what is read: then the type of the object makes no difference.
+    var isAboutSelection = false
+
+    /// What two complaints have in common that say the same.
+    var key: [String] { [path, isAboutSelection ? "" : message] }
   }
 
   /// What ends a recording where no value can be made up; the reason is recorded.
@@ -75,7 +80,9 @@ extension Recording {
     if case .leaf(let leaf) = node.content {
       if let value = type.init(recorded: node.place.accepted ?? leaf.value) { return value }
       if leaf.kind.isUnknown, node.place.accepted == nil,
-        let (guess, value) = Samples.guesses.lazy.compactMap({ guess in type.init(recorded: guess).map { (guess, $0) } }
+        let (guess, value) = ScalarSamples.guesses.lazy.compactMap({ guess in
+          type.init(recorded: guess).map { (guess, $0) }
+        }
         ).first
       {
         node.place.accepted = guess
@@ -92,7 +99,7 @@ extension Recording {
     _ type: Value.Type, _ leaf: ResponseNode.Leaf, at place: Place, _ path: [any CodingKey]
   ) throws -> Value {
     var candidates = [place.accepted ?? leaf.value]
-    if leaf.kind.isUnknown, place.accepted == nil { candidates = Samples.guesses }
+    if leaf.kind.isUnknown, place.accepted == nil { candidates = ScalarSamples.guesses }
     for candidate in candidates {
       guard let text = try? candidate.json(), let value = try? decoder.decode(type, from: text) else { continue }
       if leaf.kind.isUnknown {
@@ -200,9 +207,11 @@ extension Recording {
           ? "can be left out by @include or @skip, but is read as \(type), not \(type)?"
           : "is not in every response (here \(place)), but is read as \(type)")
     }
-    guard case .known(let parent) = object.type else { return }
+    let parent = object.type.base
     var complaint: Complaint
-    if parent.field(named: key) != nil {
+    if key == "__typename" {
+      complaint = Complaint(path: path, message: "is read but not selected (add it to the query)")
+    } else if parent.field(named: key) != nil {
       complaint = Complaint(
         path: path, message: "is read but not selected (\(parent.name).\(key) exists: add it to the query)")
       if type == nil { complaint.severity = .warning }
@@ -212,6 +221,7 @@ extension Recording {
       complaint = Complaint(
         path: path, message: "is read but not selected, and \(parent.name) has no such field\(near)")
     }
+    complaint.isAboutSelection = true
     complaint.isFailure = type != nil
     complaints.append(complaint)
   }

@@ -18,6 +18,8 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private var findings: [SessionCheck.Finding] = []
   /// Where a finding is among them, by its path and message.
   private var known: [[String]: Int] = [:]
+  /// Those that only responses from the future have shown so far.
+  private var future: Set<Int> = []
   private var guessed: Set<String> = []
   /// The places in the order in which they were first filled, each with the response that did it.
   private var places: [(place: Place, pass: Exploration.Pass)] = []
@@ -25,13 +27,13 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   /// Whether a recording ended early, so that not everything that is read was seen.
   private var isIncomplete = false
 
-  init(plan: OperationPlan, samples: Samples, decoder: any BodyDecoder) {
+  init(plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder) {
     generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
     self.decoder = decoder
     hasUnknownFields = plan.selections.hasUnknownFields
   }
 
-  mutating func check(_ report: inout SessionCheck.Report) {
+  mutating func check(_ report: inout SessionCheck.Report, combinations: Int) {
     while report.responses < SessionCheck.responseLimit, let pass = exploration.nextPass() {
       report.responses += 1
       check(pass)
@@ -40,6 +42,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
       report.unexplored.append(
         "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
     }
+    for seed in 0..<max(0, combinations) { checkCombination(UInt64(seed), &report) }
     for path in guessed.sorted() {
       report.unexplored.append("\(path): nothing is known of the scalar's values; pass samples of them.")
     }
@@ -51,21 +54,47 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private mutating func check(_ pass: Exploration.Pass) {
     let response = generator.response(at: root)
     remember(response, pass)
-    let recording = Recording(decoder: decoder)
-    if recording.read(ResponseData.self, from: response) == nil { isIncomplete = true }
-    guessed.formUnion(recording.guessed)
-    let body = Self.body(response.json())
-    let failure = self.failure(of: body)
-    for complaint in recording.complaints where failure != nil || !complaint.isFailure {
-      add(complaint, pass, body)
-    }
-    // What the rules of documents refuse leaves nothing to be proved.
-    if let failure, !hasUnknownFields, !recording.complaints.contains(where: \.isFailure) {
-      add(.init(path: failure.path, message: "cannot be read: \(failure.reason)"), pass, body)
+    for complaint in complaints(about: response) { add(complaint, pass, Self.body(of: response)) }
+  }
+
+  /// Looks for what fails only if several things are unusual, and for as few of them as it takes.
+  private mutating func checkCombination(_ seed: UInt64, _ report: inout SessionCheck.Report) {
+    exploration.beginRandom(seed: seed)
+    let response = generator.response(at: root)
+    report.responses += 1
+    for complaint in complaints(about: response) where known[complaint.key] == nil {
+      var pass = exploration.pass
+      while let simpler = pass.simpler.first(where: { fails(complaint, in: $0, &report) }) { pass = simpler }
+      exploration.begin(pass)
+      add(complaint, pass, Self.body(of: generator.response(at: root)))
     }
   }
 
-  private static func body(_ data: String) -> String { #"{"data": "# + data + "}" }
+  private mutating func fails(
+    _ complaint: Recording.Complaint, in pass: Exploration.Pass, _ report: inout SessionCheck.Report
+  ) -> Bool {
+    exploration.begin(pass)
+    report.responses += 1
+    let response = generator.response(at: root)
+    return complaints(about: response).contains { $0.key == complaint.key }
+  }
+
+  /// What is wrong when a response is read.
+  private mutating func complaints(about response: ResponseNode) -> [Recording.Complaint] {
+    let recording = Recording(decoder: decoder)
+    if recording.read(ResponseData.self, from: response) == nil { isIncomplete = true }
+    guessed.formUnion(recording.guessed)
+    guard let failure = failure(of: Self.body(of: response)) else {
+      return recording.complaints.filter { !$0.isFailure }
+    }
+    // What the rules of documents refuse leaves nothing to be proved.
+    if hasUnknownFields || recording.complaints.contains(where: \.isFailure) { return recording.complaints }
+    return recording.complaints + [.init(path: failure.path, message: "cannot be read: \(failure.reason)")]
+  }
+
+  private static func body(of response: ResponseNode, poisoned: Place? = nil) -> String {
+    #"{"data": "# + response.json(poisoned: poisoned) + "}"
+  }
 
   /// Why the real decoder cannot read a response.
   private func failure(of body: String) -> DecodingFailure? {
@@ -81,17 +110,21 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   }
 
   private mutating func add(_ complaint: Recording.Complaint, _ pass: Exploration.Pass, _ body: String) {
-    let key = [complaint.path, complaint.message]
-    if let index = known[key] {
-      if !pass.isFuture { findings[index].severity = max(findings[index].severity, complaint.severity) }
-      if let witness = findings[index].witness, body.utf8.count < witness.utf8.count { findings[index].witness = body }
+    if let index = known[complaint.key] {
+      let isFirstOfToday = !pass.isFuture && future.remove(index) != nil
+      if isFirstOfToday { findings[index].severity = complaint.severity }
+      let isShorter = body.utf8.count < findings[index].witness?.utf8.count ?? 0
+      guard isFirstOfToday || (isShorter && pass.isFuture == future.contains(index)) else { return }
+      findings[index].witness = body
+      if findings[index].condition != nil { findings[index].condition = pass.conditions }
       return
     }
-    known[key] = findings.count
+    known[complaint.key] = findings.count
+    if pass.isFuture { future.insert(findings.count) }
     findings.append(
       .init(
         severity: pass.isFuture ? .warning : complaint.severity, path: complaint.path, message: complaint.message,
-        condition: pass.conditions.isEmpty ? nil : pass.conditions.joined(separator: " and "), witness: body))
+        condition: pass.conditions, witness: body))
   }
 }
 
@@ -113,8 +146,10 @@ extension ResponseCheck {
   /// of another kind: if that is accepted, nothing reads it.
   private mutating func checkUnread(_ report: inout SessionCheck.Report) {
     let read = Set(places.filter(\.place.isRead).map(\.place.path))
-    // Below what is read as something else, nothing can be read.
-    var reported = Set(findings.filter { $0.severity == .error }.map(\.path))
+    // Below what is read as something else, nothing can be read; nor where a type is not told by its name.
+    let typename = ".__typename"
+    let errors = findings.filter { $0.severity == .error }.map(\.path)
+    var reported = Set(errors.map { $0.hasSuffix(typename) ? String($0.dropLast(typename.count)) : $0 })
     for (place, pass) in places
     where place.key != nil && place.field?.name != "__typename" && !read.contains(place.path) {
       guard !place.andAncestors.contains(where: { reported.contains($0.path) }),
@@ -127,11 +162,11 @@ extension ResponseCheck {
 
   /// Whether a place is read in a response; `nil` if that cannot be told.
   private func isRead(_ place: Place, in pass: Exploration.Pass, _ report: inout SessionCheck.Report) -> Bool? {
-    exploration.repeat(pass)
+    exploration.begin(pass)
     let response = generator.response(at: root)
     report.responses += 1
-    guard failure(of: Self.body(response.json())) == nil else { return isIncomplete ? nil : false }
-    return failure(of: Self.body(response.json(poisoned: place))) != nil
+    guard failure(of: Self.body(of: response)) == nil else { return isIncomplete ? nil : false }
+    return failure(of: Self.body(of: response, poisoned: place)) != nil
   }
 
   private mutating func checkDeprecated() {

@@ -13,16 +13,17 @@ public import Networking
 /// correct server may send are made up and decoded, by the session's real decoder: with every nullable field null and
 /// not null, lists of no, one and two items, each type of an interface or union and one that does not exist yet, each
 /// value of an enum and one that does not exist yet, and what `@include` and `@skip` leave out. Each alternative is tried
-/// by itself; combinations of them are not.
+/// by itself; combinations of them are tried at random, if some are wanted.
 ///
 /// What is found is a value; an error about responses shows the shortest response that a correct server may send and that
 /// fails. The time is about that of decoding one small response for each alternative.
 public struct SessionCheck: Sendable {
   private let schema: Schema
-  private let samples: Samples
+  private let samples: ScalarSamples
   private let decoder: any BodyDecoder
   private let encoder: any BodyEncoder
   private let suppressed: [String]
+  private let combinations: Int
 
   /// The most responses that are made up for a session.
   public static let responseLimit = 5000
@@ -32,15 +33,18 @@ public struct SessionCheck: Sendable {
   ///   - schema: The server's schema.
   ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
   ///   - coder: What reads and writes JSON, as the client's `decoder` and `encoder`.
+  ///   - combinations: How many responses to try in which everything is chosen at random, to find what fails only if
+  ///     several things are unusual. They are the same each time.
   ///   - suppress: The paths of findings to leave out, such as `data.user.nickname`; a `*` at the end stands for anything.
   public init(
-    _ schema: Schema, samples: Samples = Samples(), coder: some BodyDecoder & BodyEncoder = JSONCoder(),
-    suppress: [String] = []
+    _ schema: Schema, samples: ScalarSamples = ScalarSamples(), coder: some BodyDecoder & BodyEncoder = JSONCoder(),
+    combinations: Int = 0, suppress: [String] = []
   ) {
     self.schema = schema
     self.samples = samples
     decoder = coder
     encoder = coder
+    self.combinations = combinations
     suppressed = suppress
   }
 
@@ -76,18 +80,23 @@ public struct SessionCheck: Sendable {
       report.findings = [Finding(severity: .error, path: "query", message: "is not GraphQL: \(error)")]
       return report
     }
-    report.findings = schema.validate(document).map {
-      Finding(severity: .error, path: "query", message: $0.description)
-    }
+    let errors = schema.validate(document)
+    report.findings = errors.map { Finding(severity: .error, path: "query", message: $0.description) }
+    // What contains itself has no response that ends.
+    if errors.contains(where: { $0.rule == .noFragmentCycles || $0.rule == nil }) { return report }
     guard let operation = document.operations.first, let plan = OperationPlan(operation, in: document, schema) else {
       if report.findings.isEmpty {
         report.findings = [Finding(severity: .error, path: "query", message: "has no operation")]
       }
       return report
     }
+    report.findings += plan.deprecatedArguments.map { coordinate, argument in
+      let reason = argument.deprecationReason.map { ": \($0)" } ?? ""
+      return Finding(severity: .warning, path: "query", message: "\(coordinate) is deprecated\(reason)")
+    }
     VariablesCheck(schema: schema, plan: plan, encoder: encoder).check(variables, &report)
     var responses = ResponseCheck<Session.ResponseData>(plan: plan, samples: samples, decoder: decoder)
-    responses.check(&report)
+    responses.check(&report, combinations: combinations)
     report.findings.removeAll { finding in
       suppressed.contains { $0.last == "*" ? finding.path.hasPrefix($0.dropLast()) : finding.path == $0 }
     }

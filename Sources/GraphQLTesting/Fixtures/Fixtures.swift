@@ -13,7 +13,7 @@ public import Networking
 /// The same seed gives the same data, as long as neither the schema nor the document changes. Ids are all different.
 public struct Fixtures: Sendable {
   private let schema: Schema
-  private let samples: Samples
+  private let samples: ScalarSamples
   private let decoder: any BodyDecoder
 
   /// Makes fixtures.
@@ -21,7 +21,7 @@ public struct Fixtures: Sendable {
   ///   - schema: The server's schema.
   ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
   ///   - decoder: What reads JSON, as the client's `decoder`.
-  public init(_ schema: Schema, samples: Samples = Samples(), decoder: some BodyDecoder = JSONCoder()) {
+  public init(_ schema: Schema, samples: ScalarSamples = ScalarSamples(), decoder: some BodyDecoder = JSONCoder()) {
     self.schema = schema
     self.samples = samples
     self.decoder = decoder
@@ -100,10 +100,10 @@ private final class SeededChoices: Chooser {
   private var random: SplitMix
   private let nulls: Double
   private let lengths: ClosedRange<Int>
-  private let samples: Samples
+  private let samples: ScalarSamples
   private var ids = 0
 
-  init(seed: UInt64, nulls: Double, lengths: ClosedRange<Int>, samples: Samples) {
+  init(seed: UInt64, nulls: Double, lengths: ClosedRange<Int>, samples: ScalarSamples) {
     random = SplitMix(seed: seed)
     self.nulls = nulls
     self.lengths = lengths
@@ -116,7 +116,8 @@ private final class SeededChoices: Chooser {
     // The last type and the last value of an enum are those from the future.
     case .type(let names): Int.random(in: 0..<max(1, names.count - 1), using: &random)
     case .value(let values):
-      Int.random(in: 0..<max(1, values.count - (values.last == .string(Samples.futureValue) ? 1 : 0)), using: &random)
+      Int.random(
+        in: 0..<max(1, values.count - (values.last == .string(ScalarSamples.futureValue) ? 1 : 0)), using: &random)
     }
   }
 

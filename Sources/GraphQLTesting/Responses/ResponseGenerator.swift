@@ -9,7 +9,8 @@ final class Place {
   let path: String
   /// The name in the response, if the place is a field.
   let key: String?
-  let parent: Place?
+  /// Its members and items keep none: the root keeps all.
+  unowned let parent: Place?
   /// Its type; none for the data as a whole.
   let type: TypeReference?
   /// The field that fills it; none for the items of a list.
@@ -104,6 +105,13 @@ enum ConcreteType {
     }
   }
 
+  /// The type itself, or the interface or union that it was added to.
+  var base: NamedType {
+    switch self {
+    case .known(let type), .future(of: let type): type
+    }
+  }
+
   var isFuture: Bool { if case .future = self { true } else { false } }
 
   /// Whether a fragment on a type applies.
@@ -155,7 +163,7 @@ extension Chooser {
 /// Makes a response that a correct server may send to an operation.
 struct ResponseGenerator {
   let plan: OperationPlan
-  let samples: Samples
+  let samples: ScalarSamples
   let chooser: any Chooser
 
   func response(at root: Place) -> ResponseNode {
@@ -200,9 +208,9 @@ struct ResponseGenerator {
       return object(number < types.count ? .known(types[number]) : .future(of: type), selections, at: place)
     case .enum:
       let values = type.values.map(\.name)
-      let number = chooser.choose(.value((values + [Samples.futureValue]).map(JSONValue.string)), at: place)
+      let number = chooser.choose(.value((values + [ScalarSamples.futureValue]).map(JSONValue.string)), at: place)
       let isFuture = number == values.count
-      let value = isFuture ? Samples.futureValue : values[number]
+      let value = isFuture ? ScalarSamples.futureValue : values[number]
       return .leaf(.init(value: .string(value), kind: .enumValue(isFuture: isFuture)))
     default:
       let (values, kind) = samples.values(of: type, field: place.fieldOfItems)

@@ -18,7 +18,6 @@ final class SelectionPlan {
     let field: Field
     let conditions: [Condition]
     let selections: SelectionPlan?
-    let location: SourceLocation
   }
 
   struct FragmentPlan {
@@ -64,6 +63,8 @@ struct OperationPlan {
   let root: NamedType
   let selections: SelectionPlan
   let variables: [VariableDefinitionSyntax]
+  /// The arguments in use that are deprecated.
+  let deprecatedArguments: [(coordinate: String, argument: InputValue)]
 
   /// The plan of an operation; `nil` if the schema has no operations of its kind.
   init?(_ operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) {
@@ -72,6 +73,7 @@ struct OperationPlan {
     var compiler = PlanCompiler(document, schema)
     selections = compiler.compile(operation.selectionSet, on: root)
     variables = Array(operation.variables)
+    deprecatedArguments = compiler.deprecatedArguments
   }
 }
 
@@ -80,6 +82,7 @@ private struct PlanCompiler {
   private let fragments: [String: FragmentSyntax]
   /// The plans of fragments; one that is begun, but not finished, contains itself.
   private var plans: [String: SelectionPlan] = [:]
+  private(set) var deprecatedArguments: [(coordinate: String, argument: InputValue)] = []
 
   init(_ document: DocumentSyntax, _ schema: Schema) {
     self.schema = schema
@@ -102,12 +105,13 @@ private struct PlanCompiler {
           plan.unknownKeys.insert(key)
           continue
         }
+        for argument in syntax.arguments.compactMap({ field.argument(named: $0.name.text) }) where argument.isDeprecated
+        {
+          deprecatedArguments.append(("\(field.coordinate)(\(argument.name):)", argument))
+        }
         let selections = syntax.selectionSet.map { compile($0, on: field.type.named) }
         plan.items.append(
-          .field(
-            .init(
-              key: key, name: name, field: field, conditions: conditions, selections: selections,
-              location: syntax.location)))
+          .field(.init(key: key, name: name, field: field, conditions: conditions, selections: selections)))
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) }
         // A type that does not exist is for the rules of documents.
@@ -137,7 +141,7 @@ private struct PlanCompiler {
       let wanted = directive.name == "include" ? true : directive.name == "skip" ? false : nil
       guard let wanted, let value = directive.arguments.first(where: { $0.name == "if" })?.value.kind else { continue }
       switch value {
-      case .boolean(wanted), .boolean: if case .boolean(wanted) = value { continue } else { return nil }
+      case .boolean(let constant): if constant != wanted { return nil }
       case .variable(let name): conditions.append(.init(variable: name.text, value: wanted))
       default: continue
       }

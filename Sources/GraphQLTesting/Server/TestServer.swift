@@ -37,7 +37,8 @@ public final class TestServer: HTTPTransport {
   ///   - nulls: How often a nullable field that is made up is null, from 0 to 1.
   ///   - lengths: How many items lists that are made up have.
   public init(
-    schema: Schema, seed: UInt64 = 0, samples: Samples = Samples(), nulls: Double = 0, lengths: ClosedRange<Int> = 1...3
+    schema: Schema, seed: UInt64 = 0, samples: ScalarSamples = ScalarSamples(), nulls: Double = 0,
+    lengths: ClosedRange<Int> = 1...3
   ) {
     self.schema = schema
     generator = ValueGenerator(seed: seed, samples: samples, nulls: nulls, lengths: lengths)

@@ -4,7 +4,7 @@ import JSON
 /// Makes up values of fields, the same for the same seed and path.
 struct ValueGenerator: Sendable {
   let seed: UInt64
-  let samples: Samples
+  let samples: ScalarSamples
   let nulls: Double
   let lengths: ClosedRange<Int>
 

@@ -32,7 +32,39 @@ import Testing
     let report = check.report(on: Correct.self, variables: [.init(id: "1", first: 2, filter: nil, long: false)])
     #expect(report.findings == [])
     #expect(report.unexplored == ["variables.filter: is nil in every sample, so that what is in it was not checked."])
-    #expect(report.responses == 12)
+    #expect(report.responses == 11)
+  }
+
+  @Test("V2: what passes reads responses in which everything is chosen at random")
+  func random() throws {
+    #expect(check.findings(in: OpenUnion.self) == [])
+    #expect(check.findings(in: Lenient.self) == [])
+    let fixtures = Fixtures(schema)
+    for seed in 0..<200 as Range<UInt64> {
+      _ = try fixtures.data(for: Correct.self, seed: seed, nulls: 0.5, lengths: 0...3)
+      _ = try fixtures.data(for: OpenUnion.self, seed: seed, nulls: 0.5, lengths: 0...3)
+      _ = try fixtures.data(for: Lenient.self, seed: seed, nulls: 0.5, lengths: 0...3)
+    }
+  }
+
+  @Test("a __typename that is read but not selected is missed by name")
+  func typename() {
+    #expect(
+      lines(Typename.self) == [
+        "error data.search[].__typename: is read but not selected (add it to the query)"
+      ])
+  }
+
+  @Test("a check keeps nothing of the responses that it made up")
+  func memory() {
+    weak var kept: Canary?
+    do {
+      let canary = Canary()
+      kept = canary
+      let coder = CanaryCoder(canary: canary)
+      _ = SessionCheck(schema, coder: coder).findings(in: Nulls.self)
+    }
+    #expect(kept == nil)
   }
 
   @Test("a name that is misspelt is found, with what may be meant, whether it is optional or not")
@@ -141,6 +173,8 @@ import Testing
         "error query: 1:16: User has no field \"naem\". Did you mean \"name\"? [FieldsOnCorrectType]"
       ])
     #expect(
+      lines(Endless.self) == ["error query: 1:56: the fragment \"f\" spreads itself [NoFragmentCycles]"])
+    #expect(
       lines(NoDocument.self) == [
         "error query: is not GraphQL: line 1, column 14: expected a selection or \"}\", found the end of the text"
       ])
@@ -148,7 +182,11 @@ import Testing
 
   @Test("deprecated fields are warnings, with the reason")
   func deprecated() {
-    #expect(lines(Deprecated.self) == ["warning data.me.nick: User.nick is deprecated: use nickname"])
+    #expect(
+      lines(Deprecated.self) == [
+        "warning query: Query.search(kind:) is deprecated: No longer supported",
+        "warning data.me.nick: User.nick is deprecated: use nickname",
+      ])
   }
 
   @Test("custom decoding, defaults, dictionaries and unions by __typename are no false alarms")
@@ -162,7 +200,7 @@ import Testing
     #expect(lines(Dates.self) == [])
     #expect(
       lines(Links.self) == ["error data.me.avatar: is String in the schema, but is read as UUID"])
-    let samples: Samples = ["User.avatar": ["3f333df6-90a4-4fda-8dd3-9485d27cee36"]]
+    let samples: ScalarSamples = ["User.avatar": ["3f333df6-90a4-4fda-8dd3-9485d27cee36"]]
     #expect(SessionCheck(schema, samples: samples).findings(in: Links.self) == [])
     let report = check.report(on: Unknown.self)
     #expect(report.findings == [])
@@ -206,6 +244,24 @@ import Testing
         == #"{"data": {"me": {"nickname": null, "friends": [{"name": "text"}], "best": {"name": "text"}}}}"#)
   }
 
+  @Test("what fails only if two things are unusual is found by combinations, with no more than the two")
+  func combinations() throws {
+    #expect(check.findings(in: Combined.self) == [])
+    let check = SessionCheck(schema, combinations: 300)
+    let finding = try #require(check.findings(in: Combined.self).first)
+    #expect(finding.path == "data.me" && finding.severity == .error)
+    #expect(finding.condition == "data.me.nickname is null and data.me.role is GUEST")
+    #expect(finding.witness == #"{"data": {"me": {"nickname": null, "age": 1, "role": "GUEST", "score": 1.5}}}"#)
+    #expect(check.findings(in: OpenUnion.self) == [])
+  }
+
+  @Test("what a response from the future shows first is an error if one of today shows it, too")
+  func future() throws {
+    let finding = try #require(check.findings(in: EarlyFuture.self).first)
+    #expect(finding.severity == .error)
+    #expect(finding.witness?.contains("TypeFromTheFuture") == false)
+  }
+
   @Test("findings can be suppressed by their path, or by the beginning of it")
   func suppression() {
     let check = SessionCheck(schema, suppress: ["data.me.nickname", "data.me.fr*", "data.me"])
@@ -220,4 +276,17 @@ extension SessionCheck.Finding {
     if let witness, let range = finding.range(of: ", as in \(witness)") { finding.removeSubrange(range) }
     return finding
   }
+}
+
+private final class Canary: Sendable {}
+
+/// A coder that shows whether it is kept.
+private struct CanaryCoder: BodyDecoder, BodyEncoder {
+  let canary: Canary
+
+  func decode<Value: Decodable>(_ type: Value.Type, from body: Data) throws -> Value {
+    try JSONCoder().decode(type, from: body)
+  }
+
+  func encode(_ value: some Encodable) throws -> Data { try JSONCoder().encode(value) }
 }

@@ -4,7 +4,7 @@ import Networking
 
 extension SessionCheckTests {
   static let sdl = """
-    type Query { me: User! search(text: String!): [Hit!]! node(id: ID!): Node
+    type Query { me: User! search(text: String!, kind: String @deprecated): [Hit!]! node(id: ID!): Node
       list(id: ID!, first: Int, filter: Filter, size: Int, flag: Boolean): User! }
     interface Node { id: ID! }
     type User implements Node {
@@ -182,6 +182,11 @@ extension SessionCheckTests {
     static let query: GraphQLDocument = "query q { me { naem } }"
   }
 
+  struct Endless: GraphQLSession {
+    typealias ResponseData = [String: JSONValue]
+    static let query: GraphQLDocument = "query q { me { ...f } } fragment f on User { friends { ...f } }"
+  }
+
   struct NoDocument: GraphQLSession {
     typealias ResponseData = [String: String]
     static let query: GraphQLDocument = "query q { me "
@@ -189,8 +194,63 @@ extension SessionCheckTests {
 
   struct Deprecated: GraphQLSession {
     struct User: Decodable, Sendable { let nick: String? }
+    struct ResponseData: Decodable, Sendable {
+      let me: User
+      let search: [[String: String]]
+    }
+    static let query: GraphQLDocument = #"query deprecated { me { nick } search(text: "a", kind: "b") { __typename } }"#
+  }
+
+  /// A guest has a nickname, says who wrote it.
+  struct Combined: GraphQLSession {
+    struct User: Decodable, Sendable {
+      let nickname: String?
+      let age: Int
+      let role: GraphQLEnum<Role>
+      let score: Double
+
+      enum CodingKeys: CodingKey { case nickname, age, role, score }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        nickname = try container.decodeIfPresent(String.self, forKey: .nickname)
+        age = try container.decode(Int.self, forKey: .age)
+        role = try container.decode(GraphQLEnum<Role>.self, forKey: .role)
+        score = try container.decode(Double.self, forKey: .score)
+        if nickname == nil, role.rawValue == "GUEST" {
+          throw DecodingError.dataCorrupted(
+            .init(codingPath: decoder.codingPath, debugDescription: "a guest has a nickname"))
+        }
+      }
+    }
     struct ResponseData: Decodable, Sendable { let me: User }
-    static let query: GraphQLDocument = "query deprecated { me { nick } }"
+    static let query: GraphQLDocument = "query combined { me { nickname age role score } }"
+  }
+
+  /// What is null is below a node of any type, also of one from the future.
+  struct EarlyFuture: GraphQLSession {
+    struct Found: Decodable, Sendable {
+      let id: String
+      let nickname: String
+
+      enum CodingKeys: CodingKey { case __typename, id, nickname }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        let isUser = try container.decode(String.self, forKey: .__typename) == "User"
+        nickname = isUser ? try container.decode(String.self, forKey: .nickname) : ""
+      }
+    }
+    struct ResponseData: Decodable, Sendable { let node: Found? }
+    static let query: GraphQLDocument =
+      #"query early { node(id: "1") { __typename id ... on User { nickname } } }"#
+  }
+
+  struct Typename: GraphQLSession {
+    struct ResponseData: Decodable, Sendable { let search: [OpenUnion.Hit] }
+    static let query: GraphQLDocument =
+      #"query typename { search(text: "a") { ... on User { name } ... on Post { title } } }"#
   }
 
   struct Lenient: GraphQLSession {

@@ -59,7 +59,7 @@ import Testing
 
   @Test("lengths of lists, nulls and samples of scalars can be chosen")
   func choices() throws {
-    let samples: Samples = ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]]
+    let samples: ScalarSamples = ["Date": ["2026-11-25"], "User.name": ["Wei", "Ana"]]
     let server = TestServer(schema: schema, samples: samples, lengths: 0...0)
     let data = server.execute("{ users { id } user(id: 1) { name joined } }").data?.json
     #expect(data?["users"] == [])

@@ -1,5 +1,7 @@
 import Bookshop
 import Foundation
+import GraphQLSchema
+import GraphQLTesting
 import HTTP
 import Models
 import Networking
@@ -14,6 +16,17 @@ struct BookshopTests {
   init() throws {
     let url = try #require(URL(string: "https://books.example/graphql"))
     shop = Bookshop(client: try APIClient(baseURL: url, transport: transport))
+  }
+
+  @Test("the sessions agree with the schema")
+  func contract() throws {
+    let file = URL(filePath: #filePath).deletingLastPathComponent().appending(path: "../../schema.graphql")
+    let check = SessionCheck(try Schema(parsing: String(contentsOf: file, encoding: .utf8)))
+    let search = SearchBooksSession(text: "Knuth", sort: .price, after: "2")
+    #expect(check.findings(in: SearchBooksSession.self, variables: [search.variables]) == [])
+    let notes: [GraphQLNullable<String>] = [.absent, .null, .some("Read it again.")]
+    let reservations = notes.map { ReserveSession(isbn: "0-201-03801-3", note: $0).variables }
+    #expect(check.findings(in: ReserveSession.self, variables: reservations) == [])
   }
 
   private let answer = """

@@ -4,8 +4,8 @@ public import JSON
 /// The values of scalars in the responses that are made up: those of a schema's own scalars, and of fields whose texts
 /// have a form that the schema does not tell.
 ///
-///     Samples(["DateTime": ["2026-11-23T11:25:42Z"], "User.avatar": ["https://example.com/wei.png"]])
-public struct Samples: Sendable, ExpressibleByDictionaryLiteral {
+///     ScalarSamples(["DateTime": ["2026-11-23T11:25:42Z"], "User.avatar": ["https://example.com/wei.png"]])
+public struct ScalarSamples: Sendable, ExpressibleByDictionaryLiteral {
   private let values: [String: [JSONValue]]
 
   /// A value that no enum has.
@@ -36,7 +36,7 @@ public struct Samples: Sendable, ExpressibleByDictionaryLiteral {
 
   private static let builtIn: [String: [JSONValue]] = [
     "String": ["text"], "ID": ["1"], "Boolean": [true, false],
-    "Int": [1, 2_147_483_647, -2_147_483_648], "Float": [1.5, 1, -1e300],
+    "Int": [1, 2_147_483_647, -2_147_483_648], "Float": [1.5, 1],
   ]
 
   /// Scalars that many schemas have, in the form that most of them use.
