@@ -22,10 +22,14 @@ public final class ScriptedTransport: HTTPTransport {
   private let script = Locked(Script<ScriptedResponse>())
   private let live = Locked(Script<[ScriptedLiveStep]>())
   private let scheduler: any Scheduler
+  private let keepsTimeouts: Bool
 
-  /// Makes a transport without a script. Takes the scheduler that times delayed responses.
-  public init(scheduler: some Scheduler = ConcurrentScheduler()) {
+  /// Makes a transport without a script. Takes the scheduler that times delayed responses, and the request's `timeouts`
+  /// while it waits: a response that comes too late, or never, fails with `timedOut`, unless `keepsTimeouts` is false, as
+  /// for a test of a middleware that has deadlines of its own.
+  public init(scheduler: some Scheduler = ConcurrentScheduler(), keepsTimeouts: Bool = true) {
     self.scheduler = scheduler
+    self.keepsTimeouts = keepsTimeouts
   }
 
   /// Expects one request. If several expectations match a request, the first that has not been met is used.
@@ -73,14 +77,16 @@ public final class ScriptedTransport: HTTPTransport {
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     Observable<HTTPResponsePart>.deferred { [self] in
       try request.checkFraming()
-      return play(try script.answer(to: request).get().steps, of: script)
+      return play(
+        try script.answer(to: request).get().steps, of: script, keepingTimeoutsOf: keepsTimeouts ? request : nil)
     }
   }
 
   private func play<Element: Sendable, Answer: Sendable>(
-    _ steps: [ScriptStep<Element>], of script: Locked<Script<Answer>>
+    _ steps: [ScriptStep<Element>], of script: Locked<Script<Answer>>,
+    keepingTimeoutsOf request: HTTPRequest? = nil
   ) -> Observable<Element> {
-    let run = ScriptRun(steps, scheduler: scheduler)
+    let run = ScriptRun(steps, keepingTimeoutsOf: request, scheduler: scheduler)
     return run.elements.do(onDispose: {
       if run.stop() { script.withLock { $0.cancellations += 1 } }
     })

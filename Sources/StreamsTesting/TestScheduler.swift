@@ -9,7 +9,8 @@ public import Streams
 ///     #expect(observer.difference(from: "-----b----(c|)") == nil)
 ///
 /// Work runs inside `advance` and `run`, on the calling thread, ordered by time and then by the order of scheduling.
-/// Any thread may schedule.
+/// Any thread may schedule. Where code under test is async, move the clock inside ``withTasks(_:)``: whether a task has
+/// come to schedule its work is otherwise a matter of luck.
 public final class TestScheduler: Scheduler {
   private struct Job {
     let due: Duration
@@ -71,7 +72,7 @@ public final class TestScheduler: Scheduler {
     while runNext(until: nil) {}
   }
 
-  private func runNext(until limit: Duration?) -> Bool {
+  func runNext(until limit: Duration?) -> Bool {
     let job = state.withLock { state -> Job? in
       guard let first = state.jobs.first, first.due <= limit ?? first.due else { return nil }
       state.now = max(state.now, first.due)

@@ -57,14 +57,37 @@ extension Observable {
   /// task.
   ///
   ///     async { await f() }   ──────a|
-  @inlinable
   public static func async(
     priority: TaskPriority? = nil, _ work: @escaping @Sendable () async throws -> Element
   ) -> Observable<Element> {
+    task(priority) { $0.onNext(try await work()) }
+  }
+
+  /// The elements of an asynchronous sequence, then completion. If the sequence throws, the stream fails with that error.
+  /// Each subscriber iterates the sequence in a task of its own, which asks for the next element once `onNext` has
+  /// returned. Disposing cancels the task.
+  ///
+  ///     from(sequence)   ──a───b──c|
+  ///
+  /// A sequence that can be iterated only once, such as an `AsyncStream`, is for one subscriber: use ``share(replay:)``
+  /// for more.
+  public static func from<Elements: AsyncSequence & Sendable>(
+    _ sequence: Elements
+  ) -> Observable<Element> where Elements.Element == Element {
+    task(nil) { observer in
+      for try await element in sequence { observer.onNext(element) }
+    }
+  }
+
+  /// What a task sends, then completion, or the error that it throws.
+  @usableFromInline
+  static func task(
+    _ priority: TaskPriority?, _ work: @escaping @Sendable (AnyObserver<Element>) async throws -> Void
+  ) -> Observable<Element> {
     create { observer in
-      let task = Task(priority: priority) {
+      let task = Task(executorPreference: StreamTasks.executor, priority: priority) {
         do {
-          observer.onNext(try await work())
+          try await work(observer)
           observer.onCompleted()
         } catch {
           observer.onError(error)
@@ -73,4 +96,17 @@ extension Observable {
       return Disposables.create { task.cancel() }
     }
   }
+}
+
+extension Observable {
+  /// Not for asynchronous sequences.
+  @available(*, unavailable, message: "An AsyncSequence becomes a stream by Observable.from(sequence)")
+  public init<Elements: AsyncSequence>(_ sequence: Elements) where Elements.Element == Element { self = .never() }
+}
+
+/// What tells a stream's tasks that they run in a test's virtual time.
+package enum StreamTasks {
+  /// Where tasks of streams that are subscribed to here run, so that a test knows when they wait; `nil` for the global
+  /// executor.
+  @TaskLocal package static var executor: (any TaskExecutor)?
 }

@@ -18,7 +18,7 @@ struct MiddlewareHarness {
     _ middlewares: (TestScheduler) -> [any HTTPMiddleware] = { _ in [] }
   ) {
     self.scheduler = scheduler
-    transport = ScriptedTransport(scheduler: scheduler)
+    transport = ScriptedTransport(scheduler: scheduler, keepsTimeouts: false)
     self.middlewares = middlewares(scheduler)
   }
 

@@ -4,6 +4,7 @@ import JSON
 import Networking
 import NetworkingTesting
 import Streams
+import StreamsTesting
 import Testing
 
 @Suite struct ScriptedTransportTests {
@@ -71,5 +72,62 @@ import Testing
     let answer = transport.send(request).collect(upTo: 9)
     let error = await #expect(throws: RequestError.self) { _ = try await answer.value }
     #expect(error?.kind == .invalidRequest && transport.requests.isEmpty)
+  }
+
+  @Test(arguments: [
+    (ScriptedResponse.never, 3, false), (.wholeThing.after(.seconds(9)), 3, false),
+    (.wholeThing.after(.seconds(2)), 2, true),
+  ])
+  func `the request's deadlines are kept on the transport's scheduler`(
+    response: ScriptedResponse, end: Int, isInTime: Bool
+  ) throws {
+    let scheduler = TestScheduler()
+    let transport = ScriptedTransport(scheduler: scheduler)
+    transport.always(.any, response)
+    var client = try client(transport)
+    client.timeouts = HTTPTimeouts(total: .seconds(3))
+    let observer = scheduler.observe(GetThing().data(on: client))
+    scheduler.run()
+    #expect(scheduler.now == .seconds(end))
+    #expect(observer.elements == (isInTime ? [.whole] : []))
+    #expect(observer.failure?.kind == (isInTime ? nil : .timedOut))
+    #expect(scheduler.pendingCount == 0)
+  }
+
+  @Test func `a script that pauses for longer than the idle limit fails`() throws {
+    let scheduler = TestScheduler()
+    let transport = ScriptedTransport(scheduler: scheduler)
+    transport.always(.any, .wholeThing.after(.seconds(4)))
+    var client = try client(transport)
+    client.timeouts = HTTPTimeouts(idle: .seconds(3), total: nil)
+    let observer = scheduler.observe(GetThing().data(on: client))
+    scheduler.run()
+    #expect(observer.failure?.kind == .timedOut)
+    #expect(scheduler.now == .seconds(3))
+  }
+
+  @Test func `a retry in async code comes in its turn before the deadline, a thousand times`() async throws {
+    for _ in 0..<1000 {
+      let scheduler = TestScheduler()
+      let transport = ScriptedTransport(scheduler: scheduler)
+      transport.expect(.any, .failure(RequestError(.connectionLost, "The connection was lost.")))
+      transport.expect(.any, .wholeThing)
+      let client = try client(transport, middlewares: .standard(scheduler: scheduler))
+      let thing = try await scheduler.withTasks { time in
+        async let thing = GetThing().data(on: client).value
+        await time.advance(by: .seconds(5))
+        return try await thing
+      }
+      #expect(thing == .whole)
+      #expect(transport.failures == [])
+    }
+  }
+}
+
+extension TestObserver {
+  /// The error with which the stream has failed.
+  fileprivate var failure: RequestError? {
+    guard case .error(let error)? = events.last?.event else { return nil }
+    return error as? RequestError
   }
 }

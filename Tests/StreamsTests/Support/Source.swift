@@ -84,6 +84,7 @@ struct Constant: Sendable, CustomTestStringConvertible {
   static let all = [
     Constant("just", .just(1), ["1", "|"]),
     Constant("from", .from(1...3), ["1", "2", "3", "|"]),
+    Constant("from, asynchronous", .from(Async(1...3)), ["1", "2", "3", "|"]),
     Constant("empty", .empty(), ["|"]),
     Constant("error", .error(Broken()), ["x"]),
     Constant("never", .never(), []),
@@ -109,4 +110,18 @@ struct Pipeline: Sendable, CustomTestStringConvertible {
     let (stream, sender) = source.make()
     return (op?(stream, hook: hook) ?? stream, sender)
   }
+}
+
+/// A sequence as an asynchronous one.
+private struct Async<Base: Sequence & Sendable>: AsyncSequence, Sendable where Base.Element: Sendable {
+  let base: Base
+
+  init(_ base: Base) { self.base = base }
+
+  struct Iterator: AsyncIteratorProtocol {
+    var base: Base.Iterator
+    mutating func next() async -> Base.Element? { base.next() }
+  }
+
+  func makeAsyncIterator() -> Iterator { Iterator(base: base.makeIterator()) }
 }
