@@ -94,6 +94,7 @@ struct ArgumentsTests {
     (["--timeout", "1", "--timeout=1"], "--timeout is given twice"),
     (["--endpoint=https://a/", "--endpoint=https://b/"], "--endpoint is given twice"),
     (["--policy", "never"], "--policy is 'never'; it is one of cacheFirst, networkFirst, "),
+    (["--policy", "staleWhileRevalidate"], "--policy is 'staleWhileRevalidate'; it is one of "),
     (["--cache-dir="], "--cache-dir is empty"),
     (["cache", "--cache-dir", "x"], "'cache' needs one word: stats or clear"),
     (["outbox", "sell", "--cache-dir", "x"], "'outbox' needs one word: list or flush or discard or retry"),
