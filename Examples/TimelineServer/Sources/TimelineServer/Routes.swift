@@ -27,33 +27,36 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
   }
   router.post("login") { request, _ in
     let userID = try request.uri.queryParameters.require("user")
-    let account = try await refusals { try await timelines.logIn(userID) }
+    let visitor = try await withRefusals { try await timelines.logIn(userID) }
     var response = Response(status: .noContent)
-    response.setCookie(Cookie(name: Visitors.cookie, value: visitors.admit(account), path: "/", httpOnly: true))
+    response.setCookie(
+      Cookie(name: Visitors.cookie, value: visitors.admit(visitor), path: "/", httpOnly: true, sameSite: .lax))
     return response
   }
   router.get("timelines/:user") { request, context in
-    let (account, userID) = (try visitors.account(of: request), try context.parameters.require("user"))
+    let userID = try context.parameters.require("user")
     let page = request.uri.queryParameters.get("page", as: Int.self) ?? 1
     guard page >= 1 else { throw HTTPError(.badRequest, message: "Pages are counted from 1.") }
-    let snapshot = try await visitors.checked(account, by: timelines) {
-      try await timelines.timeline(of: userID, for: account)
+    let snapshot = try await visitors.serve(request) { visitor, policy in
+      try await timelines.timeline(of: userID, for: visitor, policy)
     }
     return try json(TimelinePage(snapshot, page))
   }
   router.get("timelines/:user/events") { request, context in
-    let (account, userID) = (try visitors.account(of: request), try context.parameters.require("user"))
-    let updates = try timelines.updates(of: userID, for: account)
+    let userID = try context.parameters.require("user")
+    let updates = try await visitors.serve(request) { visitor, policy in
+      _ = try await timelines.timeline(of: userID, for: visitor, policy)
+      return try timelines.updates(of: userID, for: visitor)
+    }
     return Response(
       status: .ok, headers: [.contentType: "text/event-stream", .cacheControl: "no-store"],
       body: events(updates, of: request))
   }
   for (method, isLiked) in [(HTTPRequest.Method.put, true), (.delete, false)] {
     router.on("timelines/:user/likes/:moment", method: method) { request, context in
-      let account = try visitors.account(of: request)
       let (ownerID, momentID) = (try context.parameters.require("user"), try context.parameters.require("moment"))
-      try await visitors.checked(account, by: timelines) {
-        try await timelines.setLike(isLiked, momentID: momentID, in: ownerID, for: account)
+      try await visitors.serve(request) { visitor, _ in
+        try await timelines.setLike(isLiked, momentID: momentID, in: ownerID, for: visitor)
       }
       return Response(status: .noContent)
     }
@@ -61,12 +64,14 @@ func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequest
   return router
 }
 
-/// The first page of each complete snapshot as a server-sent event, until the client leaves or the server shuts down.
-/// Only the newest waits for a client that reads slowly.
-private func events(_ updates: Observable<Snapshot<MomentsDetails>>, of request: Request) -> ResponseBody {
+/// The first page of each snapshot as a server-sent event, until the browser leaves or the server shuts down, and for ten
+/// minutes at most: then the browser connects again, and its token is checked. Only the newest snapshot waits for a
+/// browser that reads slowly.
+private func events(_ updates: Observable<MomentsSnapshot>, of request: Request) -> ResponseBody {
   ResponseBody { writer in
     try await request.body.consumeWithCancellationOnInboundClose { _ in
-      let snapshots = updates.values(bufferingPolicy: .bufferingNewest(1)).cancelOnGracefulShutdown()
+      let limit = Observable.just(()).delay(.seconds(600), scheduler: ConcurrentScheduler())
+      let snapshots = updates.take(until: limit).values(bufferingPolicy: .bufferingNewest(1)).cancelOnGracefulShutdown()
       for try await snapshot in snapshots where snapshot.value != nil {
         var event = ByteBuffer(string: "data: ")
         event.writeBytes(try JSONCoder().encode(TimelinePage(snapshot, 1)))
@@ -89,7 +94,7 @@ struct TimelinePage: Codable, Sendable {
   let age: Double
   let moments: [MomentsDetails.Moment]
 
-  init(_ snapshot: Snapshot<MomentsDetails>, _ page: Int) throws {
+  init(_ snapshot: MomentsSnapshot, _ page: Int) throws {
     let timeline = try snapshot.requireValue()
     owner = timeline.userDetails.name
     self.page = page

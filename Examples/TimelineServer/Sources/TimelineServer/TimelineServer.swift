@@ -10,7 +10,8 @@ import SocketHTTP
 import struct HTTP.RequestObservers
 
 /// Serves timelines until SIGTERM or Ctrl-C. It reads the environment: `BFF_URL` is the GraphQL endpoint, `PORT` the port
-/// of 127.0.0.1 (8080 unless set, 0 for any), `STALE_TIME` for how many seconds a timeline counts as fresh (5).
+/// of 127.0.0.1 (8080 unless set, 0 for any), `STALE_TIME` for how many seconds a timeline counts as fresh (5), and
+/// `CHECK_INTERVAL` after how many seconds the BFF has to accept a visitor's token again (30).
 @main
 struct TimelineServer {
   static func main() async throws {
@@ -20,30 +21,34 @@ struct TimelineServer {
       exit(64)
     }
     let port = environment["PORT"].flatMap { Int($0) } ?? 8080
-    let staleTime: Double = environment["STALE_TIME"].flatMap { Double($0) } ?? 5
+    let seconds = { (name: String, usual: Double) in Duration.seconds(environment[name].flatMap { Double($0) } ?? usual)
+    }
     let logger = Logger(label: "timelines")
 
     // One transport and one client for the process.
     let transport = SocketTransport()
     var client = try APIClient(baseURL: bff, transport: transport, middlewares: .standard())
     client.observer = RequestObservers([RequestLogger(logger), RequestMetrics()])
+    let timelines = Timelines(client: client, staleTime: seconds("STALE_TIME", 5))
     let application = Application(
-      router: router(Timelines(client: client, staleTime: .seconds(staleTime)), Visitors()),
+      router: router(timelines, Visitors(checkInterval: seconds("CHECK_INTERVAL", 30))),
       configuration: .init(address: .hostname("127.0.0.1", port: port), serverName: "timelines"),
-      services: [Connections(transport: transport)],
+      services: [Backend(timelines: timelines, transport: transport)],
       onServerRunning: { channel in logger.notice("listening on port \(channel.localAddress?.port ?? port)") },
       logger: logger)
     try await application.runService()
   }
 }
 
-/// The connections to the BFF. The server, which is started after them, is stopped before them: by then all responses
-/// have been sent.
-private struct Connections: Service {
+/// What is between this server and the BFF. The server, which is started after it, is stopped before it: by then all
+/// responses have been sent.
+private struct Backend: Service {
+  let timelines: Timelines
   let transport: SocketTransport
 
   func run() async throws {
     try await gracefulShutdown()
+    await timelines.close()
     await transport.shutdown(within: .seconds(10))
   }
 }

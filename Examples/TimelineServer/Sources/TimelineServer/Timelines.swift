@@ -5,72 +5,91 @@ import Networking
 import Repository
 import Streams
 
-/// Who asks: a user, and the token that the BFF gave to one of the user's devices.
-struct Account: Hashable, Sendable {
+/// A user, on one device: each has a token of its own.
+struct Visitor: Hashable, Sendable {
   let userID: String
-  let token: String
+  let token: Token
 }
 
-/// The users' timelines: one client for the process, and a store for each account, so that no user is ever shown what
-/// another one may see.
+/// A token of the BFF's.
+struct Token: Hashable, Sendable {
+  let value: String
+}
+
+/// The users' timelines: one client for the process, and a store for each user, so that no user is ever shown what
+/// another one may see. The devices of a user share the store; each request has the token of the device that needs it.
 struct Timelines: Sendable {
   private let client: APIClient
-  private let stores: StoreGroup<Account, String, MomentsDetails>
+  private let stores: StoreGroup<String, String, MomentsDetails>
 
   /// Makes the timelines of a BFF. A value is fresh for `staleTime`.
-  init(client: APIClient, staleTime: Duration = .seconds(5)) {
+  init(client: APIClient, staleTime: Duration) {
     self.client = client
-    stores = StoreGroup { account in
-      let client = try client.acting(with: account.token)
+    stores = StoreGroup { _ in
       var configuration = StoreConfiguration<MomentsDetails>()
       configuration.freshness = Freshness(staleTime: staleTime)
-      let session = GetMomentsByUserIDSession(client: client)
-      return Store(configuration: configuration) { userID in session.getMoments(userID: userID) }
+      return Store(configuration: configuration) { (userID: String, context: ReadContext) in
+        .deferred {
+          GetMomentsByUserIDSession(client: try client.acting(with: context[Token.self])).getMoments(userID: userID)
+        }
+      }
     }
   }
 
-  /// Signs a user in: the account, with a token of its own.
-  func logIn(_ userID: String) async throws -> Account {
+  /// Signs a user in, with a token for this device.
+  func logIn(_ userID: String) async throws -> Visitor {
     let data = try await LogIn(variables: .init(userID: userID)).data(on: client).value
-    return Account(userID: userID, token: data.login.accessToken)
+    return Visitor(userID: userID, token: Token(value: data.login.accessToken))
   }
 
-  /// A user's timeline, as an account may see it: the cached one if it is fresh, else the BFF's.
-  func timeline(of userID: String, for account: Account) async throws -> Snapshot<MomentsDetails> {
-    try await stores.store(for: account).get(userID).value
+  /// A user's timeline, as a visitor may see it.
+  func timeline(of userID: String, for visitor: Visitor, _ policy: FetchPolicy) async throws -> MomentsSnapshot {
+    try await store(of: visitor).get(userID, policy, context: context(of: visitor)).value
   }
 
   /// A user's timeline now, and whenever it changes: by a like through this server, or because the BFF says so.
-  func updates(of userID: String, for account: Account) throws -> Observable<Snapshot<MomentsDetails>> {
-    let store = try stores.store(for: account)
-    let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: account.token))
+  func updates(of userID: String, for visitor: Visitor) throws -> Observable<MomentsSnapshot> {
+    let store = try store(of: visitor)
+    let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
       .do(onNext: { event in
-        // Something was missed, or has changed: fetch the timeline again.
+        // It has changed, or something was missed: then it is fetched again.
         if event.isGap || event.value != nil { store.invalidate(userID) }
       })
-      .compactMap { _ -> Snapshot<MomentsDetails>? in nil }
-    return .merge(store.stream(userID, .cacheAndNetwork), likes)
+      .compactMap { _ -> MomentsSnapshot? in nil }
+    return .merge(store.stream(userID, .cacheAndNetwork, context: context(of: visitor)), likes)
   }
 
-  /// Sets a like of the account's user on a moment in a timeline.
-  func setLike(_ isLiked: Bool, momentID: String, in ownerID: String, for account: Account) async throws {
-    let session = UpdateMomentLikeSession(client: try client.acting(with: account.token))
-    let store = try stores.store(for: account)
+  /// Sets a like of the visitor on a moment in a timeline.
+  func setLike(_ isLiked: Bool, momentID: String, in ownerID: String, for visitor: Visitor) async throws {
+    let session = UpdateMomentLikeSession(client: try client.acting(with: visitor.token))
     // No guess: the browser waits for the response, and the other ones for the event that follows it.
-    _ = try await store.mutate(ownerID, optimistic: { _ in nil }) {
-      session.updateLike(isLiked, momentID: momentID, fromUserID: account.userID)
+    _ = try await store(of: visitor).mutate(ownerID, optimistic: { _ in nil }) {
+      session.updateLike(isLiked, momentID: momentID, fromUserID: visitor.userID)
     }.value
   }
 
-  /// Forgets what is cached for an account whose token the BFF has refused.
-  func forget(_ account: Account) throws { try stores.signOut(account) }
+  /// Ends all streams, and forgets all timelines.
+  func close() async { await stores.close() }
+
+  private func store(of visitor: Visitor) throws -> Store<String, MomentsDetails> {
+    try stores.store(for: visitor.userID)
+  }
+
+  /// What a request of a visitor carries. A response is shared with reads under the same token only.
+  private func context(of visitor: Visitor) -> ReadContext {
+    var context = ReadContext(identity: visitor.token)
+    context[Token.self] = visitor.token
+    return context
+  }
 }
 
+typealias MomentsSnapshot = Snapshot<MomentsDetails>
+
 extension APIClient {
-  /// A client on the same connections, with the same limits and circuits, on behalf of a user.
-  fileprivate func acting(with token: String) throws -> APIClient {
+  /// A client on the same connections, with the same limits and circuits, on behalf of a visitor.
+  fileprivate func acting(with token: Token?) throws -> APIClient {
     var client = self
-    try client.defaultHeaders.set("Authorization", to: "Bearer \(token)")
+    if let token { try client.defaultHeaders.set("Authorization", to: "Bearer \(token.value)") }
     return client
   }
 }
@@ -87,6 +106,8 @@ private struct LogIn: GraphQLSession {
   }
   static let query: GraphQLDocument = "mutation logIn($userID: ID!) { login(userID: $userID) { accessToken } }"
   let variables: Variables
+
+  var isResponseSecret: Bool { true }
 }
 
 private struct MomentLiked: GraphQLSubscription {

@@ -1,47 +1,59 @@
 import Foundation
 import Hummingbird
 import Networking
+import Repository
 import Synchronization
 
 import struct HTTP.RequestError
 
-/// Who is signed in, by the cookie of their browser: in memory, so a restart signs all out.
+/// Who is signed in, by the cookie of the browser: in memory, so a restart signs all out.
 final class Visitors: Sendable {
+  private struct Entry {
+    let visitor: Visitor
+    /// When the BFF has last accepted the visitor's token.
+    var checkedAt: ContinuousClock.Instant
+  }
+
   static let cookie = "visitor"
 
-  private let accounts = Mutex<[String: Account]>([:])
+  private let checkInterval: Duration
+  private let entries = Mutex<[String: Entry]>([:])
 
-  /// Remembers an account, and returns the value of its cookie.
-  func admit(_ account: Account) -> String {
+  /// - Parameter checkInterval: For how long a visitor may be served from the cache alone. The devices of a user share
+  ///   it, so a token that was revoked would else be good for as long as another device's is.
+  init(checkInterval: Duration) { self.checkInterval = checkInterval }
+
+  /// Remembers a visitor, and returns the value of the cookie.
+  func admit(_ visitor: Visitor) -> String {
     let name = UUID().uuidString
-    accounts.withLock { $0[name] = account }
+    entries.withLock { $0[name] = Entry(visitor: visitor, checkedAt: .now) }
     return name
   }
 
-  /// The account that a request comes from; throws 401 if nobody is signed in.
-  func account(of request: Request) throws -> Account {
-    guard let name = request.cookies[Self.cookie]?.value, let account = accounts.withLock({ $0[name] }) else {
+  /// Runs work for the visitor that a request comes from, with the policy of its reads. If the BFF refuses the token, the
+  /// visitor is signed out. Throws errors that are responses, such as 401 if nobody is signed in.
+  func serve<Result>(
+    _ request: Request, _ work: (Visitor, FetchPolicy) async throws -> Result
+  ) async throws -> Result {
+    guard let name = request.cookies[Self.cookie]?.value, let entry = entries.withLock({ $0[name] }) else {
       throw HTTPError(.unauthorized, message: "Sign in with POST /login?user=ID.")
     }
-    return account
-  }
-
-  /// Runs work for an account. If the BFF refuses its token, the account is signed out, and the browser gets a 401.
-  func checked<Result>(
-    _ account: Account, by timelines: Timelines, _ work: () async throws -> Result
-  ) async throws -> Result {
+    let isDue = ContinuousClock.now - entry.checkedAt >= checkInterval
     do {
-      return try await refusals(work)
+      let result = try await withRefusals {
+        try await work(entry.visitor, isDue ? .networkOnly : .staleWhileRevalidate)
+      }
+      if isDue { entries.withLock { $0[name]?.checkedAt = .now } }
+      return result
     } catch let error as HTTPError where error.status == .unauthorized {
-      accounts.withLock { accounts in accounts = accounts.filter { $0.value != account } }
-      try timelines.forget(account)
+      entries.withLock { $0[name] = nil }
       throw error
     }
   }
 }
 
 /// Turns errors of the BFF into responses: what it refuses is refused, and an outage is a 502 or a 504.
-func refusals<Result>(_ work: () async throws -> Result) async throws -> Result {
+func withRefusals<Result>(_ work: () async throws -> Result) async throws -> Result {
   do {
     return try await work()
   } catch let error as RequestError {

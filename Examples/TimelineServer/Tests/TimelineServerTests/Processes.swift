@@ -81,12 +81,12 @@ struct Server {
   let program: Program
   private let bff: BFF
 
-  init(_ bff: BFF, staleTime: Double = 5) async throws {
+  init(_ bff: BFF, _ settings: [String: String] = [:]) async throws {
     self.bff = bff
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
     program = try Program(
       folder.appending(path: "TimelineServer"),
-      environment: ["BFF_URL": bff.url.absoluteString, "PORT": "0", "STALE_TIME": "\(staleTime)"])
+      environment: settings.merging(["BFF_URL": bff.url.absoluteString, "PORT": "0"]) { $1 })
     let line = try await program.line { $0.contains("listening on port ") }
     let port = line.split(separator: " ").last ?? ""
     url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port)/") ?? bff.url).url
