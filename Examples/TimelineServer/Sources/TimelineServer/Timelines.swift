@@ -52,8 +52,11 @@ struct Timelines: Sendable {
     let store = try store(of: visitor)
     let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
       .do(onNext: { event in
-        // It has changed, or something was missed: then it is fetched again.
-        if event.isGap || event.value != nil { store.invalidate(userID) }
+        switch event {
+        // It has changed, or something was missed, also before there was a connection: it is fetched again.
+        case .connected, .value, .failed, .reconnected, .dropped: store.invalidate(userID)
+        case .disconnected, .resumed: break
+        }
       })
       .compactMap { _ -> MomentsSnapshot? in nil }
     return .merge(store.stream(userID, .cacheAndNetwork, context: context(of: visitor)), likes)
