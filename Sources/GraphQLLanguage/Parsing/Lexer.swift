@@ -172,7 +172,7 @@ extension Lexer {
     if bytes[end] == UInt8(ascii: "-") { end += 1 }
     if bytes[end] == UInt8(ascii: "0") {
       end += 1
-      if bytes[end].isDigit {
+      if bytes[end].isDigitByte {
         throw error("expected the end of the number, which begins with 0, found another digit", at: end)
       }
     } else {
@@ -195,10 +195,10 @@ extension Lexer {
   }
 
   private mutating func readDigits() throws(GraphQLSyntaxError) {
-    guard bytes[end].isDigit else {
+    guard bytes[end].isDigitByte else {
       throw error("expected a digit of the number, found \(description(ofCharacterAt: end))", at: end)
     }
-    while bytes[end].isDigit { end += 1 }
+    while bytes[end].isDigitByte { end += 1 }
   }
 }
 
@@ -300,5 +300,5 @@ extension UInt8 {
   }
 
   @inline(__always)
-  var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+  var isDigitByte: Bool { self &- UInt8(ascii: "0") < 10 }
 }

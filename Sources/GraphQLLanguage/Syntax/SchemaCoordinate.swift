@@ -59,7 +59,7 @@ private struct CoordinateReader {
 
   mutating func name(_ expected: String) throws(GraphQLSyntaxError) -> String {
     let start = position
-    while position < bytes.count, bytes[position].isNameByte, position > start || !bytes[position].isDigit {
+    while position < bytes.count, bytes[position].isNameByte, position > start || !bytes[position].isDigitByte {
       position += 1
     }
     guard position > start else { throw unexpected(expected) }

@@ -123,7 +123,7 @@ struct URLParts {
   /// A host name or an address in the form that resolvers take; `nil` if it is neither.
   private static func host(_ bytes: Bytes) -> String? {
     guard bytes.first == UInt8(ascii: "[") else {
-      guard !bytes.isEmpty, bytes.allSatisfy(\.isNameByte) else { return nil }
+      guard !bytes.isEmpty, bytes.allSatisfy(\.isHostByte) else { return nil }
       let name = String(decoding: bytes, as: UTF8.self)
       return bytes.contains { $0.isUpperCase } ? name.lowercased() : name
     }
@@ -132,7 +132,7 @@ struct URLParts {
     // RFC 6874: a zone follows an encoded percent sign. It names an interface, and is case-sensitive.
     let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
     guard let address = parts.first?.lowercased(), address.isIPv6,
-      parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isNameByte) })
+      parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isHostByte) })
     else { return nil }
     return ([address] + parts.dropFirst().map(String.init)).joined(separator: "%")
   }
@@ -167,7 +167,7 @@ extension UInt8 {
   fileprivate var isLetterOrDigit: Bool { isDigit || 0x61...0x7A ~= self | 0x20 }
 
   /// Whether this may occur in a host name.
-  fileprivate var isNameByte: Bool {
+  fileprivate var isHostByte: Bool {
     isLetterOrDigit || self == UInt8(ascii: "-") || self == UInt8(ascii: ".") || self == UInt8(ascii: "_")
       || self == UInt8(ascii: "~")
   }

@@ -110,7 +110,7 @@ extension HTTPResponseHead {
 
   /// The age at its arrival (section 4.2.3).
   func initialAge(requestTime: Double, responseTime: Double) -> Double {
-    let apparent = seconds(in: "Date").map { max(0, responseTime - $0) } ?? 0
+    let apparent: Double = seconds(in: "Date").map { max(0, responseTime - $0) } ?? 0
     // Section 5.1: of several values the first counts; what is no number counts as none.
     var stated: Substring?
     headers.values(of: "Age").first?.forEachListElement { stated = stated ?? $0 }

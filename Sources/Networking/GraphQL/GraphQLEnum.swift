@@ -46,9 +46,6 @@ extension GraphQLEnum where Value: Equatable {
 
   /// Whether it is not this known value.
   public static func != (left: Value, right: GraphQLEnum) -> Bool { right.value != left }
-
-  /// Whether it is this known value, so that `case Genre.novel` matches it.
-  public static func ~= (pattern: Value, value: GraphQLEnum) -> Bool { value.value == pattern }
 }
 
 extension GraphQLEnum: RawRepresentable {

@@ -66,10 +66,6 @@ import Testing
       }
     }
     #expect([genre, other].map(name) == ["poetry", "OPERA"])
-    func isPoetry(_ genre: GraphQLEnum<Genre>) -> Bool {
-      if case Genre.poetry = genre { true } else { false }
-    }
-    #expect(isPoetry(genre) && !isPoetry(other))
   }
 
   @Test func `values of equal spelling are equal, however they were made`() {
