@@ -52,7 +52,7 @@ import Testing
     let log = WebSocketLog(transport.connect(request))
     let connection = try await log.opened()
     #expect(connection.subprotocol == "two" && connection.head.status == 101)
-    let lines = heads.value[0].components(separatedBy: "\r\n")
+    let lines = try await heads.wait { !$0.isEmpty }[0].components(separatedBy: "\r\n")
     #expect(lines.first == "GET /chat?x=1 HTTP/1.1")
     for line in ["Host: 127.0.0.1:\(server.port)", "Authorization: Bearer token", "Sec-WebSocket-Protocol: one, two"] {
       #expect(lines.contains(line))
