@@ -3,6 +3,7 @@ import Models
 import Networking
 import Repository
 import Streams
+import Synchronization
 
 extension MomentsCommand {
   /// Shows the timeline, and again whenever it changes, until something ends the run.
@@ -93,7 +94,7 @@ extension MomentsCommand {
 /// Where timelines are shown one after the other.
 private final class TimelineScreen: Sendable {
   private let command: MomentsCommand
-  private let shown = Locked<(details: MomentsDetails?, count: Int)>((nil, 0))
+  private let shown = Mutex<(details: MomentsDetails?, count: Int)>((nil, 0))
 
   init(_ command: MomentsCommand) {
     self.command = command
