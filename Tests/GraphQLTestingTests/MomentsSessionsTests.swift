@@ -27,6 +27,7 @@ import Testing
     #expect(findings(GetMomentsConnectionSession.Session(userID: "1", first: 20, after: "cursor")) == [])
     #expect(findings(GetMomentsPageSession.Session(userID: "1", page: 1)) == [])
     #expect(findings(UpdateMomentLikeSession.Session(isLiked: true, momentID: "1", userID: "1")) == [])
+    #expect(findings(MomentLikedSession.Session(userID: "1")) == [])
   }
 
   @Test("the check has no more to say about a session of Moments than what its documentation says")
