@@ -26,7 +26,7 @@ public struct SyntaxLimits: Hashable, Sendable {
   /// How deep selection sets, values and types may be nested within one another.
   public let depth: Int
 
-  /// The deepest nesting that `depth` can allow: whoever walks a tree may recurse as deep on a small stack.
+  /// The deepest nesting that `depth` can allow: code that walks a tree may recurse as deep on a small stack.
   public static let greatestDepth = 1000
 
   /// The limits that are used if none are given; they suit schemas of several thousand types.

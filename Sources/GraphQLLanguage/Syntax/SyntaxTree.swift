@@ -199,7 +199,7 @@ public struct SyntaxNode: Hashable, Sendable {
     return Int(node.start)..<Int(node.end)
   }
 
-  /// The place where it begins. The first location that is asked of a tree costs a look at each of its bytes.
+  /// The place where it begins. The first location of a tree costs a look at each of its bytes.
   public var location: SourceLocation { tree.location(of: Int(raw.start)) }
 
   /// Its text as it was written.

@@ -1,4 +1,4 @@
-/// Lends a response to `init(from:)` and records what is asked of it.
+/// Lends a response to `init(from:)` and records what it reads.
 struct RecordingDecoder: Decoder {
   let recording: Recording
   let source: RecordedSource

@@ -26,7 +26,7 @@ public import Streams
 /// - Requests that wait for a token when its account signs out are sent without one.
 /// - Refreshes are separate for each account.
 /// - The wait for a token is limited by the request's own `timeouts.total`, and then fails with `timedOut`; the refresh
-///   goes on.
+///   continues.
 ///
 /// Calls back on the exchanges' threads; a request that waited for a token continues on the thread on which the refresh
 /// ended.
