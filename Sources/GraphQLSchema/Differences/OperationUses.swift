@@ -7,6 +7,8 @@ struct OperationUses {
   private let fragments: [String: FragmentSyntax]
   private var coordinates: Set<String> = []
   private var visited: Set<String> = []
+  /// The fragments that are spread, but were not yet looked at: a list, since their chain may be of any length.
+  private var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
 
   static func coordinates(of operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) -> Set<String> {
     var uses = OperationUses(schema, document)
@@ -16,6 +18,7 @@ struct OperationUses {
       uses.add(variable.directives)
     }
     if let root = schema.rootType(of: operation.kind) { uses.add(operation.selectionSet, on: root) }
+    while let (set, type) = uses.pending.popLast() { uses.add(set, on: type) }
     return uses.coordinates
   }
 
@@ -45,7 +48,7 @@ struct OperationUses {
         guard visited.insert(spread.name.text).inserted, let fragment = fragments[spread.name.text] else { continue }
         add(fragment.directives)
         if let condition = schema.type(named: fragment.typeCondition.name.text) {
-          add(fragment.selectionSet, on: condition)
+          pending.append((fragment.selectionSet, condition))
         }
       }
     }

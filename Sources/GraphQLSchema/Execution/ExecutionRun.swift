@@ -26,8 +26,9 @@ struct ExecutionRun {
   /// A null on its way to the next place that may be null. Its error is recorded already.
   private struct NullPropagation: Error {}
 
-  /// How deep the response may nest: less than what JSON is written and read at most, as the response is an object, too.
-  private static let deepest = 120
+  /// How deep the response may nest: less than what JSON is written and read at most, and what half a mebibyte of stack
+  /// has room for in a debug build, with 4.5 KB a level.
+  private static let deepest = 100
 
   init(_ executor: Executor, _ document: DocumentSyntax, _ variables: [String: JSONValue]) {
     self.executor = executor
@@ -106,20 +107,22 @@ struct ExecutionRun {
 extension ExecutionRun {
   /// `CompleteValue` of section 6.4.3.
   private mutating func complete(_ value: Resolved, _ type: TypeReference, _ group: Group) throws -> ResponseValue {
-    if type.isNonNull {
-      let completed = try complete(value, type.nullable, group)
-      guard completed != .leaf(.null) else {
-        throw FieldError("\"\(group.nodes[0].name)\" is null, but its type is \(type)")
-      }
-      return completed
+    if case .json(.null) = value {
+      if type.isNonNull { throw FieldError("\"\(group.nodes[0].name)\" is null, but its type is \(type)") }
+      return .leaf(.null)
     }
-    if case .json(.null) = value { return .leaf(.null) }
-    if let item = type.item { return try complete(list: value, of: item, group) }
-    let named = type.named
+    let nullable = type.nullable
+    if let item = nullable.item { return try complete(list: value, of: item, group) }
+    let named = nullable.named
     guard named.kind.isComposite else { return .leaf(try leaf(value, named)) }
+    return try complete(object: value, named, group)
+  }
+
+  private mutating func complete(object: Resolved, _ type: NamedType, _ group: Group) throws -> ResponseValue {
     guard path.count < Self.deepest else { throw FieldError("the response is nested too deep") }
-    let object = try objectType(of: value, named)
-    return try execute(collect(group.nodes.compactMap(\.selectionSet), on: object), on: object, of: value)
+    let objectType = try self.objectType(of: object, type)
+    return try execute(
+      collect(group.nodes.compactMap(\.selectionSet), on: objectType), on: objectType, of: object)
   }
 
   private mutating func complete(list: Resolved, of type: TypeReference, _ group: Group) throws -> ResponseValue {

@@ -58,10 +58,11 @@ public struct SessionCheck: Sendable {
   /// - Parameters:
   ///   - session: The session's type.
   ///   - variables: Variables as the session sends them; together they should set everything that can be set.
+  ///   - operation: The name of the document's operation that the session runs, if it is not the first one.
   public func findings<Session: GraphQLSession>(
-    in session: Session.Type, variables: [Session.Variables]
+    in session: Session.Type, variables: [Session.Variables], operation: String? = nil
   ) -> [Finding] {
-    report(on: session, variables: variables).findings
+    report(on: session, variables: variables, operation: operation).findings
   }
 
   /// What does not agree in a session without variables, and what was not explored.
@@ -70,8 +71,10 @@ public struct SessionCheck: Sendable {
     report(on: session, variables: [NoParameters()])
   }
 
-  /// What does not agree in a session, and what was not explored.
-  public func report<Session: GraphQLSession>(on session: Session.Type, variables: [Session.Variables]) -> Report {
+  /// What does not agree in a session, and what was not explored; see `findings(in:variables:operation:)`.
+  public func report<Session: GraphQLSession>(
+    on session: Session.Type, variables: [Session.Variables], operation: String? = nil
+  ) -> Report {
     var report = Report()
     let document: DocumentSyntax
     do {
@@ -84,16 +87,16 @@ public struct SessionCheck: Sendable {
     report.findings = errors.map { Finding(severity: .error, path: "query", message: $0.description) }
     // What contains itself has no response that ends.
     if errors.contains(where: { $0.rule == .noFragmentCycles || $0.rule == nil }) { return report }
-    guard let operation = document.operations.first, let plan = OperationPlan(operation, in: document, schema) else {
+    let plan: OperationPlan
+    do {
+      plan = try OperationPlan(operation: operation, in: document, schema)
+    } catch {
       if report.findings.isEmpty {
-        report.findings = [Finding(severity: .error, path: "query", message: "has no operation")]
+        report.findings = [Finding(severity: .error, path: "query", message: error.description)]
       }
       return report
     }
-    report.findings += plan.deprecatedArguments.map { coordinate, argument in
-      let reason = argument.deprecationReason.map { ": \($0)" } ?? ""
-      return Finding(severity: .warning, path: "query", message: "\(coordinate) is deprecated\(reason)")
-    }
+    report.findings += plan.deprecations.map { Finding(severity: .warning, path: "query", message: $0.message) }
     VariablesCheck(schema: schema, plan: plan, encoder: encoder).check(variables, &report)
     var responses = ResponseCheck<Session.ResponseData>(plan: plan, samples: samples, decoder: decoder)
     responses.check(&report, combinations: combinations)

@@ -96,8 +96,11 @@ struct VariablesCheck {
     case .inputObject: checkObject(value, named, type, at: path)
     case .enum:
       guard case .string(let name) = value else { return refuse(value, type, at: path) }
-      if named.value(named: name) == nil {
-        add(.error, path, "is \(type.text), which has no value \(name)" + near(name, named.values.map(\.name)))
+      guard let value = named.value(named: name) else {
+        return add(.error, path, "is \(type.text), which has no value \(name)" + near(name, named.values.map(\.name)))
+      }
+      if value.isDeprecated {
+        add(.warning, path, "is \(name), which is deprecated" + (value.deprecationReason.map { ": \($0)" } ?? ""))
       }
     default: if !named.accepts(value) { refuse(value, type, at: path) }
     }

@@ -80,10 +80,11 @@ public struct Fixtures: Sendable {
     if let error = schema.validate(document, limit: 1).first {
       throw FixtureError("The schema does not have what \(session) asks for: \(error)")
     }
-    guard let operation = document.operations.first, let plan = OperationPlan(operation, in: document, schema) else {
-      throw FixtureError("The document of \(session) has no operation.")
+    do {
+      return try OperationPlan(operation: nil, in: document, schema)
+    } catch {
+      throw FixtureError("The document of \(session) \(error).")
     }
-    return plan
   }
 }
 

@@ -31,10 +31,21 @@ final class SelectionPlan {
     case fragment(FragmentPlan)
   }
 
-  fileprivate(set) var items: [Item] = []
+  private(set) var items: [Item] = []
+
+  /// How many selection sets are within one another here, this one included.
+  private(set) var depth = 1
 
   /// Fields that the schema does not have, by their names in the response.
   fileprivate(set) var unknownKeys: Set<String> = []
+
+  fileprivate func add(_ item: Item) {
+    items.append(item)
+    switch item {
+    case .field(let field): depth = max(depth, 1 + (field.selections?.depth ?? 0))
+    case .fragment(let fragment): depth = max(depth, 1 + fragment.selections.depth)
+    }
+  }
 }
 
 extension SelectionPlan {
@@ -63,17 +74,42 @@ struct OperationPlan {
   let root: NamedType
   let selections: SelectionPlan
   let variables: [VariableDefinitionSyntax]
-  /// The arguments in use that are deprecated.
-  let deprecatedArguments: [(coordinate: String, argument: InputValue)]
+  /// What the document uses in arguments although it is deprecated, with the reasons.
+  let deprecations: [Deprecation]
 
-  /// The plan of an operation; `nil` if the schema has no operations of its kind.
-  init?(_ operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) {
-    guard let root = schema.rootType(of: operation.kind) else { return nil }
+  struct Deprecation {
+    let coordinate: String
+    let reason: String?
+
+    var message: String { "\(coordinate) is deprecated" + (reason.map { ": \($0)" } ?? "") }
+  }
+
+  /// Why an operation has no plan.
+  struct Failure: Error, CustomStringConvertible {
+    let description: String
+  }
+
+  /// How many selection sets may be within one another, fragments included: whatever follows a plan recurses as deep.
+  static let deepest = 100
+
+  /// The plan of the operation of that name, or of the first one if there is no name.
+  init(operation name: String?, in document: DocumentSyntax, _ schema: Schema) throws(Failure) {
+    guard let operation = document.operations.first(where: { name == nil || $0.name?.text == name }) else {
+      throw Failure(description: name.map { "has no operation named \"\($0)\"" } ?? "has no operation")
+    }
+    guard let root = schema.rootType(of: operation.kind) else {
+      throw Failure(description: "is a \(operation.kind), and the schema has none")
+    }
     self.root = root
     var compiler = PlanCompiler(document, schema)
     selections = compiler.compile(operation.selectionSet, on: root)
+    if compiler.isTooDeep {
+      throw Failure(
+        description:
+          "has more than \(Self.deepest) selection sets within one another, fragments included: too many to check")
+    }
     variables = Array(operation.variables)
-    deprecatedArguments = compiler.deprecatedArguments
+    deprecations = compiler.deprecations
   }
 }
 
@@ -82,7 +118,10 @@ private struct PlanCompiler {
   private let fragments: [String: FragmentSyntax]
   /// The plans of fragments; one that is begun, but not finished, contains itself.
   private var plans: [String: SelectionPlan] = [:]
-  private(set) var deprecatedArguments: [(coordinate: String, argument: InputValue)] = []
+  /// How many selection sets the current one is in.
+  private var level = 0
+  private(set) var isTooDeep = false
+  private(set) var deprecations: [OperationPlan.Deprecation] = []
 
   init(_ document: DocumentSyntax, _ schema: Schema) {
     self.schema = schema
@@ -96,6 +135,12 @@ private struct PlanCompiler {
   }
 
   private mutating func fill(_ plan: SelectionPlan, _ set: SelectionSetSyntax, on type: NamedType) {
+    level += 1
+    defer { level -= 1 }
+    guard level <= OperationPlan.deepest else {
+      isTooDeep = true
+      return
+    }
     for selection in set.selections {
       guard let conditions = conditions(of: selection.directives) else { continue }
       switch selection {
@@ -105,19 +150,15 @@ private struct PlanCompiler {
           plan.unknownKeys.insert(key)
           continue
         }
-        for argument in syntax.arguments.compactMap({ field.argument(named: $0.name.text) }) where argument.isDeprecated
-        {
-          deprecatedArguments.append(("\(field.coordinate)(\(argument.name):)", argument))
-        }
+        recordDeprecations(in: syntax.arguments, of: field)
         let selections = syntax.selectionSet.map { compile($0, on: field.type.named) }
-        plan.items.append(
-          .field(.init(key: key, name: name, field: field, conditions: conditions, selections: selections)))
+        plan.add(.field(.init(key: key, name: name, field: field, conditions: conditions, selections: selections)))
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) }
         // A type that does not exist is for the rules of documents.
         if case .some(nil) = condition { continue }
         let selections = compile(fragment.selectionSet, on: (condition ?? nil) ?? type)
-        plan.items.append(.fragment(.init(type: condition ?? nil, conditions: conditions, selections: selections)))
+        plan.add(.fragment(.init(type: condition ?? nil, conditions: conditions, selections: selections)))
       case .fragmentSpread(let spread):
         let name = spread.name.text
         guard let fragment = fragments[name], let on = schema.type(named: fragment.typeCondition.name.text) else {
@@ -129,9 +170,39 @@ private struct PlanCompiler {
           fill(fragmentPlan, fragment.selectionSet, on: on)
         }
         guard let selections = plans[name] else { continue }
-        plan.items.append(.fragment(.init(type: on, conditions: conditions, selections: selections)))
+        // It may have been compiled where it was less deep.
+        if level + selections.depth > OperationPlan.deepest { isTooDeep = true }
+        plan.add(.fragment(.init(type: on, conditions: conditions, selections: selections)))
       }
     }
+  }
+
+  private mutating func recordDeprecations(in arguments: SyntaxList<ArgumentSyntax>, of field: Field) {
+    for syntax in arguments {
+      guard let argument = field.argument(named: syntax.name.text) else { continue }
+      if argument.isDeprecated { record("\(field.coordinate)(\(argument.name):)", argument.deprecationReason) }
+      recordDeprecations(in: syntax.value, of: argument.type.named)
+    }
+  }
+
+  private mutating func recordDeprecations(in value: ValueSyntax, of type: NamedType) {
+    switch value.kind {
+    case .list(let elements): for element in elements { recordDeprecations(in: element, of: type) }
+    case .object(let fields):
+      for syntax in fields {
+        guard let field = type.inputField(named: syntax.name.text) else { continue }
+        if field.isDeprecated { record("\(type.name).\(field.name)", field.deprecationReason) }
+        recordDeprecations(in: syntax.value, of: field.type.named)
+      }
+    case .enumValue(let name):
+      guard let value = type.value(named: name.text), value.isDeprecated else { return }
+      record("\(type.name).\(value.name)", value.deprecationReason)
+    default: break
+    }
+  }
+
+  private mutating func record(_ coordinate: String, _ reason: String?) {
+    deprecations.append(.init(coordinate: coordinate, reason: reason))
   }
 
   /// The conditions that depend on variables; `nil` if a constant excludes the selection.
