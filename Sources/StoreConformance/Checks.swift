@@ -5,7 +5,7 @@ import Streams
 
 /// The failures of one case, which several threads may report.
 final class Failures: Sendable {
-  private let found = Guarded<[String]>([])
+  private let found = Locked<[String]>([])
 
   var lines: [String] { found.withLock { $0 } }
 
@@ -50,7 +50,7 @@ func stored(_ value: String, at seconds: Int64 = 1_700_000_000, isInvalidated: B
 /// that all of them overlap, even on one core. Returns when all have finished.
 func onThreads(_ count: Int, rounds: Int, _ body: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void) {
   let (ready, done, start) = (DispatchGroup(), DispatchGroup(), DispatchSemaphore(value: 0))
-  let unfinished = Guarded(count)
+  let unfinished = Locked(count)
   for thread in 0..<count {
     ready.enter()
     done.enter()

@@ -17,10 +17,10 @@ public struct Recording<Element: Sendable>: Sendable {
   }
 
   private let source: Observable<Element>
-  private let log: Guarded<[Subscription]>
+  private let log: Locked<[Subscription]>
 
   fileprivate init(_ source: Observable<Element>, scheduler: TestScheduler) {
-    let log = Guarded<[Subscription]>([])
+    let log = Locked<[Subscription]>([])
     self.log = log
     self.source = .deferred {
       let index = log.withLock { log in

@@ -14,7 +14,7 @@ public final class TestObserver<Element: Sendable>: Disposable {
   }
 
   private let scheduler: TestScheduler
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   init(_ scheduler: TestScheduler) { self.scheduler = scheduler }
 

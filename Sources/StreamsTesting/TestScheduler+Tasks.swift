@@ -59,7 +59,7 @@ private final class TestExecutor: TaskExecutor {
     var waiting: [CheckedContinuation<Void, Never>] = []
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let queue = DispatchQueue(label: "TestExecutor")
 
   func enqueue(_ job: consuming ExecutorJob) {

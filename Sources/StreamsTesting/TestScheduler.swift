@@ -32,7 +32,7 @@ public final class TestScheduler: Scheduler {
 
   /// The time that one character of a marble string takes.
   public let frame: Duration
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   /// A scheduler at time 0, on which one character of a marble string takes `frame`.
   public init(frame: Duration = .seconds(1)) { self.frame = frame }

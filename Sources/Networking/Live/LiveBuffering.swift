@@ -150,10 +150,10 @@ private final class LiveQueue: Sendable {
 
   private let scheduler: any Scheduler
   private let observer: AnyObserver<LiveEvent<Data>>
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   init(_ buffering: LiveBuffering, _ scheduler: any Scheduler, _ observer: AnyObserver<LiveEvent<Data>>) {
-    state = Guarded(State(backlog: LiveBacklog(buffering)))
+    state = Locked(State(backlog: LiveBacklog(buffering)))
     self.scheduler = scheduler
     self.observer = observer
   }

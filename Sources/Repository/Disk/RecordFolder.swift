@@ -29,7 +29,7 @@ final class RecordFolder: Sendable {
   private let path: String
   private let limit: Int
   private let fileSystem: any FileSystem
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   init(_ path: String, limit: Int, fileSystem: any FileSystem) throws {
     self.path = path
@@ -164,7 +164,7 @@ final class RecordFolder: Sendable {
     found.sort { $0.changedAt < $1.changedAt }
     var index = State().index
     for (known, size, _) in found { _ = index.write(known, for: known.name, cost: Self.space(size)) }
-    state.withLock { [index] in $0.index = index }
+    state.withLockUnchecked { $0.index = index }
   }
 
   private func empty() throws {

@@ -85,7 +85,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   let isIdempotent: @Sendable (Mutation) -> Bool
   let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
-  let state = Guarded(State())
+  let state = Locked(State())
   let notices: AnyObserver<OutboxNotice<Mutation, Response>>
   let isSignedOut = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
@@ -381,14 +381,14 @@ extension Outbox {
 
 /// The place of an outbox among those that are open in this process, of which each folder has one at most.
 final class OpenOutbox: Sendable {
-  private static let paths = Guarded<Set<String>>([])
+  private static let paths = Locked<Set<String>>([])
 
-  private let path: Guarded<String?>
+  private let path: Locked<String?>
 
   init(at path: String) throws(OutboxError) {
     let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
     guard Self.paths.withLock({ $0.insert(path).inserted }) else { throw .alreadyOpen }
-    self.path = Guarded(path)
+    self.path = Locked(path)
   }
 
   deinit { close() }

@@ -20,9 +20,9 @@ final class OutboxFolder<Mutation: Codable & Sendable>: Sendable {
   private let partition: [UInt8]
   private let fileSystem: any FileSystem
   private let entryLimit: Int
-  private let isSignedOut = Guarded(false)
+  private let isSignedOut = Locked(false)
   /// The last time that the lock was waited for in vain.
-  private let lockFailure = Guarded<(error: FileError, at: ContinuousClock.Instant)?>(nil)
+  private let lockFailure = Locked<(error: FileError, at: ContinuousClock.Instant)?>(nil)
 
   /// - Parameter entryLimit: The greatest size of a new entry's file, in bytes.
   init(

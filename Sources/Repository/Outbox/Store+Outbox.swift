@@ -61,16 +61,16 @@ extension Store {
 /// The layers of the entries that wait in an outbox, by entry id. It keeps the outbox alive until it is disposed.
 final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable {
   private struct Showing {
-    let outbox: AnyObject
+    let outbox: any AnyObject & Sendable
     var layers: [String: Layer<Key, Value>] = [:]
   }
 
   /// `nil` once this is disposed.
-  private let showing: Guarded<Showing?>
+  private let showing: Locked<Showing?>
   private let remove: @Sendable (Layer<Key, Value>) -> Void
 
-  init(of outbox: AnyObject, remove: @escaping @Sendable (Layer<Key, Value>) -> Void) {
-    showing = Guarded(Showing(outbox: outbox))
+  init(of outbox: any AnyObject & Sendable, remove: @escaping @Sendable (Layer<Key, Value>) -> Void) {
+    showing = Locked(Showing(outbox: outbox))
     self.remove = remove
   }
 

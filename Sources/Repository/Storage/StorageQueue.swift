@@ -63,7 +63,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let writesBehind: Bool
   private let onError: @Sendable (any Error) -> Void
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
-  private let state = Guarded(State())
+  private let state = Locked(State())
   /// Held while the source of truth is written to, and while nothing else is called.
   private let turn = NSLock()
 

@@ -73,7 +73,7 @@ extension Store {
   private func removeAll(
     _ change: (inout StoreState<Key, Value>, @escaping @Sendable ((any Error)?) -> Void) -> Void
   ) throws {
-    let failure = Guarded<(any Error)?>(nil)
+    let failure = Locked<(any Error)?>(nil)
     // A removal of everything is carried out before this returns.
     perform { state in change(&state) { error in failure.withLock { $0 = error } } }
     if let failure = failure.withLock({ $0 }) { throw failure }

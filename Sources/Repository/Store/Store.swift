@@ -30,10 +30,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   let storage: StorageQueue<Key, Value>?
   private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
   private let keyForResponse: @Sendable (Key, Value) -> Key
-  @usableFromInline let state: Guarded<StoreState<Key, Value>>
+  @usableFromInline let state: Locked<StoreState<Key, Value>>
   /// The subscriptions to outboxes, which end with the store.
   let showings = DisposeBag()
-  private let sweepTimer = Guarded<(any Disposable)?>(nil)
+  private let sweepTimer = Locked<(any Disposable)?>(nil)
 
   /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
   /// that say what is missing. The other initialisers are short for this one.
@@ -59,7 +59,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     fetch = partialFetch
     self.keyForResponse = keyForResponse
-    state = Guarded(StoreState(configuration, storage: storage))
+    state = Locked(StoreState(configuration, storage: storage))
   }
 
   deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
@@ -71,7 +71,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func perform<Result>(_ change: (inout StoreState<Key, Value>) -> Result) -> Result {
     var effects: [StoreState<Key, Value>.Effect] = []
     var garbage: [Any] = []
-    let result = state.withLock { state in
+    let result = state.withLockUnchecked { state in
       defer {
         swap(&effects, &state.effects)
         swap(&garbage, &state.garbage)

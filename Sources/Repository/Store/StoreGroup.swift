@@ -85,7 +85,7 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   private let idleTimeout: Duration?
   private let scheduler: any Scheduler
   private let make: @Sendable (Account) throws -> Member
-  private let state: Guarded<State>
+  private let state: Locked<State>
 
   /// Makes a group.
   /// - Parameters:
@@ -102,7 +102,7 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
     self.idleTimeout = idleTimeout
     self.scheduler = scheduler
     self.make = make
-    state = Guarded(State(retained: LRUCache(countLimit: max(1, maximumCount), costLimit: .max)))
+    state = Locked(State(retained: LRUCache(countLimit: max(1, maximumCount), costLimit: .max)))
   }
 
   deinit { state.withLock { exchange(&$0.timer, with: nil) }?.dispose() }

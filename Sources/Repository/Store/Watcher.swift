@@ -5,7 +5,7 @@ final class Publication<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Rendered = (value: Value?, layers: [UInt64])
 
   let state: KeyState<Key, Value>
-  private let result = Guarded<Rendered?>(nil)
+  private let result = Locked<Rendered?>(nil)
 
   init(_ state: KeyState<Key, Value>) {
     self.state = state
@@ -42,7 +42,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   let policy: FetchPolicy
   let context: ReadContext
   private let observer: AnyObserver<Snapshot<Value>>
-  private let mailbox = Guarded(Mailbox())
+  private let mailbox = Locked(Mailbox())
   /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
   private var hiddenThrough: UInt64?
   /// A response that was not cached, shown until something is written.

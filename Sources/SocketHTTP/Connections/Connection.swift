@@ -19,7 +19,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Its lock is held during system calls that do not block, and never together with another lock except those of the
   /// progress report and of the TLS tickets, under which nothing else is called.
-  let shared = Guarded(Shared())
+  let shared = Locked(Shared())
 
   // Only on the loop's thread. Nothing that is called while one of these is being changed uses them, so the checks for
   // overlapping accesses are off.
@@ -79,7 +79,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
       open = opened.socket
       if let liveness = engine?.liveness, route.unixPath == nil { opened.socket.socket.set(liveness) }
       loop?.hand(opened.socket.token, to: self)
-      shared.withLock { $0.channel = opened.channel }
+      shared.withLockUnchecked { $0.channel = opened.channel }
       engine?.didOpen(self)
       // The events of bytes that arrived before this reading began are gone, so read now.
       read()

@@ -29,7 +29,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private let handshake: Handshake
   private let head: [UInt8]
   /// `nil` unless the connection is open or lingers.
-  private let output = Guarded<WebSocketOutput?>(nil)
+  private let output = Locked<WebSocketOutput?>(nil)
 
   // Only on the loop's thread.
   private var engine: SocketEngine?
@@ -147,7 +147,7 @@ extension WebSocketSession {
     machine = WebSocketMachine(limit: request.limits.message, compression: agreement.compression)
     let opened = WebSocketOutput(
       channel, on: loop, limit: request.limits.unsent, compresses: agreement.compression != nil)
-    output.withLock { $0 = opened }
+    output.withLockUnchecked { $0 = opened }
     lastSign = .now
     if let silence = request.timeouts.ping {
       heartbeat = Heartbeat(after: silence, patience: request.timeouts.pong)

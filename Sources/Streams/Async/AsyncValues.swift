@@ -148,7 +148,7 @@ final class AsyncBuffer<Element: Sendable>: Node, @unchecked Sendable {
 
   @usableFromInline let segment = Segment()
   @usableFromInline let policy: BufferingPolicy
-  @usableFromInline let state = Guarded(State())
+  @usableFromInline let state = Locked(State())
 
   @inlinable init(_ policy: BufferingPolicy) { self.policy = policy }
 

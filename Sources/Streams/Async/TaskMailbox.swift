@@ -22,7 +22,7 @@ package struct TaskMailbox: Sendable {
     var isClosed = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   @usableFromInline package init() {}
 

@@ -119,7 +119,7 @@ final class ConcatMap<Element: Sendable>: Sendable {
 
   private let sink: Sink<Element>
   private let current: Slot
-  private let state = Guarded(State())
+  private let state = Locked(State())
   /// If a stream ends while it is being started, the loop that started it starts the next one, so the stack does not
   /// grow.
   private let loop: Serializer

@@ -17,7 +17,7 @@ extension Observable {
 final class Share<Element: Sendable>: Sendable {
   private let source: Observable<Element>
   private let replay: Int
-  private let current = Guarded<Connection?>(nil)
+  private let current = Locked<Connection?>(nil)
 
   init(source: Observable<Element>, replay: Int) {
     self.source = source

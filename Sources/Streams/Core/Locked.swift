@@ -6,40 +6,41 @@
   import Darwin
 #endif
 
-/// A value behind a lock. What goes in and what comes out is `Sendable`; use `Guarded` for what is not.
-package struct Locked<Value: Sendable>: Sendable {
-  @usableFromInline let guarded: Guarded<Value>
-
-  @inlinable package init(_ value: Value) {
-    guarded = Guarded(value)
-  }
-
-  /// Calls a closure with exclusive access to the value; the closure must not call anything that could use this lock
-  /// again.
-  @inlinable package func withLock<Result: Sendable>(_ body: (inout Value) throws -> Result) rethrows -> Result {
-    try guarded.withLock(body)
-  }
-}
-
 /// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
 /// last release of a value.
 ///
-/// For values that cannot be sent to other threads. For others, `Locked` has the compiler check what goes in and what
-/// comes out.
+/// As with `Synchronization.Mutex`, the compiler checks that what goes in and what comes out is `Sendable`, or is used
+/// nowhere else.
 ///
 /// `@unchecked Sendable`: the value is touched only under the lock.
 @usableFromInline
-package struct Guarded<Value>: @unchecked Sendable {
+package struct Locked<Value>: @unchecked Sendable {
   @usableFromInline let storage: ManagedBuffer<Value, Lock>
 
-  @inlinable package init(_ value: Value) {
-    storage = GuardedStorage<Value>.create(minimumCapacity: 1) { storage in
+  @inlinable package init(_ value: sending Value) {
+    storage = LockedStorage<Value>.create(minimumCapacity: 1) { storage in
       storage.withUnsafeMutablePointerToElements { $0.initialize() }
       return value
     }
   }
 
-  @inlinable package func withLock<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
+  /// Calls a closure with exclusive access to the value; the closure must not call anything that could use this lock
+  /// again.
+  @inlinable package func withLock<Result>(
+    _ body: (inout sending Value) throws -> sending Result
+  ) rethrows -> sending Result {
+    defer { withExtendedLifetime(storage) {} }
+    let (value, lock) = storage.withUnsafeMutablePointers { ($0, $1) }
+    lock.lock()
+    defer { lock.unlock() }
+    // Only one thread at a time is here, which the compiler cannot know.
+    nonisolated(unsafe) let place = value
+    return try body(&place.pointee)
+  }
+
+  /// The same, without the check: for a value that is handed over, or changed by a closure that the compiler cannot see
+  /// into. What comes out must not be used under the lock any more, and what goes in only there.
+  @inlinable package func withLockUnchecked<Result>(_ body: (inout Value) throws -> Result) rethrows -> Result {
     try storage.withUnsafeMutablePointers { value, lock in
       lock.lock()
       defer { lock.unlock() }
@@ -49,7 +50,7 @@ package struct Guarded<Value>: @unchecked Sendable {
 }
 
 @usableFromInline
-final class GuardedStorage<Value>: ManagedBuffer<Value, Lock> {
+final class LockedStorage<Value>: ManagedBuffer<Value, Lock> {
   deinit {
     withUnsafeMutablePointerToElements { $0.destroy() }
   }

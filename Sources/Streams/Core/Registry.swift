@@ -8,7 +8,7 @@ final class Registry: Node, Disposable, @unchecked Sendable {
     var isDisposed = false
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
 
   @usableFromInline override init() {}
 
@@ -54,7 +54,7 @@ final class Registry: Node, Disposable, @unchecked Sendable {
 /// One child at a time: the current attempt, the current timer.
 @usableFromInline
 final class Slot: Node, @unchecked Sendable {
-  private let state = Guarded<(item: (any Disposable)?, isDisposed: Bool)>((nil, false))
+  private let state = Locked<(item: (any Disposable)?, isDisposed: Bool)>((nil, false))
 
   @usableFromInline override init() {}
 

@@ -29,7 +29,7 @@ extension StreamError: LocalizedError {
 
 /// Settings of the whole process.
 public enum Hooks {
-  private static let handler = Guarded<@Sendable (any Error) -> Void>({ _ in })
+  private static let handler = Locked<@Sendable (any Error) -> Void>({ _ in })
 
   /// Receives each error of a subscription that has no `onError` handler, on the thread on which it occurs.
   ///

@@ -88,7 +88,7 @@ public struct ImmediateScheduler: Scheduler {
 /// it lets other work of the target proceed. Here each piece takes a turn of its own.
 final class SerialQueue: WorkQueue {
   private let target: DispatchQueue
-  private let state = Guarded((waiting: Fifo<@Sendable () -> Void>(), isBusy: false))
+  private let state = Locked((waiting: Fifo<@Sendable () -> Void>(), isBusy: false))
 
   init(target: DispatchQueue) { self.target = target }
 

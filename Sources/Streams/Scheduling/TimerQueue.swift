@@ -12,7 +12,7 @@ final class TimerQueue: Sendable {
     var lastNumber: UInt64 = 0
   }
 
-  private let state = Guarded(State())
+  private let state = Locked(State())
   private let timer = DispatchSource.makeTimerSource(queue: DispatchQueue(label: "Streams.TimerQueue"))
 
   private init() {

@@ -41,12 +41,12 @@ public final class BehaviorSubject<Element: Sendable>: ObserverType {
   }
 
   private let hub: Hub<Element>
-  private let latest: Guarded<Latest>
+  private let latest: Locked<Latest>
 
   /// A subject whose value is `value` until an element is sent.
   public init(value: Element) {
     hub = Hub(capacity: 1, replay: value)
-    latest = Guarded(Latest(value: value))
+    latest = Locked(Latest(value: value))
   }
 
   deinit { hub.close() }

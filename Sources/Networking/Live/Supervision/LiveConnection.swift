@@ -40,7 +40,7 @@ final class LiveConnection: Sendable {
 
   private let dialler: any LiveDialler
   private let scheduler: any Scheduler
-  private let inputs = Guarded((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
+  private let inputs = Locked((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
   private let work: Work
 
   init(_ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler) {
