@@ -116,12 +116,12 @@ final class SlotGate: Sendable {
   /// Takes a place for `run`, which is called at once if there is a free slot, and otherwise later on the scheduler;
   /// returns `nil` if the line is full.
   func enter(_ run: @escaping @Sendable (_ hasWaited: Bool) -> Void) -> Entry? {
-    let (entry, answer) = state.withLock { state in
+    let (entry, turn) = state.withLock { state in
       state.nextID += 1
       let entry = Entry(state.nextID, run)
       return (entry, state.slots.enter(entry.id, entry))
     }
-    switch answer {
+    switch turn {
     case .refused: return nil
     case .wait: break
     case .go: start(entry, hasWaited: false)

@@ -1,7 +1,7 @@
 /// Which requests to respond to, and with what.
-struct Expectation<Answer: Sendable>: Sendable {
+struct Expectation<Response: Sendable>: Sendable {
   /// Identifies it within its script.
   let number: Int
   let matcher: RequestMatcher
-  let answer: Answer
+  let response: Response
 }

@@ -29,20 +29,20 @@ public final class RecordingTransport: HTTPTransport {
   /// passed on.
   public func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
-      let answer = Locked<HTTPResponse?>(nil)
+      let response = Locked<HTTPResponse?>(nil)
       return transport.send(request).do(
         onNext: { [bodyLimit] part in
-          answer.withLock { answer in
+          response.withLock { response in
             switch part {
-            case .head(let head): answer = HTTPResponse(head: head)
-            case .body(let piece) where piece.count <= bodyLimit - (answer?.body.count ?? 0):
-              answer?.body.append(piece)
-            case .body: answer = nil
+            case .head(let head): response = HTTPResponse(head: head)
+            case .body(let piece) where piece.count <= bodyLimit - (response?.body.count ?? 0):
+              response?.body.append(piece)
+            case .body: response = nil
             }
           }
         },
         onCompleted: { [record] in
-          guard let exchange = answer.withLock({ $0 }).map({ RecordedExchange(request, $0) }) else { return }
+          guard let exchange = response.withLock({ $0 }).map({ RecordedExchange(request, $0) }) else { return }
           record.withLock { $0.append(exchange) }
         })
     }

@@ -1,26 +1,26 @@
 import HTTP
 
 /// The state of a ``ScriptedTransport``: what it does with requests, or with subscriptions.
-struct Script<Answer: Sendable>: Sendable {
-  private(set) var expectations: [Expectation<Answer>] = []
-  private(set) var rules: [Expectation<Answer>] = []
+struct Script<Response: Sendable>: Sendable {
+  private(set) var expectations: [Expectation<Response>] = []
+  private(set) var rules: [Expectation<Response>] = []
   var requests: [HTTPRequest] = []
   private(set) var unexpected: [String] = []
   var cancellations = 0
   private var expectationCount = 0
 
-  mutating func expect(_ requests: RequestMatcher, _ answer: Answer) {
-    expectations.append(Expectation(number: expectationCount, matcher: requests, answer: answer))
+  mutating func expect(_ requests: RequestMatcher, _ response: Response) {
+    expectations.append(Expectation(number: expectationCount, matcher: requests, response: response))
     expectationCount += 1
   }
 
-  mutating func always(_ requests: RequestMatcher, _ answer: Answer) {
-    rules.insert(Expectation(number: expectationCount, matcher: requests, answer: answer), at: 0)
+  mutating func always(_ requests: RequestMatcher, _ response: Response) {
+    rules.insert(Expectation(number: expectationCount, matcher: requests, response: response), at: 0)
     expectationCount += 1
   }
 
   /// Marks an expectation as met. Returns false if another request has met it already.
-  mutating func meet(_ expectation: Expectation<Answer>) -> Bool {
+  mutating func meet(_ expectation: Expectation<Response>) -> Bool {
     guard let index = expectations.firstIndex(where: { $0.number == expectation.number }) else { return false }
     expectations.remove(at: index)
     return true

@@ -33,13 +33,13 @@ public final class ScriptedTransport: HTTPTransport {
   }
 
   /// Expects one request. If several expectations match a request, the first that has not been met is used.
-  public func expect(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
-    script.withLock { $0.expect(requests, answer) }
+  public func expect(_ requests: RequestMatcher = .any, _ response: ScriptedResponse) {
+    script.withLock { $0.expect(requests, response) }
   }
 
   /// Responds to each request that no expectation matches. If several calls match, the last one is used.
-  public func always(_ requests: RequestMatcher = .any, _ answer: ScriptedResponse) {
-    script.withLock { $0.always(requests, answer) }
+  public func always(_ requests: RequestMatcher = .any, _ response: ScriptedResponse) {
+    script.withLock { $0.always(requests, response) }
   }
 
   /// Expects one subscription, and plays its events; see ``expect(_:_:)``. Unless the last step ends it, the
@@ -78,12 +78,12 @@ public final class ScriptedTransport: HTTPTransport {
     Observable<HTTPResponsePart>.deferred { [self] in
       try request.checkFraming()
       return play(
-        try script.answer(to: request).get().steps, of: script, keepingTimeoutsOf: keepsTimeouts ? request : nil)
+        try script.response(to: request).get().steps, of: script, keepingTimeoutsOf: keepsTimeouts ? request : nil)
     }
   }
 
-  private func play<Element: Sendable, Answer: Sendable>(
-    _ steps: [ScriptStep<Element>], of script: Locked<Script<Answer>>,
+  private func play<Element: Sendable, Response: Sendable>(
+    _ steps: [ScriptStep<Element>], of script: Locked<Script<Response>>,
     keepingTimeoutsOf request: HTTPRequest? = nil
   ) -> Observable<Element> {
     let run = ScriptRun(steps, keepingTimeoutsOf: request, scheduler: scheduler)
@@ -98,7 +98,7 @@ extension ScriptedTransport: LiveTransport {
   /// after a wait, on the scheduler's. Nothing is kept for a slow observer, who is waited for.
   public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
     Observable<LiveEvent<Data>>.deferred { [self] in
-      let steps = try live.answer(to: operation.request).get()
+      let steps = try live.response(to: operation.request).get()
       let isEnded = steps.contains { $0.isEnd }
       return play(steps.compactMap(\.step) + (isEnded ? [] : [.hang]), of: live)
     }
@@ -107,17 +107,17 @@ extension ScriptedTransport: LiveTransport {
 
 extension Locked {
   /// What a script has for a request, which is recorded.
-  fileprivate func answer<Answer: Sendable>(to request: HTTPRequest) -> Result<Answer, RequestError>
-  where Value == Script<Answer> {
+  fileprivate func response<Response: Sendable>(to request: HTTPRequest) -> Result<Response, RequestError>
+  where Value == Script<Response> {
     withLock { $0.requests.append(request) }
     while true {
       let (expectations, rules) = withLock { ($0.expectations, $0.rules) }
       // Outside the lock: a matcher may use this transport.
       guard let expectation = expectations.first(where: { $0.matcher.matches(request) }) else {
         let rule = rules.first { $0.matcher.matches(request) }
-        return rule.map { .success($0.answer) } ?? .failure(withLock { $0.refuse(request) })
+        return rule.map { .success($0.response) } ?? .failure(withLock { $0.refuse(request) })
       }
-      if withLock({ $0.meet(expectation) }) { return .success(expectation.answer) }
+      if withLock({ $0.meet(expectation) }) { return .success(expectation.response) }
     }
   }
 }

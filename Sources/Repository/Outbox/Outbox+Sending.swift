@@ -178,9 +178,9 @@ extension Outbox {
         throw error
       }
     }
-    let answer: Response
+    let response: Response
     do {
-      answer = try await send(entry.mutation, entry.id).take(until: isSignedOut.asObservable().filter { $0 }).value
+      response = try await send(entry.mutation, entry.id).take(until: isSignedOut.asObservable().filter { $0 }).value
     } catch {
       if isSignedOut.value { throw OutboxError.signedOut }
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
@@ -191,8 +191,8 @@ extension Outbox {
       _ = self.state.withLock { exchange(&$0.pause, with: OutboxPause()) }
       self.folder.endPause()
       let waiter = self.takeWaiter(entry.id)
-      return self.end(entry, .sent(entry, answer)) {
-        waiter?.onNext(answer)
+      return self.end(entry, .sent(entry, response)) {
+        waiter?.onNext(response)
         waiter?.onCompleted()
       }
     }
