@@ -11,6 +11,7 @@ struct Arguments: Equatable, Sendable {
     case timeline
     case watch
     case updateLike(Bool, momentID: String)
+    case postPhoto(path: String)
     case cacheStatistics
     case clearCache
     case listOutbox
@@ -22,7 +23,7 @@ struct Arguments: Equatable, Sendable {
     var needsCache: Bool {
       switch self {
       case .cacheStatistics, .clearCache, .listOutbox, .flushOutbox, .discard, .retry: true
-      case .help, .version, .timeline, .watch, .updateLike: false
+      case .help, .version, .timeline, .watch, .updateLike, .postPhoto: false
       }
     }
   }
@@ -53,6 +54,9 @@ struct Arguments: Equatable, Sendable {
 
   /// After which time `watch` ends; `nil` for never.
   var duration: Duration?
+
+  /// The text above a photo.
+  var title: String?
 
   /// How often to retry after transient failures.
   var retries = 2
@@ -100,6 +104,7 @@ extension Arguments {
       throw UsageError("'\(positionals.first ?? "")' needs --cache-dir; name the folder that the other runs use")
     }
     try checkWatch()
+    try checkPhoto()
     if endpoint == nil, let text = environment[Endpoint.variable], !text.isEmpty {
       endpoint = try Endpoint(text, from: Endpoint.variable)
     }
@@ -127,6 +132,17 @@ extension Arguments {
     }
   }
 
+  private func checkPhoto() throws(UsageError) {
+    guard case .postPhoto(let path) = action else {
+      if title != nil { throw UsageError("--title goes with 'post-photo' only") }
+      return
+    }
+    guard path != "-" else { throw UsageError("'post-photo' takes a file; standard input cannot be sent") }
+    guard transport.kind != .urlsession else {
+      throw UsageError("'post-photo' does not go with --transport urlsession, which cannot send files")
+    }
+  }
+
   private mutating func set(
     _ option: Option, to value: String, _ environment: [String: String]
   ) throws(UsageError) {
@@ -147,6 +163,7 @@ extension Arguments {
       }
       count = number
     case .duration: duration = try Timeout.duration(value, of: "--for")
+    case .title: title = value
     case .retries: retries = try Self.retries(value)
     case .transport:
       guard let kind = TransportOptions.Kind(rawValue: value) else {
@@ -214,6 +231,14 @@ extension Arguments {
         throw UsageError("'\(command)' takes one moment, yet there is also '\(operands.dropFirst().first ?? "")'")
       }
       return .updateLike(command == "like", momentID: momentID)
+    case "post-photo":
+      guard let path = operands.first, !path.isEmpty else {
+        throw UsageError("'post-photo' needs a file, such as holiday.jpg")
+      }
+      guard operands.count == 1 else {
+        throw UsageError("'post-photo' takes one file, yet there is also '\(operands.dropFirst().first ?? "")'")
+      }
+      return .postPhoto(path: path)
     case "cache": return try action(of: command, operands, ["stats": .cacheStatistics, "clear": .clearCache])
     case "outbox":
       switch operands.first {
@@ -224,7 +249,8 @@ extension Arguments {
         return try action(of: command, operands, actions, or: "discard", "retry")
       }
     default:
-      throw UsageError("there is no command '\(command)'; it is timeline, watch, like, unlike, cache or outbox")
+      throw UsageError(
+        "there is no command '\(command)'; it is timeline, watch, like, unlike, post-photo, cache or outbox")
     }
   }
 
@@ -253,7 +279,7 @@ enum Option: String, CaseIterable {
   case user, endpoint, timeout, retries, header
   case transport, ca, cert, key
   case policy
-  case live, count
+  case live, count, title
   case duration = "for"
   case cacheDir = "cache-dir"
   case json, verbose, help, version
@@ -264,7 +290,7 @@ enum Option: String, CaseIterable {
   var takesValue: Bool {
     switch self {
     case .user, .endpoint, .timeout, .retries, .header, .transport, .ca, .cert, .key, .policy, .cacheDir, .live,
-      .count, .duration:
+      .count, .duration, .title:
       true
     case .json, .verbose, .help, .version, .noLikes, .allowCleartext: false
     }

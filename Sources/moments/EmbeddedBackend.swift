@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import Models
 import Networking
@@ -6,16 +7,24 @@ import Synchronization
 
 /// Answers sessions from data in this process, without a server or a network.
 ///
-/// Likes last as long as the backend. While somebody watches a timeline, friends like its moments, one every two
+/// Likes and photos last as long as the backend, and of a photo only its name is kept. While somebody watches a timeline, friends like its moments, one every two
 /// seconds.
-final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType, MomentLikedSessionType {
+final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType, PostPhotoSessionType,
+  MomentLikedSessionType
+{
   private let state: Mutex<EmbeddedState>
   private let withLikes: @Sendable () -> Bool
+  private let now: @Sendable () -> Int64
 
-  /// Takes the initial data. The toggle is read for each request, and says whether the response has likes.
-  init(_ state: EmbeddedState, withLikes: @escaping @Sendable () -> Bool = { true }) {
+  /// Takes the initial data. The toggle is read for each request, and says whether the response has likes; the clock
+  /// gives the Unix time in seconds.
+  init(
+    _ state: EmbeddedState, withLikes: @escaping @Sendable () -> Bool = { true },
+    now: @escaping @Sendable () -> Int64 = { Int64(Date().timeIntervalSince1970) }
+  ) {
     self.state = Mutex(state)
     self.withLikes = withLikes
+    self.now = now
   }
 
   func getMoments(userID: String) -> Observable<MomentsDetails> {
@@ -32,6 +41,20 @@ final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSess
         return try state.details(userID: ownerID, withLikes: withLikes())
       }
       return .just(details)
+    }
+  }
+
+  func postPhoto(
+    _ photo: GraphQLUpload, title: String?, userID: String, onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Observable<MomentsDetails.Moment> {
+    Observable.deferred { [self] in
+      let moment = try state.withLock {
+        try $0.post(photo.fileName, title: title, userID: userID, at: now(), withLikes: withLikes())
+      }
+      var progress = HTTPProgress(totalToSend: photo.content.count)
+      progress.sent = progress.totalToSend
+      onProgress?(progress)
+      return .just(moment)
     }
   }
 
@@ -95,6 +118,21 @@ struct EmbeddedState: Sendable {
     }
     throw RequestError(
       .notFound, "The embedded backend has no moment with the id '\(momentID)'; 'moments timeline' shows the ids.")
+  }
+
+  /// Adds a moment with a photo at the top of the user's own timeline, and returns it.
+  mutating func post(
+    _ fileName: String, title: String?, userID: String, at now: Int64, withLikes: Bool
+  ) throws(RequestError) -> MomentsDetails.Moment {
+    let author = try user(userID)
+    let post = MomentsDetails.Moment(
+      id: "m\(userID)-\(timelines[userID, default: []].count)",
+      userDetails: .init(name: author.name, avatar: author.avatar),
+      type: .photos, title: title, photos: ["https://img.example.com/p/\(fileName.percentEncoded)"],
+      createdDate: String(now))
+    let entry = Entry(post: post, likerIDs: [])
+    timelines[userID, default: []].insert(entry, at: 0)
+    return moment(entry, ownerID: userID, withLikes: withLikes)
   }
 
   /// Lets a friend like a moment of a timeline, or take the like back, and returns the moment; `nil` if there is none.

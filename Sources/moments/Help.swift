@@ -7,20 +7,21 @@ enum Help {
   static let version = "moments \(HTTPHeaders.sdkVersion)\n"
 
   static let text = """
-    Shows a user's timeline of moments, and likes or unlikes moments.
+    Shows a user's timeline of moments, likes or unlikes moments, and posts photos.
 
     Usage:
       moments [timeline] [options]
       moments watch [--live NAME] [--count N] [--for SECONDS] [options]
       moments like MOMENT_ID [options]
       moments unlike MOMENT_ID [options]
+      moments post-photo FILE [--title TEXT] [options]
       moments cache stats|clear --cache-dir DIR [options]
       moments outbox list|flush --cache-dir DIR [options]
       moments outbox discard|retry ID --cache-dir DIR [options]
       moments --help | --version
 
     Options:
-      --user ID               whose timeline, or who likes (default: 0)
+      --user ID               whose timeline, or who likes or posts (default: 0)
       --endpoint URL          the GraphQL endpoint: https, or http on this machine
       --allow-cleartext       allow http to other machines, too: anybody on the way
                               can read what is sent
@@ -43,6 +44,7 @@ enum Help {
                               WebSocket; sse, by server-sent events; multipart
       --count N               'watch' ends after N timelines
       --for SECONDS           'watch' ends after this time, 0.001 to 86400
+      --title TEXT            the text above the photo of 'post-photo'
       --json                  print the result as one JSON object; 'watch', one for
                               each timeline, on a line of its own
       --no-likes              leave the likes out
@@ -61,6 +63,10 @@ enum Help {
     'watch' shows the timeline, and again whenever likes change: in a terminal, it
     is redrawn in place; elsewhere, what has changed is printed. A connection that
     is lost is made again, and what was missed is fetched.
+
+    'post-photo' sends the file as it is, and shows the new moment. In a terminal,
+    standard error shows how much is sent, the rate, and the time that is left. A
+    photo is sent once: after an error, look at the timeline before trying again.
 
     A value may also follow '=', as in --user=ID. Nothing after -- is an option.
 

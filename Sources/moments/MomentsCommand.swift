@@ -44,6 +44,7 @@ struct MomentsCommand {
     case .timeline: try await showTimeline()
     case .watch: try await watch()
     case .updateLike(let isLiked, let momentID): try await updateLike(isLiked, momentID)
+    case .postPhoto(let path): try await postPhoto(path)
     case .cacheStatistics: try showCacheStatistics()
     case .clearCache: try clearCache()
     case .listOutbox: try listOutbox()

@@ -20,20 +20,22 @@ struct Service {
     let withLikes: @Sendable () -> Bool = { [showsLikes = arguments.showsLikes] in showsLikes }
     let get: any GetMomentsByUserIDSessionType
     let update: any UpdateMomentLikeSessionType
+    let post: any PostPhotoSessionType
     let liked: any MomentLikedSessionType
     if let endpoint = arguments.endpoint {
       let client = try arguments.client(for: endpoint)
       get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
       update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
+      post = PostPhotoSession(client: client, withLikes: withLikes)
       liked = MomentLikedSession(client: client, withLikes: withLikes)
     } else {
       let backend = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
-      (get, update, liked) = (backend, backend, backend)
+      (get, update, post, liked) = (backend, backend, backend, backend)
     }
     let plainRepo = {
       MomentsRepo(
-        getMomentsByUserIDSession: get, updateMomentLikeSession: update, momentLikedSession: liked,
-        withLikes: withLikes)
+        getMomentsByUserIDSession: get, updateMomentLikeSession: update, postPhotoSession: post,
+        momentLikedSession: liked, withLikes: withLikes)
     }
     guard let folder = arguments.cacheFolder else {
       (cache, outbox) = (nil, nil)
@@ -73,7 +75,7 @@ struct Service {
     repo = MomentsRepo(
       configuration: configuration, sourceOfTruth: cache,
       getMomentsByUserIDSession: FlushingSession(base: get, outbox: outbox), updateMomentLikeSession: update,
-      momentLikedSession: liked, outbox: outbox, withLikes: withLikes)
+      postPhotoSession: post, momentLikedSession: liked, outbox: outbox, withLikes: withLikes)
     (self.cache, self.outbox) = (cache, outbox)
   }
 }

@@ -2,6 +2,7 @@ import BFFOperations
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
+import HTTP
 import JSON
 import Models
 import Networking
@@ -27,6 +28,8 @@ import Testing
     #expect(findings(GetMomentsConnectionSession.Session(userID: "1", first: 20, after: "cursor")) == [])
     #expect(findings(GetMomentsPageSession.Session(userID: "1", page: 1)) == [])
     #expect(findings(UpdateMomentLikeSession.Session(isLiked: true, momentID: "1", userID: "1")) == [])
+    let photo = GraphQLUpload(HTTPUpload(), fileName: "a.jpg")
+    #expect(findings(PostPhotoSession.Session(photo: photo, title: "a", userID: "1")) == [])
     #expect(findings(MomentLikedSession.Session(userID: "1")) == [])
   }
 
@@ -60,6 +63,7 @@ import Testing
       _ = try fixtures.data(for: GetMomentsConnectionSession.Session.self, seed: seed)
       _ = try fixtures.data(for: GetMomentsPageSession.Session.self, seed: seed)
       _ = try fixtures.data(for: UpdateMomentLikeSession.Session.self, seed: seed)
+      _ = try fixtures.data(for: PostPhotoSession.Session.self, seed: seed)
     }
   }
 }

@@ -35,6 +35,12 @@ struct ArgumentsTests {
     #expect(arguments.timeout == .milliseconds(500))
   }
 
+  @Test func `a photo is named by its path, and may have a title`() throws {
+    let arguments = try Arguments(["post-photo", "--title=a=b", "--", "--odd.jpg"])
+    #expect(arguments.action == .postPhoto(path: "--odd.jpg") && arguments.title == "a=b")
+    #expect(try Arguments(["post-photo", "a"]).title == nil)
+  }
+
   @Test(arguments: ["m0-1", "/?&#", "赞 👍", "a b", "-", "m=1"])
   func `like and unlike take any text as an id`(id: String) throws {
     #expect(try Arguments(["like", id]).action == .updateLike(true, momentID: id))
@@ -108,6 +114,11 @@ struct ArgumentsTests {
     (["like"], "'like' needs the id of a moment"),
     (["unlike", ""], "'unlike' needs the id of a moment"),
     (["like", "a", "b"], "'like' takes one moment, yet there is also 'b'"),
+    (["post-photo"], "'post-photo' needs a file"),
+    (["post-photo", "-"], "'post-photo' takes a file; standard input cannot be sent"),
+    (["post-photo", "a", "b"], "'post-photo' takes one file, yet there is also 'b'"),
+    (["post-photo", "a", "--transport", "urlsession"], "'post-photo' does not go with --transport urlsession"),
+    (["like", "a", "--title", "b"], "--title goes with 'post-photo' only"),
   ])
   func `wrong usage says what is wrong`(arguments: [String], message: String) throws {
     let error = try #require(throws: UsageError.self) { try Arguments(arguments) }

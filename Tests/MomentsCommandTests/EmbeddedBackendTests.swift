@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import Models
 import Networking
@@ -43,6 +44,23 @@ struct EmbeddedBackendTests {
     #expect(answer.moments.first?.isLiked == true)
     let second = try await backend.updateLike(true, momentID: "m1-1", fromUserID: "3").value
     #expect(second.moments.last?.isLiked == false)
+  }
+
+  @Test func `a photo becomes the first moment of the user's timeline, and progress ends with its size`() async throws {
+    let backend = EmbeddedBackend(.sample(now: 1_800_000_000), now: { 1_800_000_060 })
+    var content = HTTPUpload()
+    content.append(Data("photo".utf8))
+    let photo = GraphQLUpload(content, fileName: "a b.png")
+    let sent = Locked(0)
+    let posting = backend.postPhoto(photo, title: "t", userID: "1") { progress in sent.withLock { $0 = progress.sent } }
+    let moment = try await posting.value
+    #expect(moment.photos == ["https://img.example.com/p/a%20b.png"] && moment.createdDate == "1800000060")
+    #expect(sent.withLock { $0 } == 5)
+    let moments = try await backend.getMoments(userID: "1").value.moments
+    #expect(moments.first == moment && Set(moments.map(\.id)).count == 3)
+    let unknown = backend.postPhoto(photo, title: nil, userID: "9", onProgress: nil)
+    let error = await #expect(throws: RequestError.self) { try await unknown.value }
+    #expect(error?.kind == .notFound)
   }
 
   @Test func `likes may be left out`() async throws {

@@ -1,3 +1,5 @@
+import Networking
+
 /// The keys that values encode, also those of optionals that are nil, with their types.
 struct EncodedKeys {
   private let storage = Storage()
@@ -38,9 +40,10 @@ private struct KeyEncoder: Encoder {
 
   func singleValueContainer() -> any SingleValueEncodingContainer { SingleKeys(storage: storage, path: path) }
 
-  /// Looks into a value, unless it is text or a number.
+  /// Looks into a value, unless it is text, a number or a file.
   func look(into value: some Encodable) throws {
-    guard path.count < 30, !(value is any RecordedPrimitive), !(value is any ReadByDecoder) else { return }
+    guard path.count < 30, !(value is any RecordedPrimitive), !(value is any ReadByDecoder), !(value is GraphQLUpload)
+    else { return }
     try value.encode(to: self)
   }
 }

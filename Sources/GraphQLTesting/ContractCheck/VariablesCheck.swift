@@ -13,6 +13,8 @@ struct VariablesCheck {
   private var findings: [SessionCheck.Finding] = []
   /// The paths of variables and input fields that some sample sends.
   private var sent: Set<String> = []
+  /// Those at which some sample has a file, for which `null` stands.
+  private var files: Set<String> = []
   /// Required ones that a sample does not send.
   private var missing: [(path: String, type: String)] = []
 
@@ -60,7 +62,9 @@ struct VariablesCheck {
   private mutating func checkSample(_ sample: some Encodable) {
     let value: JSONValue
     do {
-      value = try JSONValue(json: String(decoding: encoder.encode(sample), as: UTF8.self))
+      let (json, paths) = try GraphQLUpload.encode(sample, by: encoder)
+      value = try JSONValue(json: String(decoding: json, as: UTF8.self))
+      files.formUnion(paths.map(Self.path))
     } catch {
       return add(.error, "variables", "cannot be encoded: \(error)")
     }
@@ -81,6 +85,10 @@ struct VariablesCheck {
       return
     }
     sent.insert(path)
+    if value == .null, files.contains(path) {
+      if type.named?.kind != .scalar { add(.error, path, "is \(type.text), but a file is sent") }
+      return
+    }
     if value == .null {
       if type.isNonNull { add(.error, path, "is \(type.text), but null is sent") }
       return
@@ -104,6 +112,11 @@ struct VariablesCheck {
       }
     default: if !named.accepts(value) { refuse(value, type, at: path) }
     }
+  }
+
+  /// The path of a file among the variables, as findings have it. No name of GraphQL begins with a digit.
+  private static func path(of keys: String) -> String {
+    keys.split(separator: ".").reduce("variables") { $1.first?.isNumber == true ? "\($0)[]" : "\($0).\($1)" }
   }
 
   private mutating func refuse(_ value: JSONValue, _ type: InputType, at path: String) {

@@ -33,6 +33,16 @@ public struct GraphQLUpload: Encodable, Sendable {
     self.contentType = contentType
   }
 
+  /// Encodes a value in which there may be files, and gives the paths at which they are: keys and places in lists,
+  /// with dots between.
+  package static func encode(
+    _ value: some Encodable, by encoder: any BodyEncoder
+  ) throws -> (json: Data, paths: [String]) {
+    let collector = UploadCollector()
+    let json = try UploadCollector.$current.withValue(collector) { try encoder.encode(value) }
+    return (json, collector.uploads.flatMap(\.paths))
+  }
+
   /// A file under its own name. Throws `cannotRead` if it cannot be opened, or is not a regular file.
   public static func file(
     _ url: URL, contentType: String = "application/octet-stream"

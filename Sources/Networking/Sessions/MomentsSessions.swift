@@ -19,6 +19,9 @@ public struct MomentsSessions: Sendable {
   /// Sets likes.
   public var updateMomentLike: any UpdateMomentLikeSessionType
 
+  /// Posts photos.
+  public var postPhoto: any PostPhotoSessionType
+
   /// Tells of likes as they happen.
   public var momentLiked: any MomentLikedSessionType
 
@@ -31,6 +34,7 @@ public struct MomentsSessions: Sendable {
     getMomentsConnection = GetMomentsConnectionSession(client: client, withLikes: withLikes)
     getMomentsPage = GetMomentsPageSession(client: client, withLikes: withLikes)
     updateMomentLike = UpdateMomentLikeSession(client: client, withLikes: withLikes)
+    postPhoto = PostPhotoSession(client: client, withLikes: withLikes)
     momentLiked = MomentLikedSession(client: client, withLikes: withLikes)
     self.withLikes = withLikes
   }

@@ -69,6 +69,12 @@ extension MomentsDetails {
     return MomentsDetails(userDetails: userDetails, moments: moments)
   }
 
+  /// The timeline with a new moment at its top; `nil` if it has the moment already.
+  func adding(_ moment: Moment) -> MomentsDetails? {
+    if moments.contains(where: { $0.id.isSame(as: moment.id) }) { return nil }
+    return MomentsDetails(userDetails: userDetails, moments: [moment] + moments)
+  }
+
   /// A user's avatar, if this timeline contains it; empty otherwise.
   private func avatar(of userID: String) -> String {
     if userID.isSame(as: userDetails.id) { return userDetails.avatar }

@@ -1,3 +1,4 @@
+public import HTTP
 public import Models
 public import Networking
 public import Streams
@@ -7,6 +8,7 @@ public struct MomentsRepo: MomentsRepoType {
   private let store: Store<MomentsKey, MomentsDetails>
   private let getMomentsConnectionSession: (any GetMomentsConnectionSessionType)?
   private let updateMomentLikeSession: any UpdateMomentLikeSessionType
+  private let postPhotoSession: (any PostPhotoSessionType)?
   private let momentLikedSession: (any MomentLikedSessionType)?
   private let outbox: Outbox<MomentLike, MomentsDetails>?
   private let withLikes: @Sendable () -> Bool
@@ -18,6 +20,7 @@ public struct MomentsRepo: MomentsRepoType {
   ///   - getMomentsByUserIDSession: Fetches timelines.
   ///   - getMomentsConnectionSession: Fetches timelines page by page; without one, a pager has one page.
   ///   - updateMomentLikeSession: Sets likes.
+  ///   - postPhotoSession: Posts photos; without one, they cannot be posted.
   ///   - momentLikedSession: Tells of likes as they happen; without one, ``followLikes(userID:)`` has nothing to tell.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
   ///   - withLikes: Whether likes are requested: must be the same toggle as the sessions'. Timelines with and without
@@ -28,6 +31,7 @@ public struct MomentsRepo: MomentsRepoType {
     getMomentsByUserIDSession: some GetMomentsByUserIDSessionType,
     getMomentsConnectionSession: (any GetMomentsConnectionSessionType)? = nil,
     updateMomentLikeSession: some UpdateMomentLikeSessionType,
+    postPhotoSession: (any PostPhotoSessionType)? = nil,
     momentLikedSession: (any MomentLikedSessionType)? = nil,
     outbox: Outbox<MomentLike, MomentsDetails>? = nil,
     withLikes: @escaping @Sendable () -> Bool = { true }
@@ -40,6 +44,7 @@ public struct MomentsRepo: MomentsRepoType {
       keyForResponse: { key, details in MomentsKey(userID: details.userDetails.id, withLikes: key.withLikes) })
     self.getMomentsConnectionSession = getMomentsConnectionSession
     self.updateMomentLikeSession = updateMomentLikeSession
+    self.postPhotoSession = postPhotoSession
     self.momentLikedSession = momentLikedSession
     self.outbox = outbox
     self.withLikes = withLikes
@@ -51,7 +56,7 @@ public struct MomentsRepo: MomentsRepoType {
 
   /// Makes a repository for one account on the sessions of one client.
   /// - Parameters:
-  ///   - sessions: Fetch timelines and set likes, all with one toggle.
+  ///   - sessions: Fetch timelines, set likes and post photos, all with one toggle.
   ///   - configuration: How timelines are cached.
   ///   - sourceOfTruth: Keeps timelines across restarts, as a ``DiskCache`` does; none by default.
   ///   - outbox: Keeps likes that could not be sent, and sends them later; without one, they fail.
@@ -64,8 +69,8 @@ public struct MomentsRepo: MomentsRepoType {
       configuration: configuration, sourceOfTruth: sourceOfTruth,
       getMomentsByUserIDSession: sessions.getMomentsByUserID,
       getMomentsConnectionSession: sessions.getMomentsConnection,
-      updateMomentLikeSession: sessions.updateMomentLike, momentLikedSession: sessions.momentLiked, outbox: outbox,
-      withLikes: sessions.withLikes)
+      updateMomentLikeSession: sessions.updateMomentLike, postPhotoSession: sessions.postPhoto,
+      momentLikedSession: sessions.momentLiked, outbox: outbox, withLikes: sessions.withLikes)
   }
 
   /// Hits, misses and size of the cache in memory.
@@ -112,6 +117,20 @@ public struct MomentsRepo: MomentsRepoType {
       optimistic: { _, details in details.applying(like) },
       send: { updateMomentLikeSession.updateLike(isLiked, momentID: momentID, fromUserID: fromUserID) },
       keyForResponse: { MomentsKey(of: $0, withLikes: withLikes()) })
+  }
+
+  /// Posts a photo: a cold stream of the new moment, which is then the first of the user's cached timeline.
+  public func postPhoto(
+    _ photo: GraphQLUpload, title: String?, userID: String, onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Observable<MomentsDetails.Moment> {
+    .deferred { [store, postPhotoSession] in
+      guard let session = postPhotoSession else { return .error(RequestError.cannotPost) }
+      let key = key(userID)
+      return session.postPhoto(photo, title: title, userID: userID, onProgress: onProgress).map { moment in
+        store.receive(key) { $0.adding(moment) }
+        return moment
+      }
+    }
   }
 
   /// Keeps a user's timeline up to date with likes as they happen.

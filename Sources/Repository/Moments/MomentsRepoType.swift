@@ -1,3 +1,4 @@
+public import HTTP
 public import Models
 public import Networking
 public import Streams
@@ -29,6 +30,12 @@ public protocol MomentsRepoType: Sendable {
   /// undone if the request fails.
   func updateLike(isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
 
+  /// Posts a photo: a cold stream of one moment, the new one, which watchers of the user's timeline see once the server
+  /// has it. Each subscriber posts it again. `onProgress` gets the progress of the exchange, one call at a time.
+  func postPhoto(
+    _ photo: GraphQLUpload, title: String?, userID: String, onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Observable<MomentsDetails.Moment>
+
   /// Keeps a user's timeline up to date for as long as it is subscribed to: likes of anybody are in
   /// ``momentsDetails(userID:)`` and in snapshots as they happen. It sends them, too, and what becomes of the connection.
   ///
@@ -38,6 +45,11 @@ public protocol MomentsRepoType: Sendable {
 }
 
 extension MomentsRepoType {
+  /// Fails with `invalidRequest`: for sources that take no photos.
+  public func postPhoto(
+    _ photo: GraphQLUpload, title: String?, userID: String, onProgress: (@Sendable (HTTPProgress) -> Void)?
+  ) -> Observable<MomentsDetails.Moment> { .error(RequestError.cannotPost) }
+
   /// Nothing, for ever: for sources that cannot tell.
   public func followLikes(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> { .never() }
 
@@ -45,4 +57,9 @@ extension MomentsRepoType {
   public func pager(userID: String, size: Int?) -> Pager<MomentsDetails.Moment, String> {
     Pager { _ in getMoments(userID: userID).map { Page($0.moments, next: nil) } }
   }
+}
+
+extension RequestError {
+  static let cannotPost = RequestError(
+    .invalidRequest, "This repository has no session that posts photos: give it one.", reached: .never)
 }

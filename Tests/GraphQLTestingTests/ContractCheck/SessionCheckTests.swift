@@ -1,6 +1,7 @@
 import Foundation
 import GraphQLSchema
 import GraphQLTesting
+import HTTP
 import JSON
 import Networking
 import Testing
@@ -144,6 +145,41 @@ import Testing
         "error data.me.name: can be left out by @include or @skip, but is read as String, not String? [when $long is false]",
         "error data.me.role: can be left out by @include or @skip, but is read as GraphQLEnum<Role>,"
           + " not GraphQLEnum<Role>? [when $short is true]",
+      ])
+  }
+
+  @Test("a file among the variables is held to its declaration, also in a list and in an input object")
+  func files() throws {
+    struct Attach: GraphQLSession {
+      struct Item: Encodable, Sendable {
+        let file: GraphQLUpload
+        let files: [GraphQLUpload]
+        let other: GraphQLUpload
+      }
+      struct Variables: Encodable, Sendable { let item: Item, wrong: GraphQLUpload, absent: GraphQLUpload? }
+      struct ResponseData: Decodable, Sendable { let attach: Bool }
+      static let query: GraphQLDocument = """
+        mutation attach($item: Item!, $wrong: Item!, $absent: Upload) {
+          attach(item: $item, wrong: $wrong, file: $absent)
+        }
+        """
+      let variables: Variables
+    }
+    let schema = try Schema(
+      parsing: """
+        scalar Upload
+        input Item { file: Upload!, files: [Upload!]!, other: Item }
+        type Query { a: Int }
+        type Mutation { attach(item: Item!, wrong: Item!, file: Upload): Boolean! }
+        """)
+    let file = GraphQLUpload(HTTPUpload(), fileName: "a")
+    let item = Attach.Item(file: file, files: [file, file], other: file)
+    let findings = SessionCheck(schema).findings(
+      in: Attach.self, variables: [.init(item: item, wrong: file, absent: nil)])
+    #expect(
+      findings.map(\.line) == [
+        "error variables.item.other: is Item, but a file is sent",
+        "error variables.wrong: is Item!, but a file is sent",
       ])
   }
 
