@@ -36,7 +36,7 @@ public struct HedgingMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard request.isReplayable, request.idempotencyKey == nil else { return next(request) }
+    guard request.mayBeSentAgain(after: .maybe), request.idempotencyKey == nil else { return next(request) }
     return .create { observer in
       var request = request
       budget.count(&request)

@@ -14,8 +14,9 @@ extension HTTPRequest {
   /// | who resends | for what reason | how often |
   /// |---|---|---|
   /// | a transport | a kept connection turned out to be dead | at once, twice if it may have been carried out |
-  /// | `RetryMiddleware` | a transient failure of a replayable request | by policy, budget and deadline |
-  /// | `HedgingMiddleware` | a slow response, unless there is an idempotency key | once, within the budget |
+  /// | `RetryMiddleware` | a transient failure; it counts as `maybe` | by policy, budget and deadline |
+  /// | `RateLimitMiddleware` | a limited rate, after the wait; it counts as `maybe` | twice, within the budget |
+  /// | `HedgingMiddleware` | a slow response (`maybe`), unless there is an idempotency key | once, within the budget |
   /// | `AuthMiddleware` | a challenge, with another token of the same account | once |
   /// | `RedirectMiddleware` | a redirect within the origin | by its limit |
   /// | `Outbox` | an outage; if `maybe`, with the same idempotency key | for at least an hour |

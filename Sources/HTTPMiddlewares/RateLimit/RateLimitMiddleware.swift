@@ -108,7 +108,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
           state.refuse(refusal.limit, retryAfter: refusal.retryAfter, at: time)
         }
         let failure = failure(of: request, for: wait, after: refused.response)
-        guard number < 3, request.isReplayable, let delay = delay(wait, of: request, since: start),
+        guard number < 3, request.mayBeSentAgain(after: .maybe), let delay = delay(wait, of: request, since: start),
           budget.withdraw(for: request.origin, at: time)
         else { throw failure }
         request.context.observation?.report(.retrying(after: delay, reason: failure))

@@ -54,7 +54,8 @@ public struct RetryMiddleware: HTTPMiddleware {
     .deferred {
       var request = request
       budget.count(&request)
-      guard request.isReplayable else { return next(request) }
+      // What came back may be held for a retry only if there can be one.
+      guard request.mayBeSentAgain(after: .maybe) else { return next(request) }
       return attempts(at: request, next: next)
     }
   }
