@@ -11,6 +11,9 @@ public struct RequestOwners: Sendable {
     /// Whether the credentials under which the request is sent have to be these.
     var isChecked = false
 
+    /// What it signs out as.
+    var account: String { token ?? name }
+
     /// Whether a request that was sent under a token belongs to this owner.
     func isOwner(ofTokenOf account: String?, _ value: String) -> Bool {
       !isChecked || token == RequestOwners.name(ofTokenOf: account, value)
@@ -62,8 +65,9 @@ public struct RequestOwners: Sendable {
     self.owner = owner
   }
 
-  private static func name(ofTokenOf account: String?, _ value: String) -> String {
-    account.map { "account \($0)" } ?? "token \(value)"
+  static func name(ofTokenOf account: String?, _ value: String) -> String {
+    // The length keeps one with other credentials behind it from looking like a longer one.
+    account.map { "account \($0.utf8.count) \($0)" } ?? "token \(value.utf8.count) \(value)"
   }
 }
 

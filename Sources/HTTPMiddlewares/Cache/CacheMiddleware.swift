@@ -21,6 +21,8 @@ public import Streams
 /// A response is stored before its stream completes. A request with an unsafe method that succeeds removes what its
 /// owner has stored for its URL, and for those of the same origin in `Location` and `Content-Location` (section 4.4).
 ///
+/// ``signOut(_:)`` removes what an account has stored.
+///
 /// Place it outside retries, limits and tokens, so that what is stored waits for none of them. Calls back on the
 /// subscriber's thread for what is stored, else on the exchange's.
 public struct CacheMiddleware: HTTPMiddleware {
@@ -31,6 +33,7 @@ public struct CacheMiddleware: HTTPMiddleware {
   private let mayStore: @Sendable (HTTPResponse) -> Bool
   private let now: @Sendable () -> Date
   private let refreshing = Locked<Set<CacheKey>>([])
+  private let signOuts = CacheSignOuts()
 
   /// Takes the storage, and how to use it.
   ///
@@ -72,11 +75,14 @@ public struct CacheMiddleware: HTTPMiddleware {
 
   private func lookup(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
     let owner = owners.owner(request)
-    let key = CacheKey(url: request.target.cacheURL, owner: owner.name)
+    let key = CacheKey(url: request.target.cacheURL, owner: owner.name, account: owner.account)
+    // Before anything is read: what is stored from now on belongs to this time.
+    let time = signOuts.now
     let stored = storage.responses(for: key)
     let selected = stored.match(for: request.headers, owned: owners.fieldNames)
     return CacheLookup(
-      request: request, directives: directives, owner: owner, key: key, stored: stored, selected: selected)
+      request: request, directives: directives, owner: owner, key: key, stored: stored, selected: selected,
+      time: time)
   }
 
   private func respond(
@@ -195,7 +201,10 @@ public struct CacheMiddleware: HTTPMiddleware {
     let others = storage.responses(for: lookup.key).filter {
       $0.varyingNames != response.varyingNames || $0.varyingValues != response.varyingValues
     }
+    guard !signOuts.contain(lookup.key.account, since: lookup.time) else { return }
     storage.store(others.suffix(CachedResponse.variantLimit - 1) + [response], for: lookup.key)
+    // It may have signed out in between.
+    if signOuts.contain(lookup.key.account, since: lookup.time) { storage.store([], for: lookup.key) }
   }
 
   private func cached(_ response: HTTPResponse, for lookup: CacheLookup, _ requestTime: Double) -> CachedResponse {
@@ -208,7 +217,7 @@ public struct CacheMiddleware: HTTPMiddleware {
   /// Section 4.4.
   private func remove(what request: HTTPRequest, changes part: HTTPResponsePart) {
     guard case .head(let head) = part, (200..<400).contains(head.status) else { return }
-    let owner = owners.owner(request).name
+    let owner = owners.owner(request)
     var targets = [request.target]
     for name in ["Location", "Content-Location"] {
       if let text = head.headers[name], let url = URL(string: text, relativeTo: request.url)?.absoluteURL,
@@ -218,12 +227,75 @@ public struct CacheMiddleware: HTTPMiddleware {
       }
     }
     for target in targets {
-      let key = CacheKey(url: target.cacheURL, owner: owner)
+      let key = CacheKey(url: target.cacheURL, owner: owner.name, account: owner.account)
       if !storage.responses(for: key).isEmpty { storage.store([], for: key) }
     }
   }
 
   private var seconds: Double { now().timeIntervalSince1970 }
+}
+
+extension CacheMiddleware {
+  /// Removes what is stored for an account that signs out: the token's, under all its tokens, or what was stored under
+  /// this token, if it names no account. Responses that are on their way to the account are delivered, and not stored.
+  /// They are gone from the storage when this returns, or else it throws; another call tries again.
+  ///
+  /// For owners that ``RequestOwners/credentials(of:fieldNames:)`` tells apart by a provider's tokens. Call it once the
+  /// provider no longer gives the token.
+  public func signOut(_ token: AccessToken) throws {
+    try signOut(owner: RequestOwners.name(ofTokenOf: token.account, token.value))
+  }
+
+  /// The same for an owner that a closure has named, see ``RequestOwners/named(_:)``.
+  public func signOut(owner: String) throws {
+    signOuts.add(owner)
+    try storage.removeAll(of: owner)
+  }
+}
+
+extension [any HTTPMiddleware] {
+  /// Removes what the caches among these middlewares have stored for an account that signs out, as
+  /// ``CacheMiddleware/signOut(_:)`` does:
+  ///
+  ///     tokens.setToken(nil)
+  ///     try client.middlewares.signOut(token)
+  ///
+  /// Throws the error of the first cache that could not remove everything, once all have tried.
+  public func signOut(_ token: AccessToken) throws {
+    let removals = compactMap { $0 as? CacheMiddleware }.map { cache in Result { try cache.signOut(token) } }
+    for removal in removals { try removal.get() }
+  }
+}
+
+/// Which accounts have signed out lately, so that a response that was on its way meanwhile is not stored.
+private final class CacheSignOuts: Sendable {
+  private struct State {
+    var count: UInt64 = 0
+    /// The number of each account's latest sign-out, by the account's hash: its name may be a token.
+    var latest: [Int: UInt64] = [:]
+    /// Earlier ones are not known any more.
+    var forgotten: UInt64 = 0
+  }
+
+  private static let limit = 1_000
+
+  private let state = Locked(State())
+
+  /// The number of the latest sign-out.
+  var now: UInt64 { state.withLock { $0.count } }
+
+  func add(_ account: String) {
+    state.withLock { state in
+      if state.latest.count == Self.limit { (state.latest, state.forgotten) = ([:], state.count) }
+      state.count += 1
+      state.latest[account.hashValue] = state.count
+    }
+  }
+
+  /// Whether an account has signed out since a time, or may have.
+  func contain(_ account: String, since time: UInt64) -> Bool {
+    state.withLock { $0.count != time && (time < $0.forgotten || $0.latest[account.hashValue, default: 0] > time) }
+  }
 }
 
 extension CacheMiddleware: OwnedMiddleware {
@@ -242,6 +314,8 @@ private struct CacheLookup: Sendable {
   let key: CacheKey
   let stored: [CachedResponse]
   let selected: Int?
+  /// When the request was looked up, among the sign-outs.
+  let time: UInt64
 
   /// The parts of a stored response, which is reported to the request's observer.
   func parts(of response: CachedResponse, age: Double, isStale: Bool) -> [HTTPResponsePart] {

@@ -13,9 +13,9 @@ public protocol CacheStorage: Sendable {
   /// Replaces the responses of a key; an empty list removes them.
   func store(_ responses: [CachedResponse], for key: CacheKey)
 
-  /// Removes all responses of an owner, at a sign-out for example; `nil` for all owners'. They are gone when this
-  /// returns, or else it throws.
-  func removeAll(of owner: String?) throws
+  /// Removes all responses of an account, which signs out; `nil` for all accounts'. They are gone when this returns, or
+  /// else it throws. Call ``CacheMiddleware/signOut(_:)`` instead where a response may be on its way.
+  func removeAll(of account: String?) throws
 }
 
 /// Keeps responses in memory, up to a limit; those that were not used for longest go first.
@@ -77,11 +77,11 @@ public struct MemoryCacheStorage: CacheStorage {
     }
   }
 
-  /// Removes all responses of an owner, or of all.
-  public func removeAll(of owner: String?) {
+  /// Removes all responses of an account, or of all.
+  public func removeAll(of account: String?) {
     state.withLock { state in
-      guard let owner else { return state = State() }
-      for (key, entry) in state.entries where key.owner == owner {
+      guard let account else { return state = State() }
+      for (key, entry) in state.entries where key.account == account {
         state.entries[key] = nil
         state.cost -= entry.cost
       }

@@ -13,19 +13,27 @@ public struct CacheKey: Hashable, Sendable {
   /// ``ownerDigest`` instead.
   public let owner: String
 
-  /// Makes a key.
-  public init(url: String, owner: String) {
+  /// What the owner signs out as: the account, if the owner is one together with other credentials. It may contain a
+  /// secret, too.
+  public let account: String
+
+  /// Makes a key. The owner is an account by itself, unless one is given.
+  public init(url: String, owner: String, account: String? = nil) {
     self.url = url
     self.owner = owner
+    self.account = account ?? owner
   }
 
   /// 64 hexadecimal digits that stand for the owner: SHA-256, so that a file shows no token.
   public var ownerDigest: String { Self.digest(of: owner) }
 
+  /// 64 hexadecimal digits that stand for the account.
+  public var accountDigest: String { account == owner ? ownerDigest : Self.digest(of: account) }
+
   /// 64 hexadecimal digits that stand for the URL, whose query may hold what is nobody's business.
   public var urlDigest: String { Self.digest(of: url) }
 
-  /// The digest of an owner, or of a URL.
+  /// The digest of an owner, an account or a URL.
   public static func digest(of text: String) -> String { SHA256.hexadecimal(of: text.utf8) }
 }
 

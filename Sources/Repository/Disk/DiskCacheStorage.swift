@@ -2,6 +2,7 @@ public import Foundation
 import HTTP
 public import HTTPMiddlewares
 import JSON
+import Streams
 
 /// Keeps the responses of a `CacheMiddleware` in files, and those that were used last in memory, too: a command that is
 /// started again works from what the one before it has stored, and asks only whether that is current.
@@ -18,6 +19,8 @@ import JSON
 public final class DiskCacheStorage: CacheStorage {
   private let files: DiskCache<String, [CachedResponse]>
   private let memory: MemoryCacheStorage
+  /// How often something was removed from the files at a sign-out.
+  private let removals = Locked(0)
 
   /// Opens a folder, and creates it if it does not exist.
   /// - Parameters:
@@ -37,8 +40,11 @@ public final class DiskCacheStorage: CacheStorage {
   /// The responses of a key; none if they cannot be read.
   public func responses(for key: CacheKey) -> [CachedResponse] {
     let known = memory.responses(for: key)
+    let before = removals.withLock { $0 }
     guard known.isEmpty, let stored = try? files.read(key.fileKey) else { return known }
     memory.store(stored.value, for: key)
+    // What was read just before its account signed out must not stay in memory.
+    if removals.withLock({ $0 }) != before { memory.store([], for: key) }
     return stored.value
   }
 
@@ -53,17 +59,20 @@ public final class DiskCacheStorage: CacheStorage {
     }
   }
 
-  /// Removes all responses of an owner, or of all; their files are unlinked when this returns. Throws ``FileError``.
-  public func removeAll(of owner: String?) throws {
-    memory.removeAll(of: owner)
-    guard let owner else { return try files.removeAll() }
-    let prefix = CacheKey.digest(of: owner)
+  /// Removes all responses of an account, or of all; their files are unlinked when this returns. Throws ``FileError``.
+  public func removeAll(of account: String?) throws {
+    defer {
+      removals.withLock { $0 += 1 }
+      memory.removeAll(of: account)
+    }
+    guard let account else { return try files.removeAll() }
+    let prefix = CacheKey.digest(of: account)
     for key in try files.keys() where key.hasPrefix(prefix) { try files.remove(key) }
   }
 }
 
 extension CacheKey {
-  fileprivate var fileKey: String { "\(ownerDigest) \(urlDigest)" }
+  fileprivate var fileKey: String { "\(accountDigest) \(ownerDigest) \(urlDigest)" }
 }
 
 extension RecordCoder where Key == String, Value == [CachedResponse] {

@@ -92,6 +92,46 @@ struct DiskCacheStorageTests {
     #expect(folder.records == [])
   }
 
+  @Test func `F4: a sign-out removes the account's files, also those of a process before it`() async throws {
+    let transport = ScriptedTransport(scheduler: ConcurrentScheduler())
+    transport.always(.any, .response(headers: ["Cache-Control": "max-age=600"], body: Data("1".utf8)))
+    let tokens = InMemoryTokenProvider { _ in .never() }
+    func client() throws -> APIClient {
+      var client = try self.client(transport)
+      client.middlewares = .standard(tokens: tokens, cache: try DiskCacheStorage(folder: folder.url))
+      return client
+    }
+    for account in ["A", "B"] {
+      tokens.setToken(AccessToken("token of \(account)", account: account))
+      for query in ["thing", "other"] { _ = try await GetThing(query: query).get(on: client()).value }
+    }
+    #expect(folder.records.count == 4)
+    tokens.setToken(nil)
+    try client().middlewares.signOut(AccessToken("another token of A", account: "A"))
+    #expect(folder.records.count == 2)
+    for (account, source) in [("B", false), ("A", true)] {
+      tokens.setToken(AccessToken("token of \(account)", account: account))
+      let response = try await GetThing().get(on: client()).value
+      #expect((response.head.source == .network) == source)
+    }
+  }
+
+  @Test func `F4: a response that is read from a file during the sign-out does not stay in memory`() async throws {
+    let response = CachedResponse(
+      response: HTTPResponse(status: 200, headers: ["Cache-Control": "max-age=60"], body: Data("a".utf8)),
+      requestTime: 0, responseTime: 0, varyingValues: [])
+    let storage = try DiskCacheStorage(folder: folder.url)
+    for round in 0..<200 {
+      let key = CacheKey(url: "http://a.example/\(round)", owner: "A")
+      try DiskCacheStorage(folder: folder.url).store([response], for: key)
+      await withTaskGroup(of: Void.self) { tasks in
+        tasks.addTask { _ = storage.responses(for: key) }
+        tasks.addTask { try? storage.removeAll(of: "A") }
+      }
+      #expect(storage.responses(for: key).isEmpty)
+    }
+  }
+
   @Test func `F2: what is damaged, or cannot be written, is not there, and no request fails for it`() async throws {
     let transport = ScriptedTransport()
     transport.always(.any, Self.first)
