@@ -46,7 +46,7 @@ public struct LoggingMiddleware: HTTPMiddleware {
       let start = clock.now
       let time = { @Sendable in (clock.now - start).inMilliseconds }
       let place = redactor.redact(request.url.shownSafely)
-      log("\(label)-> \(request.method) \(place), \(request.bodyCount) bytes")
+      log("\(label)-> \(request.method) \(place), \(request.bodyCountText)")
       logFields(of: request.headers, by: redactor, prefix: "\(label)->")
       return next(request).do(
         onNext: { part in

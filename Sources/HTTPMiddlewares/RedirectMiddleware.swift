@@ -69,6 +69,9 @@ public struct RedirectMiddleware: HTTPMiddleware {
     guard redirected.origin == request.origin else {
       throw refusal(of: request, head, "it leads to '\(redirected.origin)'")
     }
+    guard becomesGet || request.mayBeSentAgain(after: .rejected) else {
+      throw refusal(of: request, head, "the request's body can be read only once")
+    }
     if becomesGet {
       redirected.body = nil
       redirected.upload = nil

@@ -52,7 +52,7 @@ final class EmbeddedBackend: GetMomentsByUserIDSessionType, UpdateMomentLikeSess
         try $0.post(photo.fileName, title: title, userID: userID, at: now(), withLikes: withLikes())
       }
       var progress = HTTPProgress(totalToSend: photo.content.count)
-      progress.sent = progress.totalToSend
+      progress.sent = progress.totalToSend ?? 0
       onProgress?(progress)
       return .just(moment)
     }

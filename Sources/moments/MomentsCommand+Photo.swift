@@ -13,7 +13,8 @@ extension MomentsCommand {
     let terminal = Terminal(descriptor: output.descriptor, environment: environment)
     let bar = arguments.showsJSON || arguments.isVerbose ? nil : ProgressBar(photo.fileName, on: output, terminal)
     let posting = service.repo.postPhoto(
-      photo, title: arguments.title, userID: arguments.userID, onProgress: { bar?.show($0.sent, of: $0.totalToSend) })
+      photo, title: arguments.title, userID: arguments.userID,
+      onProgress: { bar?.show($0.sent, of: $0.totalToSend ?? $0.sent) })
     defer { bar?.end() }
     let moment = try await answer(posting, from: service)
     bar?.end()

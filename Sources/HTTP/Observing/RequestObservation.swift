@@ -67,7 +67,7 @@ package final class RequestObservation: Sendable {
   ) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
       var request = request
-      let sentBytes = request.bodyCount
+      let sentBytes = request.bodyCount ?? 0
       let now = scheduler.now
       let attempt = state.withLock { [request] state in
         state.attemptCount += 1

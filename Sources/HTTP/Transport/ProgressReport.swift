@@ -13,7 +13,7 @@ package final class ProgressReport: Sendable {
   private let report: @Sendable (HTTPProgress) -> Void
   private let state: Locked<State>
 
-  package init(_ report: @escaping @Sendable (HTTPProgress) -> Void, totalToSend: Int) {
+  package init(_ report: @escaping @Sendable (HTTPProgress) -> Void, totalToSend: Int?) {
     self.report = report
     state = Locked(State(progress: HTTPProgress(totalToSend: totalToSend)))
   }

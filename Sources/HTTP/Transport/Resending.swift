@@ -9,13 +9,15 @@ extension HTTPRequest {
   /// | `maybe` was carried out | true | yes |
   /// | `maybe` was carried out | false | no |
   ///
+  /// A body that is read from a stream goes out again only if the stream opens again, or was not opened yet.
+  ///
   /// On top of that, each has a reason of its own to try at all, and a limit:
   ///
   /// | who resends | for what reason | how often |
   /// |---|---|---|
   /// | a transport | a kept connection turned out to be dead | at once, twice if it may have been carried out |
-  /// | `RetryMiddleware` | a transient failure; it counts as `maybe` | by policy, budget and deadline |
-  /// | `RateLimitMiddleware` | a limited rate, after the wait; it counts as `maybe` | twice, within the budget |
+  /// | `RetryMiddleware` | a transient failure, if the request may be sent again after `maybe` | by policy, budget and deadline |
+  /// | `RateLimitMiddleware` | a limited rate, after the wait; counts as `maybe` | twice, within the budget |
   /// | `HedgingMiddleware` | a slow response (`maybe`), unless there is an idempotency key | once, within the budget |
   /// | `AuthMiddleware` | a challenge, with another token of the same account | once |
   /// | `RedirectMiddleware` | a redirect within the origin | by its limit |
@@ -24,8 +26,8 @@ extension HTTPRequest {
   /// All delays come from a `Backoff` (of the module Streams) or from `Retry-After`.
   public func mayBeSentAgain(after reach: RequestError.Reach) -> Bool {
     switch reach {
-    case .never, .rejected: true
-    case .maybe: isReplayable
+    case .never, .rejected: upload?.isIntact ?? true
+    case .maybe: isReplayable && upload?.opensAgain ?? true
     }
   }
 }

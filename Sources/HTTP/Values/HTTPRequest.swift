@@ -138,8 +138,8 @@ extension HTTPRequest {
     !timeouts.isTotalSet && head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
   }
 
-  /// The size of the body in bytes.
-  public var bodyCount: Int { body?.count ?? upload?.count ?? 0 }
+  /// The size of the body in bytes; `nil` if it is not known beforehand.
+  public var bodyCount: Int? { body?.count ?? (upload.map(\.count) ?? 0) }
 
   /// Whether the default total deadline does not count from the start: for an upload, which may take long.
   package var mayOutlastTotal: Bool { upload != nil && !timeouts.isTotalSet }
@@ -170,7 +170,10 @@ extension HTTPRequest {
 
 extension HTTPRequest: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
   /// The method, the address without the values of its query, and the size of the body.
-  public var description: String { "\(method) \(url.shownSafely), \(bodyCount) bytes" }
+  public var description: String { "\(method) \(url.shownSafely), \(bodyCountText)" }
+
+  /// The size of the body for people.
+  package var bodyCountText: String { bodyCount.map { "\($0) bytes" } ?? "a stream" }
 
   /// What a debugger and `String(reflecting:)` show: no secrets either.
   public var debugDescription: String { description }
@@ -184,8 +187,8 @@ public struct HTTPProgress: Hashable, Sendable {
   /// How much of the request's body the system has accepted; it may still be on its way to the server.
   public var sent = 0
 
-  /// The size of the request's body.
-  public var totalToSend = 0
+  /// The size of the request's body; `nil` if it is not known beforehand.
+  public var totalToSend: Int?
 
   /// How much of the response's body has arrived, before decompression.
   public var received = 0
@@ -194,7 +197,7 @@ public struct HTTPProgress: Hashable, Sendable {
   public var totalToReceive: Int?
 
   /// Makes a progress at which nothing has been transferred yet.
-  public init(totalToSend: Int = 0) {
+  public init(totalToSend: Int? = 0) {
     self.totalToSend = totalToSend
   }
 }

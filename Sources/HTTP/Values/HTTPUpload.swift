@@ -1,23 +1,59 @@
 public import Foundation
+import Streams
 
-/// A request's body that is never in memory as a whole: pieces of memory and files, one after another.
+/// A request's body that is never in memory as a whole: pieces of memory, files and streams, one after another.
 ///
 ///     request.upload = try .file(URL(filePath: "holiday.mov"))
+///     request.upload = .stream { camera.frames() }
 ///
-/// Its size is known beforehand. Files are read in blocks while they are sent, and are opened again if the request is
-/// sent again. A file that has changed since the upload was made, or changes while it is sent, ends the request with
-/// `cannotRead`: the server then gets less than the announced `Content-Length`, and so does not take it for complete.
+/// Files are read in blocks while they are sent, and are opened again if the request is sent again. A file that has
+/// changed since the upload was made, or changes while it is sent, ends the request with `cannotRead`: the server then
+/// gets less than the announced `Content-Length`, and so does not take it for complete.
+///
+/// A stream is read as the socket takes it, a few blocks ahead. If its size is not given, the whole body is sent in chunks
+/// (RFC 9112, section 7.1), which some servers refuse with status 411. An error of the stream, or a size other than the
+/// given one, ends the request with `cannotRead`, and the server does not take it for complete.
 public struct HTTPUpload: Sendable {
   package enum Piece: Sendable {
     case data(Data)
     case file(File)
+    case stream(Stream)
 
-    package var count: Int {
+    package var count: Int? {
       switch self {
       case .data(let data): data.count
       case .file(let file): file.status.size
+      case .stream(let stream): stream.count
       }
     }
+  }
+
+  /// A stream of bytes, and whether it can be read again.
+  package final class Stream: Sendable {
+    /// Passes all pieces of the stream to a closure, which returns when there is room for the next.
+    package typealias Reading = @Sendable (_ put: (Data) async throws -> Void) async throws -> Void
+
+    package let count: Int?
+    fileprivate let opensAgain: Bool
+    private let reading: Reading
+    private let isOpened = Locked(false)
+
+    fileprivate init(count: Int?, opensAgain: Bool, reading: @escaping Reading) {
+      self.count = count
+      self.opensAgain = opensAgain
+      self.reading = reading
+    }
+
+    /// Begins to read; `nil` if that is not possible any more.
+    package func open() -> Reading? {
+      let isFirst = isOpened.withLock { isOpened in
+        defer { isOpened = true }
+        return !isOpened
+      }
+      return isFirst || opensAgain ? reading : nil
+    }
+
+    fileprivate var isIntact: Bool { opensAgain || !isOpened.withLock { $0 } }
   }
 
   /// A file, and what identifies its contents.
@@ -55,8 +91,21 @@ public struct HTTPUpload: Sendable {
 
   package private(set) var pieces: [Piece] = []
 
-  /// The size in bytes.
-  public private(set) var count = 0
+  /// The size in bytes; `nil` if it is not known beforehand.
+  public private(set) var count: Int? = 0
+
+  /// Whether it can be read again and again.
+  package var opensAgain: Bool {
+    pieces.allSatisfy { if case .stream(let stream) = $0 { stream.opensAgain } else { true } }
+  }
+
+  /// Whether it can be read now: it opens again, or was not opened yet.
+  package var isIntact: Bool {
+    pieces.allSatisfy { if case .stream(let stream) = $0 { stream.isIntact } else { true } }
+  }
+
+  /// Whether there is anything in it that has to be waited for.
+  package var isStream: Bool { pieces.contains { if case .stream = $0 { true } else { false } } }
 
   /// Makes an empty upload.
   public init() {}
@@ -68,17 +117,52 @@ public struct HTTPUpload: Sendable {
     return upload
   }
 
+  /// A stream that a closure makes, again if the request is sent again; see ``append(count:_:)``.
+  public static func stream<Bytes: AsyncSequence & SendableMetatype>(
+    count: Int? = nil, _ makeBytes: @escaping @Sendable () throws -> Bytes
+  ) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    var upload = HTTPUpload()
+    upload.append(count: count, makeBytes)
+    return upload
+  }
+
+  /// A stream that can be read once: the request is not sent again once it has been opened. A second attempt of your own
+  /// fails with `cannotRead`.
+  public static func stream<Bytes: AsyncSequence & Sendable>(
+    once bytes: Bytes, count: Int? = nil
+  ) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    var upload = HTTPUpload()
+    upload.append(
+      .stream(
+        Stream(count: count, opensAgain: false) { put in for try await piece in bytes { try await put(piece) } }))
+    return upload
+  }
+
   /// Adds bytes.
   public mutating func append(_ data: Data) {
-    guard !data.isEmpty else { return }
-    pieces.append(.data(data))
-    count += data.count
+    if !data.isEmpty { append(.data(data)) }
   }
 
   /// Adds another upload.
   public mutating func append(_ upload: HTTPUpload) {
-    pieces += upload.pieces
-    count += upload.count
+    for piece in upload.pieces { append(piece) }
+  }
+
+  /// Adds a stream, of a size that is given if it is known. The closure is called once for each time that the request is
+  /// sent, in a task of its own, which is cancelled when the request ends.
+  public mutating func append<Bytes: AsyncSequence & SendableMetatype>(
+    count: Int? = nil, _ makeBytes: @escaping @Sendable () throws -> Bytes
+  ) where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    append(
+      .stream(
+        Stream(count: count, opensAgain: true) { put in
+          for try await piece in try makeBytes() { try await put(piece) }
+        }))
+  }
+
+  private mutating func append(_ piece: Piece) {
+    pieces.append(piece)
+    count = count.flatMap { count in piece.count.map { count + $0 } }
   }
 
   /// Adds the contents of a file. Throws `cannotRead` if it cannot be opened, or is not a regular file.
@@ -95,9 +179,7 @@ public struct HTTPUpload: Sendable {
     } catch {
       throw RequestError(.cannotRead, "'\(path)' cannot be read as a file: \(error).", cause: error, reached: .never)
     }
-    guard file.status.size > 0 else { return }
-    pieces.append(.file(file))
-    count += file.status.size
+    if file.status.size > 0 { append(.file(file)) }
   }
 
   /// Opens a file, without waiting if it is a pipe.
@@ -107,89 +189,5 @@ public struct HTTPUpload: Sendable {
     let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .last }
     return descriptor
-  }
-}
-
-/// Reads an upload from any offset on, a block at a time.
-///
-/// Belongs to one connection, which uses it under its lock.
-package final class HTTPUploadReader {
-  private static let blockSize = 128 << 10
-
-  private let upload: HTTPUpload
-  /// The file that is open: the index of its piece, and its descriptor.
-  private var open: (piece: Int, descriptor: Int32)?
-  private var block: [UInt8] = []
-  /// The offset in the upload at which the block begins.
-  private var blockStart = 0
-
-  package init(_ upload: HTTPUpload) {
-    self.upload = upload
-  }
-
-  deinit { closeFile() }
-
-  /// Calls a closure with some of the bytes at an offset; throws `cannotRead` if a file cannot be read, or has changed.
-  /// The last bytes of a file are given only once it is certain that it did not change meanwhile.
-  package func withBytes<Result>(
-    at offset: Int, _ body: (UnsafeRawBufferPointer) -> Result
-  ) throws(RequestError) -> Result {
-    if !(blockStart..<blockStart + block.count).contains(offset) {
-      var (index, start) = (0, 0)
-      while index < upload.pieces.count, offset >= start + upload.pieces[index].count {
-        start += upload.pieces[index].count
-        index += 1
-      }
-      guard index < upload.pieces.count else { return body(UnsafeRawBufferPointer(start: nil, count: 0)) }
-      switch upload.pieces[index] {
-      case .data(let data):
-        return data.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[(offset - start)...].prefix(1 << 20))) }
-      case .file(let file):
-        try read(file, index, at: offset - start)
-        blockStart = offset
-      }
-    }
-    return block.withUnsafeBytes { body(UnsafeRawBufferPointer(rebasing: $0[(offset - blockStart)...])) }
-  }
-
-  private func read(_ file: HTTPUpload.File, _ index: Int, at offset: Int) throws(RequestError) {
-    do throws(SystemError) {
-      if open?.piece != index {
-        closeFile()
-        open = (index, try HTTPUpload.open(file.path))
-      }
-      guard let descriptor = open?.descriptor else { return }
-      let count = min(Self.blockSize, file.status.size - offset)
-      if block.count != count { block = [UInt8](repeating: 0, count: count) }
-      var filled = 0
-      while filled < count {
-        let read = block.withUnsafeMutableBytes { bytes in
-          retryingOnInterrupt {
-            pread(descriptor, bytes.baseAddress?.advanced(by: filled), count - filled, offset + filled)
-          }
-        }
-        guard let read else { throw .last }
-        if read == 0 { break }
-        filled += read
-      }
-      let isLast = offset + count == file.status.size
-      // On opening and before the last bytes: whatever changed in between changed its time, too.
-      if filled < count || offset == 0 || isLast {
-        guard filled == count, try HTTPUpload.Status(of: descriptor) == file.status else {
-          block = []
-          throw SystemError(code: ESTALE)
-        }
-      }
-      if isLast { closeFile() }
-    } catch {
-      let reason = error.code == ESTALE ? "it has changed since the request was made" : "\(error)"
-      throw RequestError(
-        .cannotRead, "'\(file.path)' cannot be sent: \(reason). Make the request again.", cause: error, reached: .maybe)
-    }
-  }
-
-  private func closeFile() {
-    if let open { close(open.descriptor) }
-    open = nil
   }
 }

@@ -95,7 +95,9 @@ public struct RetryMiddleware: HTTPMiddleware {
     let failure =
       head.map { RequestError(.httpStatus, "The server responded with status \($0.status).", status: $0.status) }
       ?? RequestError(wrapping: error)
-    guard failure.isTransient, let pause = policy.delay(attempt, failure.named(request.operationName)) else {
+    guard failure.isTransient, request.mayBeSentAgain(after: failure.reached),
+      let pause = policy.delay(attempt, failure.named(request.operationName))
+    else {
       return nil
     }
     let asked = head?.retryAfter(now: now()) ?? .zero

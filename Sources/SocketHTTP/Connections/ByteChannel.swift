@@ -121,31 +121,40 @@ struct Outbound {
   private var first: [UInt8] = []
   private var rest = Data()
   private var upload: HTTPUploadReader?
-  private var count = 0
   private var position = 0
+  /// What frames the upload.
+  private var framingCount = 0
 
   init() {}
 
   /// Takes the head, possibly with the body joined to it, and otherwise the body or an upload.
-  init(_ first: [UInt8], _ rest: Data = Data(), _ upload: HTTPUpload? = nil) {
+  init(_ first: [UInt8], _ rest: Data = Data(), _ upload: HTTPUploadReader? = nil) {
     self.first = first
     self.rest = rest
-    self.upload = upload.map { HTTPUploadReader($0) }
-    count = first.count + rest.count + (upload?.count ?? 0)
+    self.upload = upload
   }
 
-  var isEmpty: Bool { position == count }
+  var isEmpty: Bool { position >= bodyStart && upload?.isAtEnd ?? true }
 
-  /// How many bytes have been written.
-  var writtenCount: Int { position }
+  /// Whether an upload had nothing to write, and not the socket no room.
+  var isWaiting: Bool { upload?.isWaiting ?? false }
+
+  /// How many bytes have been written, without what frames an upload.
+  var writtenCount: Int { position - framingCount }
+
+  /// Where an upload begins.
+  private var bodyStart: Int { first.count + rest.count }
 
   /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at
-  /// most 1 MiB. Fails if a file of the upload cannot be read, or has changed.
+  /// most 1 MiB. Fails if an upload cannot be read, or has changed.
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome {
-    let bodyStart = first.count + rest.count
-    if let upload, position >= bodyStart, position < count {
+    if let upload, position >= bodyStart {
       do throws(RequestError) {
-        return try upload.withBytes(at: position - bodyStart) { body($0, UnsafeRawBufferPointer(start: nil, count: 0)) }
+        switch try upload.withNext(body) {
+        case .lent(let outcome): return outcome
+        case .waiting: return .blocked
+        case .end: return .taken(0)
+        }
       } catch {
         return .failed(error)
       }
@@ -160,6 +169,7 @@ struct Outbound {
   }
 
   mutating func advance(by count: Int) {
+    if let upload, position >= bodyStart { framingCount += count - upload.advance(by: count) }
     position += count
   }
 }

@@ -18,7 +18,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
   let lifetimeShare = Double.random(in: 0.9...1)
 
   /// Its lock is held during system calls that do not block, and never together with another lock except those of the
-  /// progress report and of the TLS tickets, under which nothing else is called.
+  /// progress report, of an upload and of the TLS tickets, under which nothing else is called.
   let shared = Locked(Shared())
 
   // Only on the loop's thread. Nothing that is called while one of these is being changed uses them, so the checks for
@@ -44,8 +44,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
     self.route = route
   }
 
-  /// Writes the request of the exchange that has leased the connection, on the caller's thread.
-  func start(_ exchange: SocketExchange) -> Start {
+  /// Writes the request of the exchange that has leased the connection, on the caller's thread. A body that comes from a
+  /// stream may make pauses, after which the loop has to flush.
+  func start(_ exchange: SocketExchange, on loop: EventLoop? = nil) -> Start {
     switch shared.withLock({ $0.condition() }) {
     case .dead(let error): return .dead(error)
     // The loop has closed the connection, and takes care of the exchange.
@@ -54,7 +55,15 @@ final class Connection: LoopHandler, @unchecked Sendable {
       // Without the lock, because observers have clocks of their own, which may be user code; and before any response
       // can arrive.
       exchange.didConnect(isReused: isReused)
-      return shared.withLock { $0.start(exchange) }
+      let whenReady = exchange.request.upload.flatMap { $0.isStream ? flushing(on: loop) : nil }
+      return shared.withLock { $0.start(exchange, whenReady) }
+    }
+  }
+
+  private func flushing(on loop: EventLoop?) -> @Sendable () -> Void {
+    { [weak self, weak loop] in
+      guard let self else { return }
+      loop?.submit { self.flush() }
     }
   }
 
@@ -153,6 +162,8 @@ extension Connection {
     private var outbound = Outbound()
     private var writeError: RequestError?
     private var isUsed = false
+    /// Whether a stream had nothing to send.
+    private var isWaiting = false
 
     /// How much is written before others have their turn, even if the socket could take more.
     private static let largestTurn = 1 << 20
@@ -171,12 +182,13 @@ extension Connection {
     }
 
     /// Writes the request of the exchange that has leased the connection.
-    mutating func start(_ exchange: SocketExchange) -> Start {
+    mutating func start(_ exchange: SocketExchange, _ whenReady: (@Sendable () -> Void)?) -> Start {
       // The loop has closed the connection, and takes care of the exchange.
       guard let channel else { return .sent }
       self.exchange = exchange
       startTime = .now
-      outbound = exchange.outbound
+      outbound = exchange.outbound(whenReady: whenReady)
+      isWaiting = false
       exchange.recordActivity(at: startTime)
       return write(channel)
     }
@@ -196,9 +208,17 @@ extension Connection {
         if outbound.writtenCount >= end { return .more }
         switch outbound.withNext(channel.write) {
         case .taken(let count):
+          if isWaiting { exchange?.recordActivity() }
+          isWaiting = false
           hasSent = true
           outbound.advance(by: count)
           exchange?.didSend(outbound.writtenCount)
+        case .blocked where outbound.isWaiting:
+          // The server is not to blame for the time that this takes.
+          exchange?.recordDelivery()
+          isWaiting = true
+          if case .failed(let error) = channel.flush() { return didFailToWrite(error) }
+          return .blocked
         case .blocked:
           return .blocked
         case .failed(let error):

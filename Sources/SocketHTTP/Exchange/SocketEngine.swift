@@ -148,7 +148,7 @@ final class SocketEngine: Sendable {
 
   private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
     guard exchange.openSendGate() else { return cancel(exchange) }
-    switch connection.start(exchange) {
+    switch connection.start(exchange, on: loop) {
     case .sent: break
     case .blocked, .more: loop.submit { connection.flush() }
     case .broken: loop.submit { connection.read() }

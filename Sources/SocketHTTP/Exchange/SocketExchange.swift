@@ -62,8 +62,10 @@ final class SocketExchange: @unchecked Sendable {
     self.request = request  // last, so that it is moved instead of copied
   }
 
-  /// The bytes of the request.
-  var outbound: Outbound { Outbound(head, rest, request.upload) }
+  /// The bytes of the request. `whenReady` is called once there are more of a stream that had none.
+  func outbound(whenReady: (@Sendable () -> Void)?) -> Outbound {
+    Outbound(head, rest, request.upload.map { HTTPUploadReader($0, whenReady: whenReady ?? {}) })
+  }
 
   /// What the response parser has to know about the request.
   var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }
@@ -149,7 +151,7 @@ final class SocketExchange: @unchecked Sendable {
     if let onInterim = request.onInterimResponse { DispatchQueue.global().async { onInterim(head) } }
   }
 
-  /// Records how many bytes of the request have been written.
+  /// Records how many bytes of the request have been written, without what frames its body.
   func didSend(_ count: Int) {
     progress?.didSend(count - (head.count + rest.count - (request.body?.count ?? 0)))
   }

@@ -30,7 +30,7 @@ struct RequestWriter {
     }
     // RFC 9110, section 8.6: a length of 0 is sent if the method normally has a body.
     let length = request.bodyCount
-    let lengthField = length > 0 || request.method.expectsBody ? String(length) : nil
+    let lengthField = length.flatMap { $0 > 0 || request.method.expectsBody ? String($0) : nil }
 
     return [UInt8](unsafeUninitializedCapacity: capacity(for: request) + count) { buffer, count in
       var text = TextBuffer(buffer)
@@ -47,6 +47,7 @@ struct RequestWriter {
       for field in defaults where !headers.contains(field.name) { text.write(name: field.name, value: field.value) }
       if let proxyAuthorization { text.write(name: "Proxy-Authorization", value: proxyAuthorization) }
       if let lengthField { text.write(name: "Content-Length", value: lengthField) }
+      if length == nil { text.write(name: "Transfer-Encoding", value: "chunked") }
       text.write("\r\n")
       count = text.count
     }

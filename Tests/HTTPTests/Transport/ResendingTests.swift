@@ -14,4 +14,18 @@ import Testing
     let request = try HTTPRequest(method: .post, url: url, isReplayable: isReplayable)
     #expect(request.mayBeSentAgain(after: reach) == mayBeSentAgain)
   }
+
+  @Test func `a body from a stream is sent again only if the stream opens again, or was not opened`() throws {
+    let url = try #require(URL(string: "http://127.0.0.1/"))
+    var request = try HTTPRequest(method: .put, url: url, isReplayable: true)
+    func reaches() -> [Bool] { [.never, .rejected, .maybe].map { request.mayBeSentAgain(after: $0) } }
+    request.upload = .stream { AsyncStream { $0.finish() } }
+    _ = HTTPUploadReader(try #require(request.upload)).isAtEnd
+    #expect(reaches() == [true, true, true])
+    let once = HTTPUpload.stream(once: AsyncStream { $0.finish() })
+    request.upload = once
+    #expect(reaches() == [true, true, false])
+    for case .stream(let stream) in once.pieces { _ = stream.open() }
+    #expect(reaches() == [false, false, false])
+  }
 }

@@ -54,6 +54,64 @@ struct GraphQLUploadTests {
     #expect(Data(stored.body) == bytes)
   }
 
+  @Test func `the real server gets a stream whose size nobody knows, in chunks`() async throws {
+    let server = try await BFFServer.start()
+    let client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard())
+    let content = HTTPUpload.stream {
+      AsyncStream { continuation in
+        for piece in ["one, ", "two, ", "three"] { continuation.yield(Data(piece.utf8)) }
+        continuation.finish()
+      }
+    }
+    let session = UploadPhoto(variables: .init(file: GraphQLUpload(content, fileName: "a.txt")))
+    let path = try await session.data(on: client).value.uploadPhoto
+    #expect(try await RawHTTP.get(path, port: server.port).body == Array("one, two, three".utf8))
+  }
+
+  private struct Put: APISession {
+    typealias ResponseType = HTTPResponse
+    let content: HTTPUpload
+    let idempotencyKey: String? = "key"
+    let responseParser = ResponseParser<HTTPResponse>.response
+
+    func makeRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
+      var request = try standardRequest(method, for: client)
+      (request.body, request.upload) = (nil, content)
+      return request
+    }
+  }
+
+  @Test(arguments: [503, 307])
+  func `R1: retries and redirects open a stream again, and are none if it can be read once`(status: Int) async throws {
+    let refused = Locked(false)
+    let server = try ScriptedServer(
+      .answering { _ in
+        let isFirst = refused.withLock { refused in
+          defer { refused = true }
+          return !refused
+        }
+        return isFirst ? RawResponse(status, headers: [("Location", "/again")], body: "{}") : RawResponse(body: "{}")
+      })
+    let client = try APIClient(baseURL: server.url, middlewares: .standard(redirects: 1))
+    let bytes = AsyncStream<Data> { continuation in
+      continuation.yield(Data("once".utf8))
+      continuation.finish()
+    }
+    let once = Put(content: .stream(once: bytes)).put(on: client).map(\.head.status).catch { error in
+      .just(RequestError(wrapping: error).status ?? 0)
+    }
+    #expect(try await once.value == status && server.requests.count == 1)
+    refused.withLock { $0 = false }
+    let again = HTTPUpload.stream {
+      AsyncStream<Data> { continuation in
+        continuation.yield(Data("again".utf8))
+        continuation.finish()
+      }
+    }
+    #expect(try await Put(content: again).put(on: client).value.head.status == 200)
+    #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["once", "again", "again"])
+  }
+
   @Test func `files follow operations and map, in its order, each once`() throws {
     let (a, b) = (upload("AAA", "a.txt"), upload("BBB", "b\"\r\n.txt"))
     let session = Attach(variables: .init(cover: a, items: [.init(title: "t", files: [b, nil, a])]))
@@ -68,7 +126,12 @@ struct GraphQLUploadTests {
     let upload = try #require(request.upload)
     let reader = HTTPUploadReader(upload)
     var bytes: [UInt8] = []
-    while bytes.count < upload.count { try reader.withBytes(at: bytes.count) { bytes += $0 } }
+    while !reader.isAtEnd {
+      guard case .lent(let piece) = try reader.withNext({ Array($0) + Array($1) }) else { break }
+      bytes += piece
+      _ = reader.advance(by: piece.count)
+    }
+    #expect(bytes.count == upload.count)
     let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: "--\(boundary)")
     #expect(parts.count == 6 && parts.first == "" && parts.last == "--\r\n")
     #expect(parts[1].contains("name=\"operations\"") && parts[1].contains(#""cover":null"#))

@@ -105,7 +105,7 @@ enum NetworkingArticle {
 
   static func upload(_ jpeg: Data, on client: APIClient) async throws -> Photo {
     let photo = try await client.send(AddPhoto(parameters: jpeg), method: .post) { progress in
-      print(progress.sent, "of", progress.totalToSend, "bytes")
+      print(progress.sent, "of", progress.totalToSend ?? 0, "bytes")
     }.value
     return photo
   }

@@ -39,7 +39,7 @@ import Testing
     request.onProgress = { progress in reports.update { $0.append(progress) } }
     async let response = SocketTransport().response(to: request, upTo: size)
     // More than the sockets take.
-    try await reports.wait { $0.contains { 0 < $0.sent && $0.sent < $0.totalToSend } }
+    try await reports.wait { $0.contains { 0 < $0.sent && $0.sent < $0.totalToSend ?? 0 } }
     gate.open()
     _ = try await response
     try await reports.wait { $0.last?.received == size }
