@@ -11,6 +11,9 @@ let package = Package(
     .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", exact: "2.13.0"),
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
+    .package(url: "https://github.com/apple/swift-distributed-tracing.git", exact: "1.7.3"),
+    .package(url: "https://github.com/swift-server/async-http-client.git", exact: "1.37.0"),
+    .package(url: "https://github.com/apple/swift-nio.git", exact: "2.101.2"),
   ],
   targets: [
     .executableTarget(
@@ -29,11 +32,25 @@ let package = Package(
         .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+      ]),
+    // The same endpoint without the SDK, and a backend that costs nothing, for `measure`.
+    .executableTarget(
+      name: "ByHand",
+      dependencies: [
+        .product(name: "AsyncHTTPClient", package: "async-http-client"),
+        .product(name: "Hummingbird", package: "hummingbird"),
+        .product(name: "NIOHTTP1", package: "swift-nio"),
+        .product(name: "NIOCore", package: "swift-nio"),
       ]),
     .testTarget(
       name: "TimelineServerTests",
       dependencies: [
         "TimelineServer",
+        .product(name: "HummingbirdTesting", package: "hummingbird"),
+        .product(name: "InMemoryTracing", package: "swift-distributed-tracing"),
+        .product(name: "Tracing", package: "swift-distributed-tracing"),
+        .product(name: "Observability", package: "Observability"),
         .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "JSON", package: "MomentsSDK"),
         .product(name: "Models", package: "MomentsSDK"),

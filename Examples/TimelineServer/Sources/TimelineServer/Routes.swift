@@ -18,6 +18,7 @@ import Streams
 func router(_ timelines: Timelines, _ visitors: Visitors) -> Router<BasicRequestContext> {
   let router = Router()
   router.addMiddleware {
+    TracingMiddleware()
     LogRequestsMiddleware(.info)
     MetricsMiddleware()
   }
@@ -92,6 +93,8 @@ struct TimelinePage: Codable, Sendable {
   let pageCount: Int
   /// How many seconds ago the BFF sent it.
   let age: Double
+  /// Whether the BFF was asked for a newer one, and has not given it.
+  let isOffline: Bool
   let moments: [MomentsDetails.Moment]
 
   init(_ snapshot: MomentsSnapshot, _ page: Int) throws {
@@ -100,6 +103,7 @@ struct TimelinePage: Codable, Sendable {
     self.page = page
     pageCount = (timeline.moments.count + Self.size - 1) / Self.size
     age = snapshot.age / .seconds(1)
+    isOffline = !snapshot.errors.isEmpty && !snapshot.isPartial
     let (start, isTooLarge) = (page - 1).multipliedReportingOverflow(by: Self.size)
     moments = isTooLarge ? [] : Array(timeline.moments.dropFirst(start).prefix(Self.size))
   }

@@ -53,9 +53,10 @@ struct Timelines: Sendable {
     let likes = MomentLiked(variables: .init(userID: userID)).subscribe(on: try client.acting(with: visitor.token))
       .do(onNext: { event in
         switch event {
-        // It has changed, or something was missed, also before there was a connection: it is fetched again.
-        case .connected, .value, .failed, .reconnected, .dropped: store.invalidate(userID)
-        case .disconnected, .resumed: break
+        // It has changed, or something was missed, also before there was a connection: it is fetched again. Without a
+        // connection this shows whether the BFF is away.
+        case .connected, .value, .failed, .disconnected, .reconnected, .dropped: store.invalidate(userID)
+        case .resumed: break
         }
       })
       .compactMap { _ -> MomentsSnapshot? in nil }

@@ -31,7 +31,8 @@ final class Visitors: Sendable {
   }
 
   /// Runs work for the visitor that a request comes from, with the policy of its reads. If the BFF refuses the token, the
-  /// visitor is signed out. Throws errors that are responses, such as 401 if nobody is signed in.
+  /// visitor is signed out; while it is away, it cannot, and the visitor gets what is cached. Throws errors that are
+  /// responses, such as 401 if nobody is signed in.
   func serve<Result>(
     _ request: Request, _ work: (Visitor, FetchPolicy) async throws -> Result
   ) async throws -> Result {
@@ -41,7 +42,7 @@ final class Visitors: Sendable {
     let isDue = ContinuousClock.now - entry.checkedAt >= checkInterval
     do {
       let result = try await withRefusals {
-        try await work(entry.visitor, isDue ? .networkOnly : .staleWhileRevalidate)
+        try await work(entry.visitor, isDue ? .networkFirst : .staleWhileRevalidate)
       }
       if isDue { entries.withLock { $0[name]?.checkedAt = .now } }
       return result

@@ -44,6 +44,9 @@ final class Program: Sendable {
   /// Sends SIGTERM.
   func terminate() { process.terminate() }
 
+  /// Sends SIGKILL.
+  func kill() { Foundation.kill(process.processIdentifier, SIGKILL) }
+
   /// The status with which the process ends.
   var status: Int32 {
     get async throws {
@@ -57,16 +60,24 @@ struct BFF {
   let url: URL
   private let program: Program
 
-  /// - Parameter arguments: Such as `["--auth", "graphql"]`; see the README of `Tests/BFF`.
-  init(_ arguments: String...) async throws {
+  /// - Parameters:
+  ///   - arguments: Such as `["--auth", "graphql"]`; see the README of `Tests/BFF`.
+  ///   - port: The port; 0 for any.
+  init(_ arguments: String..., port: Int = 0) async throws {
     let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL
     // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes it, as `Scripts/test` does.
     program = try Program(
       root.appending(path: ".venv/bin/python"),
-      [root.appending(path: "Tests/BFF/server.py").path, "--port", "0"] + arguments)
+      [root.appending(path: "Tests/BFF/server.py").path, "--port", "\(port)"] + arguments)
     let line = try await program.line { $0.hasPrefix("{\"port\":") }
     let port = try JSONCoder().decode([String: Int].self, from: Data(line.utf8))["port"]
     url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port ?? 0)/graphql") ?? root).url
+  }
+
+  /// Ends the server at once, with all its connections, and waits until it has ended.
+  func kill() async throws {
+    program.kill()
+    _ = try await program.status
   }
 
   /// Restores the data, and revokes the tokens that it has given to users.
