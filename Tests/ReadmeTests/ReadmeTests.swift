@@ -34,6 +34,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/Operations.md", "Samples"),
     ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
+    ("Sources/Networking/Networking.docc/Uploads.md", "Articles/UploadsArticle"),
     ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
@@ -167,6 +168,25 @@ struct ReadmeTests {
     let request = try #require(server.requests.first)
     #expect(request.method == "PUT" && request.target == "/api/users/7%2Fb")
     #expect(request.body == Array(#"{"name":"Wei"}"#.utf8))
+  }
+
+  @Test func `the samples of uploads send a file to the real server, and pieces one after another`() async throws {
+    let server = try await BFFServer.start()
+    let file = FileManager.default.temporaryDirectory.appending(path: "moments-sample-\(UUID().uuidString).jpg")
+    try Data("a,1\n".utf8).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let path = try await UploadsArticle.upload(file, on: APIClient(baseURL: server.graphqlURL))
+    #expect(try await RawHTTP.get(path, port: server.port).body == Array("a,1\n".utf8))
+
+    let sink = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let pieces = try UploadsArticle.pieces(file) {
+      AsyncStream { continuation in
+        continuation.yield(Data("b,2\n".utf8))
+        continuation.finish()
+      }
+    }
+    _ = try await UploadsArticle.PutFile(file: pieces).put(on: APIClient(baseURL: sink.url)).value
+    #expect(sink.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["name,size\na,1\nb,2\n"])
   }
 
   @Test func `the sample of a download writes a file`() async throws {

@@ -13,7 +13,7 @@ package final class HTTPUploadReader {
     case end
   }
 
-  private static let blockSize = 128 << 10
+  private static let blockSize = 256 << 10
 
   private let pieces: [HTTPUpload.Piece]
   private let isChunked: Bool
