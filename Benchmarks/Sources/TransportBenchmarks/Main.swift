@@ -6,6 +6,9 @@ import Foundation
 ///     TransportBenchmarks [ROUNDS]                     prints the table; ends with 1 where a floor is missed
 ///     TransportBenchmarks server CERTIFICATE KEY       is the server
 ///     TransportBenchmarks client NAME URL …            is a client, and prints what it measured
+///     TransportBenchmarks uploads [ROUNDS]             prints the table of uploads alone
+///     TransportBenchmarks sink                         is the server that uploads go to
+///     TransportBenchmarks upload NAME FILE PORT        uploads a file, and prints what it measured
 @main
 enum Main {
   static func main() async throws {
@@ -14,8 +17,24 @@ enum Main {
     case "server":
       try Server.run(certificate: arguments[1], key: arguments[2]) { [UInt8](repeating: 0x20, count: $0) }
     case "client": try await client(arguments)
-    default: try Comparison(rounds: Int(arguments.first ?? "") ?? 5).run()
+    case "sink": try Uploads.sink()
+    case "upload":
+      guard let port = UInt16(arguments[3]) else { exit(64) }
+      let measurement = try await Uploads.measure(arguments[1], arguments[2], port: port)
+      print(String(decoding: try JSONEncoder().encode(measurement), as: UTF8.self))
+    case "uploads": try uploads(rounds: Int(arguments.last ?? "") ?? 5)
+    default:
+      let rounds = Int(arguments.first ?? "") ?? 5
+      try uploads(rounds: rounds)
+      try Comparison(rounds: rounds).run()
     }
+  }
+
+  private static func uploads(rounds: Int) throws {
+    let folder = FileManager.default.temporaryDirectory.appending(path: "TransportBenchmarks.uploads.\(getpid())")
+    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+    defer { try? FileManager.default.removeItem(at: folder) }
+    try Uploads.run(rounds: rounds, folder: folder)
   }
 
   private static func client(_ arguments: [String]) async throws {
