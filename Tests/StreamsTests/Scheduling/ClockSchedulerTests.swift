@@ -1,0 +1,171 @@
+import Dispatch
+import Streams
+import Testing
+
+/// A clock that moves only when a test says so.
+private final class ManualClock: Clock {
+  struct Instant: InstantProtocol {
+    var offset = Duration.zero
+    func advanced(by duration: Duration) -> Instant { Instant(offset: offset + duration) }
+    func duration(to other: Instant) -> Duration { other.offset - offset }
+    static func < (left: Instant, right: Instant) -> Bool { left.offset < right.offset }
+  }
+
+  private struct State {
+    var now = Instant()
+    var lastNumber = 0
+    var sleepers: [Int: (deadline: Instant, continuation: CheckedContinuation<Void, any Error>)] = [:]
+    var cancelled: Set<Int> = []
+  }
+
+  private let state = Locked(State())
+  /// Signalled when a sleep begins, and when one is cancelled.
+  let began = DispatchSemaphore(value: 0)
+  let ended = DispatchSemaphore(value: 0)
+  private let ignoresCancellation: Bool
+
+  init(ignoresCancellation: Bool = false) { self.ignoresCancellation = ignoresCancellation }
+
+  var now: Instant { state.withLock { $0.now } }
+  var minimumResolution: Duration { .nanoseconds(1) }
+  var sleeperCount: Int { state.withLock { $0.sleepers.count } }
+
+  func sleep(until deadline: Instant, tolerance: Duration?) async throws {
+    let number = state.withLock { state in
+      state.lastNumber += 1
+      return state.lastNumber
+    }
+    defer { ended.signal() }
+    try await withTaskCancellationHandler {
+      try await withCheckedThrowingContinuation { continuation in
+        let resumes = state.withLock { state -> Result<Void, any Error>? in
+          if state.cancelled.contains(number) { return .failure(CancellationError()) }
+          if deadline <= state.now { return .success(()) }
+          state.sleepers[number] = (deadline, continuation)
+          return nil
+        }
+        began.signal()
+        if let resumes { continuation.resume(with: resumes) }
+      }
+    } onCancel: {
+      if ignoresCancellation { return }
+      let continuation = state.withLock { state in
+        state.cancelled.insert(number)
+        return state.sleepers.removeValue(forKey: number)?.continuation
+      }
+      continuation?.resume(throwing: CancellationError())
+    }
+  }
+
+  func advance(by duration: Duration) {
+    let due = state.withLock { state in
+      state.now = state.now.advanced(by: duration)
+      let due = state.sleepers.filter { $0.value.deadline <= state.now }
+      for number in due.keys { state.sleepers[number] = nil }
+      return due.values.sorted { $0.deadline < $1.deadline }.map(\.continuation)
+    }
+    for continuation in due { continuation.resume() }
+  }
+}
+
+@Suite struct ClockSchedulerTests {
+  private let clock = ManualClock()
+
+  private func happens(_ semaphore: DispatchSemaphore) -> Bool { semaphore.wait(timeout: .now() + 20) == .success }
+
+  @Test("a delayed action runs when the clock has reached its time, and not before")
+  func delay() {
+    let (scheduler, runs, done) = (ClockScheduler(clock), Counter(), DispatchSemaphore(value: 0))
+    #expect(scheduler.now == .zero)
+    _ = scheduler.schedule(after: .seconds(3)) {
+      runs.increment()
+      done.signal()
+    }
+    #expect(happens(clock.began))
+    clock.advance(by: .seconds(2))
+    #expect(scheduler.now == .seconds(2) && clock.sleeperCount == 1 && runs.count == 0)
+    clock.advance(by: .seconds(1))
+    #expect(happens(done))
+    #expect(runs.count == 1 && clock.sleeperCount == 0)
+  }
+
+  @Test("a delay of zero or less waits for no clock")
+  func noDelay() {
+    let done = DispatchSemaphore(value: 0)
+    for delay in [Duration.zero, .seconds(-1)] {
+      _ = ClockScheduler(clock).schedule(after: delay) { done.signal() }
+      #expect(happens(done))
+    }
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("37: a disposed action does not run, and its sleep is cancelled")
+  func dispose() {
+    let (scheduler, runs) = (ClockScheduler(clock), Counter())
+    let action = scheduler.schedule(after: .seconds(1)) { runs.increment() }
+    #expect(happens(clock.began))
+    action.dispose()
+    action.dispose()
+    #expect(happens(clock.ended))
+    #expect(clock.sleeperCount == 0)
+    clock.advance(by: .seconds(2))
+    #expect(runs.count == 0)
+  }
+
+  @Test("a disposed action is released at once, even if the clock does not end its sleep")
+  func release() {
+    let clock = ManualClock(ignoresCancellation: true)
+    weak var inAction: Token?
+    let action: any Disposable
+    do {
+      let token = Token()
+      inAction = token
+      action = ClockScheduler(clock).schedule(after: .seconds(1)) { token.touch() }
+    }
+    #expect(happens(clock.began))
+    #expect(inAction != nil)
+    action.dispose()
+    #expect(inAction == nil)
+    clock.advance(by: .seconds(1))
+    #expect(happens(clock.ended))
+  }
+
+  @Test("36: a timeout by a clock fails when the clock says so, and leaves no sleep behind")
+  func timeout() {
+    let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
+    _ = subject.asObservable().timeout(.seconds(2), scheduler: ClockScheduler(clock))
+      .do(onDispose: { done.signal() }).subscribe(probe)
+    #expect(happens(clock.began))
+    clock.advance(by: .seconds(1))
+    subject.onNext(1)
+    clock.advance(by: .seconds(1))
+    // The time restarted with the element: the timer waits for the rest of it.
+    #expect(happens(clock.began))
+    #expect(probe.log == ["1"])
+    clock.advance(by: .seconds(1))
+    #expect(happens(done))
+    #expect(probe.log == ["1", "x", "."])
+    #expect(clock.sleeperCount == 0)
+  }
+
+  @Test("a scheduler takes the clocks of the standard library")
+  func clocks() {
+    let done = DispatchSemaphore(value: 0)
+    let schedulers: [any Scheduler] = [ClockScheduler(ContinuousClock()), ClockScheduler(SuspendingClock())]
+    for scheduler in schedulers {
+      let start = scheduler.now
+      _ = scheduler.schedule(after: .milliseconds(5)) { done.signal() }
+      #expect(happens(done))
+      #expect(scheduler.now - start >= .milliseconds(5))
+    }
+  }
+
+  @Test("38: a stream observed on a clock's scheduler keeps its order, one element at a time")
+  func order() {
+    let (probe, done, count) = (Probe<Int>(), DispatchSemaphore(value: 0), 1_000)
+    _ = Observable.from(0..<count).observe(on: ClockScheduler(ContinuousClock()))
+      .do(onDispose: { done.signal() }).subscribe(probe)
+    #expect(happens(done))
+    #expect(probe.elements == Array(0..<count) && probe.overlaps == 0 && probe.terminals == 1)
+  }
+}
