@@ -100,7 +100,9 @@ struct ReadmeTests {
     let guarantees = try String(contentsOf: RepositoryLayout.root.appending(path: "GUARANTEES.md"), encoding: .utf8)
     let numbers = guarantees.matches(of: /(?m)^- \*\*([A-Z]\d+)\*\*/).map { String($0.1) }
     var sources = ""
-    for folder in ["Tests", "Sources/TransportConformance"].map({ RepositoryLayout.root.appending(path: $0).path }) {
+    for folder in ["Tests", "Sources/TransportConformance", "Examples/NginxCache/Tests"].map({
+      RepositoryLayout.root.appending(path: $0).path
+    }) {
       for case let file as String in try #require(FileManager.default.enumerator(atPath: folder))
       where file.hasSuffix(".swift") {
         sources += try String(contentsOfFile: "\(folder)/\(file)", encoding: .utf8)

@@ -1,0 +1,140 @@
+import Foundation
+import HTTP
+import JSON
+import SocketHTTP
+import Streams
+import Testing
+
+/// A program in a process of its own, which ends with this object.
+final class Program: Sendable {
+  private let process = Process()
+  private let input = Pipe()
+  private let lines: AsyncStream<String>
+
+  init(_ executable: URL, _ arguments: [String]) throws {
+    let output = Pipe()
+    process.executableURL = executable
+    process.arguments = arguments
+    (process.standardInput, process.standardOutput, process.standardError) = (input, output, output)
+    let (lines, continuation) = AsyncStream.makeStream(of: String.self)
+    self.lines = lines
+    Thread.detachNewThread {
+      var rest = Data()
+      while case let piece = output.fileHandleForReading.availableData, !piece.isEmpty {
+        rest += piece
+        while let end = rest.firstIndex(of: UInt8(ascii: "\n")) {
+          continuation.yield(String(decoding: rest[..<end], as: UTF8.self))
+          rest = Data(rest[(end + 1)...])
+        }
+      }
+      continuation.finish()
+    }
+    try process.run()
+  }
+
+  deinit {
+    // It may not have started.
+    if process.isRunning { process.terminate() }
+  }
+
+  /// Writes a line to its input.
+  func write(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
+
+  /// The next line of its output that fits.
+  func line(where fits: (String) -> Bool = { _ in true }) async throws -> String {
+    var seen: [String] = []
+    for await line in lines {
+      if fits(line) { return line }
+      seen.append(line)
+    }
+    throw EndedEarly(output: seen)
+  }
+
+  struct EndedEarly: Error { let output: [String] }
+}
+
+/// The GraphQL server of the repository's tests, `Tests/BFF/server.py`.
+struct Origin {
+  let port: Int
+  private let program: Program
+
+  init() async throws {
+    let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL
+    // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes the environment, as `Scripts/test` does.
+    program = try Program(
+      root.appending(path: ".venv/bin/python"),
+      [root.appending(path: "Tests/BFF/server.py").path, "--port", "0", "--latency-ms", "300"])
+    let line = try await program.line { $0.hasPrefix("{\"port\":") }
+    port = try #require(JSONDecoder().decode([String: Int].self, from: Data(line.utf8))["port"])
+  }
+
+  /// How many requests for the query have reached it.
+  var requests: Int {
+    get async throws {
+      struct Stats: Decodable { let operations: [String: Int] }
+      let url = try #require(URL(string: "http://127.0.0.1:\(port)/__stats"))
+      let request = try HTTPRequest(method: .get, url: url)
+      let response = try await SocketTransport().send(request).collect(upTo: 1 << 16).value
+      return try JSONCoder().decode(Stats.self, from: response.body).operations["getUser"] ?? 0
+    }
+  }
+}
+
+/// nginx with the configuration of this example, in front of an origin.
+struct Nginx {
+  let url: String
+  private let program: Program
+  private let folder: Folder
+
+  /// The executable; `nil` where nginx is not installed.
+  static let executable = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"]
+    .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
+
+  init(before origin: Origin) async throws {
+    folder = try Folder()
+    let template = URL(filePath: #filePath).appending(path: "../../../nginx.conf.template").standardizedFileURL
+    let port = try freePort()
+    let settings = ["ORIGIN": "127.0.0.1:\(origin.port)", "PORT": "\(port)", "CACHE": folder.url.path]
+    let configuration = settings.reduce(try String(contentsOf: template, encoding: .utf8)) { text, setting in
+      text.replacing("${\(setting.key)}", with: setting.value)
+    }
+    let file = folder.url.appending(path: "nginx.conf")
+    try Data(configuration.utf8).write(to: file)
+    // Workers of another user could not enter the folder.
+    let user = geteuid() == 0 ? "user root; " : ""
+    program = try Program(
+      try #require(Self.executable), ["-e", "stderr", "-c", file.path, "-g", user + "daemon off;"])
+    // It listens before it starts its workers.
+    _ = try await program.line { $0.contains("start worker process ") }
+    url = "http://127.0.0.1:\(port)/graphql"
+  }
+}
+
+/// A folder that is removed with this object.
+final class Folder: Sendable {
+  let url = FileManager.default.temporaryDirectory.appending(path: "nginx-\(UUID().uuidString)")
+
+  init() throws {
+    try FileManager.default.createDirectory(
+      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+  }
+
+  deinit { try? FileManager.default.removeItem(at: url) }
+}
+
+/// A port that nobody listens on: nginx cannot be asked for one.
+private func freePort() throws -> UInt16 {
+  let listener = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+  defer { close(listener) }
+  var address = sockaddr_in()
+  address.sin_family = sa_family_t(AF_INET)
+  address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian
+  var length = socklen_t(MemoryLayout<sockaddr_in>.size)
+  let status = withUnsafeMutablePointer(to: &address) {
+    $0.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+      bind(listener, $0, length) | getsockname(listener, $0, &length)
+    }
+  }
+  try #require(status == 0)
+  return UInt16(bigEndian: address.sin_port)
+}
