@@ -6,8 +6,8 @@
 ///
 /// They are synchronous, and may be called on a thread of Swift's concurrency pool, which has only as many threads as
 /// there are processors. So they may wait for a device, but must not wait for a task, by a semaphore for example: with
-/// every thread of the pool waiting like that, the task never runs. To keep values behind an asynchronous interface,
-/// copy them there from a stream of the store. The product `StoreConformance` checks all of this.
+/// every thread of the pool waiting like that, the task never runs. Values behind an asynchronous interface
+/// are for an ``AsyncSourceOfTruth``. The product `StoreConformance` checks all of this.
 public protocol SourceOfTruth<Key, Value>: Sendable {
   /// The type of keys.
   associatedtype Key: Hashable & Sendable

@@ -74,4 +74,30 @@ extension Store {
       partialFetch: { key, _ in partialFetch(key) }, configuration: configuration, sourceOfTruth: sourceOfTruth,
       keyForResponse: keyForResponse)
   }
+
+  /// Makes a store of complete values, from streams, whose source of truth is asynchronous: see
+  /// ``AsyncSourceOfTruth``.
+  public convenience init(
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: any AsyncSourceOfTruth<Key, Value>,
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
+    fetch: @escaping @Sendable (Key) -> Observable<Value>
+  ) {
+    self.init(
+      partialFetch: { key, _ in fetch(key).map { Fetched($0) } }, configuration: configuration,
+      sourceOfTruth: sourceOfTruth, keyForResponse: keyForResponse)
+  }
+
+  /// The same from `async` code, which runs in a task of its own.
+  @_disfavoredOverload
+  public convenience init(
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: any AsyncSourceOfTruth<Key, Value>,
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key },
+    fetch: @escaping @Sendable (Key) async throws -> Value
+  ) {
+    self.init(
+      partialFetch: { key, _ in .async { Fetched(try await fetch(key)) } }, configuration: configuration,
+      sourceOfTruth: sourceOfTruth, keyForResponse: keyForResponse)
+  }
 }

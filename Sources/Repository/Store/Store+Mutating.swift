@@ -171,7 +171,7 @@ extension Store {
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    load(key)
+    if load(key) == nil, storage?.shared != nil { perform { $0.store(.invalidate(key)) } }
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now, evenHidden: true), $0.entries[key]?.version ?? 0) }

@@ -15,10 +15,11 @@ extension Store {
     _ key: Key, _ policy: FetchPolicy = .cacheFirst, context: ReadContext = ReadContext()
   ) -> Observable<Snapshot<Value>> {
     .create { observer in
-      let id = self.acquire(key, for: policy) { state, source, now in
+      self.acquire(key, for: policy) { state, source, now in
         state.watch(key, policy: policy, context: context, source: source, observer: observer, now: now)
+      } end: { state, id in
+        state.unwatch(key, id: id)
       }
-      return Disposables.create { self.perform { $0.unwatch(key, id: id) } }
     }
   }
 
@@ -73,18 +74,21 @@ extension Store {
         case .failure(let error): observer.onError(error)
         }
       }
-      let id = self.acquire(key, for: policy) { state, source, now in
+      return self.acquire(key, for: policy) { state, source, now in
         state.read(key, source: source, waiter: waiter, context: context, now: now)
+      } end: { state, id in
+        state.endRead(key, id: id)
       }
-      return Disposables.create { self.perform { $0.endRead(key, id: id) } }
     }
   }
 
-  /// Acquires a key and begins to read it: under one lock, unless its value has to be loaded first.
+  /// Acquires a key and begins to read it: under one lock, unless its value has to be loaded first. Returns what ends
+  /// the read.
   private func acquire(
     _ key: Key, for policy: FetchPolicy,
-    _ read: (inout StoreState<Key, Value>, SnapshotSource, _ now: StoreTime) -> UInt64
-  ) -> UInt64 {
+    _ read: @escaping @Sendable (inout StoreState<Key, Value>, SnapshotSource, _ now: StoreTime) -> UInt64,
+    end: @escaping @Sendable (inout StoreState<Key, Value>, _ id: UInt64) -> Void
+  ) -> any Disposable {
     let now = clock.now
     let id = perform { state -> UInt64? in
       state.acquire(key, forReading: true)
@@ -92,9 +96,14 @@ extension Store {
       if readsFirst, !state.isLoaded(key) { return nil }
       return read(&state, .memory, now)
     }
-    if let id { return id }
-    let source = load(key) ?? .memory
-    return perform { read(&$0, source, clock.now) }
+    if let id { return Disposables.create { self.perform { end(&$0, id) } } }
+    let reading = DisposeBag()
+    load(key) { source in
+      if reading.isDisposed { return self.perform { $0.release(key) } }
+      let id = self.perform { read(&$0, source ?? .memory, self.clock.now) }
+      reading.insert(Disposables.create { self.perform { end(&$0, id) } })
+    }
+    return reading
   }
 
   /// A cold stream of one value: the cached one if it is fresh, else the network's. Short for ``get(_:_:context:)`` with

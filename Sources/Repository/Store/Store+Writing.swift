@@ -3,7 +3,8 @@ import Streams
 extension Store {
   /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value, or a
   /// newer one, is in the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError``
-  /// is called instead. So this blocks while the source of truth does: a ``DiskCache`` waits ten seconds at most for
+  /// is called instead. An asynchronous source of truth gets it later: ``flush()`` waits for that. A synchronous one
+  /// blocks the caller: a ``DiskCache`` waits ten seconds at most for
   /// another process that is stopped. In a task, use `behind`.
   public func save(_ value: Value, for key: Key) {
     let cached = makeCachedValue(value)
@@ -13,6 +14,8 @@ extension Store {
   /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
   /// between, the change is made again to the new value. The response to a request in flight may lack the change;
   /// watchers then get the response to a new request.
+  /// With an asynchronous source of truth, a value that is not in memory is invalidated instead; and of changes that
+  /// several processes make at the same time, one replaces the other: send those to the server.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
     try rebase(key) { cached in
       var value = cached.value
@@ -37,8 +40,10 @@ extension Store {
   /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
   /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
-  /// makes them the most recent ones, in memory and for limits of the source of truth.
+  /// makes them the most recent ones, in memory and for limits of the source of truth. Of an asynchronous source, what
+  /// is not in memory is not read: all of that is out of date for this process from now on, and unchanged for others.
   public func invalidateAll(where isAffected: (Key) -> Bool = { _ in true }) {
+    if storage?.shared != nil { storage?.doubtAll() }
     for key in knownKeys() where isAffected(key) { invalidate(key) }
   }
 

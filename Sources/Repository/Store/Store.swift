@@ -62,6 +62,27 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     state = Locked(StoreState(configuration, storage: storage))
   }
 
+  /// The same with a source of truth that is asynchronous, and may be shared by many processes, whose changes this store
+  /// follows. No thread waits for it, and no read longer than its ``AsyncSourceOfTruth/timeLimit``; so what is written is
+  /// in memory at once, and in the source of truth when ``flush()`` returns. Errors of writes, ``clear()`` and
+  /// ``signOut()`` are reported to ``StoreConfiguration/onStorageError``.
+  @_disfavoredOverload
+  public init(
+    partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,
+    configuration: StoreConfiguration<Value> = StoreConfiguration(),
+    sourceOfTruth: any AsyncSourceOfTruth<Key, Value>,
+    keyForResponse: @escaping @Sendable (Key, Value) -> Key = { key, _ in key }
+  ) {
+    self.configuration = configuration
+    clock = configuration.clock
+    freshness = configuration.freshness
+    storage = StorageQueue(sourceOfTruth, scheduler: clock.scheduler, onError: configuration.onStorageError)
+    fetch = partialFetch
+    self.keyForResponse = keyForResponse
+    state = Locked(StoreState(configuration, storage: storage))
+    sourceOfTruth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
+  }
+
   deinit { sweepTimer.withLock { exchange(&$0, with: nil) }?.dispose() }
 
   /// Hits, misses and size of the cache in memory.
@@ -114,19 +135,26 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     value.errors = response.errors
     let isCacheable = configuration.isCacheable(response.value)
     let target = keyForResponse(key, response.value)
-    // A complete value on disk has precedence over a partial one.
-    if value.isPartial {
-      perform { $0.acquire(target) }
-      load(target)
+    guard value.isPartial else {
+      return perform {
+        $0.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
+      }
     }
-    perform { state in
-      state.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
-      if value.isPartial { state.release(target) }
+    // A complete value on disk has precedence over a partial one.
+    perform { $0.acquire(target) }
+    load(target) { [value] _ in
+      self.perform { state in
+        state.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
+        state.release(target)
+      }
     }
   }
 
   private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error) {
-    let source = load(key) ?? .memory
+    load(key) { self.fail(key, fetchID, error, source: $0 ?? .memory) }
+  }
+
+  private func fail(_ key: Key, _ fetchID: UInt64, _ error: any Error, source: SnapshotSource) {
     // Called here, not under the lock: it is the user's code.
     let failure = RequestError(wrapping: error)
     let isOutage = configuration.mayServeStale(failure)
@@ -148,20 +176,4 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return max(backoff.delay(after: count), min(failure.retryAfter ?? .zero, .seconds(3_600)))
   }
 
-  /// Loads a key's value from the source of truth, if that is not done yet. The key must be acquired. Returns where the
-  /// value comes from; `nil` if reading failed.
-  @discardableResult
-  func load(_ key: Key) -> SnapshotSource? {
-    guard let storage else { return .memory }
-    let unloaded = perform { state -> UInt64? in
-      state.isLoaded(key) ? nil : state.entries[key]?.version
-    }
-    guard let version = unloaded else { return .memory }
-    let reading = storage.read(key)
-    let cached: CachedValue<Value>? =
-      if case .found(let stored) = reading { CachedValue(stored, cost: configuration.cost(stored.value)) } else { nil }
-    let isInstalled = perform { $0.install(loaded: cached, for: key, version: version) }
-    if case .failed = reading { return nil }
-    return isInstalled ? .disk : .memory
-  }
 }

@@ -6,6 +6,10 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var cached: CachedValue<Value>?
   /// Whether the source of truth was read, or need not be.
   var isLoaded: Bool
+  /// What waits until the value is loaded from an asynchronous source of truth, in order; `nil` if it is not loading.
+  var loading: [@Sendable (SnapshotSource?) -> Void]?
+  /// Whether a change by others is being read, and whether there was another one meanwhile.
+  var following: (isRunning: Bool, isRepeated: Bool) = (false, false)
   /// The number of the latest write.
   @usableFromInline var version: UInt64
   /// The number of the latest write of a complete value, or removal; a local change does not count.

@@ -249,7 +249,7 @@ extension StoreState {
       publish(key, uncached: isSuperseded ? nil : (response, fetch))
     }
     if isCached {
-      write(response, for: target, isAsynchronous: true, completion: completeAll)
+      write(response, for: target, isAsynchronous: true, isResponse: true, completion: completeAll)
     } else {
       effects.append(.call { completeAll(nil) })
     }

@@ -45,8 +45,10 @@ extension StoreState {
       cached.isInvalidated = true
       entries[key]?.cached = cached
       memory.modify(key) { $0.isInvalidated = true }
-      write(cached, for: key)
+      if storage?.shared == nil { write(cached, for: key) }
     }
+    // The value that others share may be newer than the one in memory, which must not replace it.
+    if storage?.shared != nil { store(.invalidate(key)) }
     if !refetch(key) { publish(key) }
   }
 

@@ -198,11 +198,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
   /// full disk must not turn a response into a failure.
   mutating func write(
-    _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false,
+    _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false, isResponse: Bool = false,
     completion: @escaping WriteCompletion = { _ in }
   ) {
     if cached.isPartial { return effects.append(.call { completion(nil) }) }
-    store(.write(cached.stored, key), isAsynchronous: isAsynchronous) { _ in completion(nil) }
+    store(.write(cached.stored, key, isResponse: isResponse), isAsynchronous: isAsynchronous) { _ in completion(nil) }
   }
 
   func keyState(_ key: Key, source: SnapshotSource) -> KeyState<Key, Value> {

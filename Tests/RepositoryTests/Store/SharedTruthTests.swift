@@ -1,0 +1,202 @@
+import Repository
+import StoreConformance
+import Streams
+import StreamsTesting
+import TestSupport
+import Testing
+
+@Suite("asynchronous sources of truth")
+struct SharedTruthTests {
+  let shared = SharedTruth.Server()
+  let network = FakeServer<String, String>()
+
+  func makeStore(_ configuration: StoreConfiguration<String> = StoreConfiguration()) -> Store<String, String> {
+    Store(
+      partialFetch: { [network] key, _ in network.fetch(key) }, configuration: configuration,
+      sourceOfTruth: SharedTruth(shared))
+  }
+
+  @Test(arguments: StoreConformance.asyncCases)
+  func `a dictionary conforms`(_ test: StoreConformance.AsyncCase) async throws {
+    let servers = Locked<[String: SharedTruth.Server]>([:])
+    try await test.check { partition in
+      SharedTruth(
+        servers.withLock { servers in
+          if servers[partition] == nil { servers[partition] = SharedTruth.Server() }
+          return servers[partition] ?? SharedTruth.Server()
+        })
+    }
+  }
+
+  @Test func `a source that reports no changes does not conform`() async {
+    var failures = 0
+    for test in StoreConformance.asyncCases {
+      do { try await test.check { [shared] _ in Silent(truth: SharedTruth(shared)) } } catch { failures += 1 }
+    }
+    #expect(failures > 1)
+  }
+
+  @Test func `a write is in memory at once, and shared after a flush`() async {
+    let store = makeStore()
+    store.save("1", for: "k")
+    #expect(store.peek("k")?.value == "1")
+    await store.flush()
+    #expect(shared.value("k")?.value == "1")
+  }
+
+  @Test func `what another process has written is read without a request`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("1", for: "k")
+    await one.flush()
+    let snapshot = try await other.get("k").value
+    #expect(snapshot.value == "1" && snapshot.source == .disk && network.count == 0)
+  }
+
+  @Test func `F1: watchers elsewhere get each write once and in order, with no request`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    let watcher = Watcher(other, "k")
+    for number in 1...20 {
+      one.save("\(number)", for: "k")
+      await one.flush()
+      try await watcher.wait(for: "\(number)")
+    }
+    #expect(watcher.values == (1...20).map { "\($0)" })
+    #expect(network.count == 0)
+  }
+
+  @Test func `a removal elsewhere removes the value, and an invalidation elsewhere makes it stale`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("1", for: "k")
+    await one.flush()
+    let watcher = Recorder(other.stream("k", .cacheOnly))
+    let states = Monitor("")
+    let watching = other.stream("k", .cacheOnly).subscribe(onNext: { snapshot in states.update { $0 = snapshot.brief } }
+    )
+    defer { watching.dispose() }
+    try await states.wait { $0 == "1 disk" || $0 == "1 memory" }
+    one.invalidate("k")
+    try await states.wait { $0 == "1 disk ~" }
+    one.remove("k")
+    try await states.wait { $0 == "-" }
+    _ = watcher
+  }
+
+  @Test func `an invalidation marks the shared value, not the older one in memory`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("1", for: "k")
+    await one.flush()
+    other.save("2", for: "k")
+    await other.flush()
+    one.invalidate("k")
+    await one.flush()
+    #expect(shared.value("k")?.value == "2" && shared.value("k")?.isInvalidated == true)
+  }
+
+  @Test func `F2: a stalled source delays a read by its limit, and the network answers`() async throws {
+    let time = TestScheduler()
+    var configuration = StoreConfiguration<String>()
+    configuration.clock = .scheduler(time)
+    let store = makeStore(configuration)
+    shared.stall()
+    let read = Recorder(store.get("k"))
+    #expect(network.count == 0)
+    time.advance(by: .milliseconds(99))
+    #expect(network.count == 0)
+    time.advance(by: .milliseconds(1))
+    #expect(network.count == 1)
+    network[0].answer("1")
+    #expect(read.brief() == ["1 network"])
+    shared.resume()
+  }
+
+  @Test func `F2: a source that is away loses nothing: what was written meanwhile is shared once it is back`()
+    async throws
+  {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("old", for: "k")
+    await one.flush()
+    let watcher = Watcher(other, "k")
+    try await watcher.wait(for: "old")
+    shared.isAway = true
+    one.save("new", for: "k")
+    await one.flush()
+    #expect(one.peek("k")?.value == "new")
+    shared.comeBack()
+    try await watcher.wait(for: "new")
+    #expect(one.peek("k")?.value == "new")
+  }
+
+  @Test func `after clear, what was on its way is not shown`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    other.save("old", for: "k")
+    await other.flush()
+    shared.stall()
+    let read = Recorder(one.get("k", .cacheOnly))
+    try one.clear()
+    shared.resume()
+    await one.flush()
+    #expect(shared.value("k") == nil)
+    #expect(one.peek("k") == nil)
+    _ = read
+  }
+
+  @Test func `after sign-out, what was on its way is not shown, and nothing is left`() async throws {
+    let store = makeStore()
+    shared.stall()
+    store.save("1", for: "k")
+    try store.signOut()
+    shared.resume()
+    await store.flush()
+    #expect(shared.value("k") == nil)
+  }
+
+  @Test func `reads of a key share one load, and one that is disposed makes no request`() async throws {
+    let store = makeStore()
+    shared.stall()
+    let reads = (0..<10).map { _ in Recorder(store.get("k")) }
+    for read in reads { read.dispose() }
+    shared.resume()
+    _ = try? await store.get("k", .cacheOnly).value
+    #expect(network.count == 0)
+  }
+
+  @Test func `a response that a write elsewhere has overtaken does not replace it`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    let watcher = Watcher(one, "k")
+    let read = Recorder(one.get("k", .networkOnly))
+    try await network.wait(forCount: 1)
+    other.save("theirs", for: "k")
+    try await watcher.wait(for: "theirs")
+    network[0].answer("older")
+    await one.flush()
+    #expect(one.peek("k")?.value == "theirs" && shared.value("k")?.value == "theirs")
+    #expect(read.elements.value.map(\.value) == ["older"])
+  }
+}
+
+/// The values that a watcher gets.
+private final class Watcher: Sendable {
+  private let seen = Monitor([String]())
+  private let bag = DisposeBag()
+
+  init(_ store: Store<String, String>, _ key: String) {
+    store.values(key).subscribe(onNext: { [seen] value in seen.update { $0.append(value) } }).disposed(by: bag)
+  }
+
+  var values: [String] { seen.value }
+
+  func wait(for value: String) async throws { _ = try await seen.wait { $0.last == value } }
+}
+
+private struct Silent: AsyncSourceOfTruth {
+  let truth: SharedTruth
+
+  func read(_ key: String) async throws -> StoredValue<String>? { try await truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String, isResponse: Bool) async throws {
+    try await truth.write(stored, for: key, isResponse: isResponse)
+  }
+  func invalidate(_ key: String) async throws { try await truth.invalidate(key) }
+  func remove(_ key: String) async throws { try await truth.remove(key) }
+  func removeAll() async throws { try await truth.removeAll() }
+  func keys() async throws -> [String] { try await truth.keys() }
+}
