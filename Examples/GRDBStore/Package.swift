@@ -4,7 +4,10 @@ import PackageDescription
 
 let package = Package(
   name: "GRDBStore",
-  products: [.library(name: "GRDBStore", targets: ["GRDBStore"])],
+  products: [
+    .library(name: "GRDBStore", targets: ["GRDBStore"]),
+    .library(name: "GRDBSessions", targets: ["GRDBSessions"]),
+  ],
   dependencies: [
     .package(name: "MomentsSDK", path: "../.."),
     // Needs SQLite's headers: libsqlite3-dev on Debian.
@@ -25,6 +28,26 @@ let package = Package(
         .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "StoreConformance", package: "MomentsSDK"),
+      ]),
+    .target(
+      name: "GRDBSessions",
+      dependencies: [
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
+    .testTarget(
+      name: "GRDBSessionsTests",
+      dependencies: [
+        "GRDBSessions",
+        .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
       ]),
   ]
 )

@@ -1,0 +1,38 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "Feeds",
+  products: [.library(name: "Feeds", targets: ["Feeds"])],
+  dependencies: [
+    .package(name: "MomentsSDK", path: "../.."),
+    .package(url: "https://github.com/CoreOffice/XMLCoder.git", exact: "0.18.2"),
+  ],
+  targets: [
+    .target(
+      name: "Feeds",
+      dependencies: [
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "XMLCoder", package: "XMLCoder"),
+      ]),
+    .testTarget(
+      name: "FeedsTests",
+      dependencies: [
+        "Feeds",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
+  ]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}
