@@ -119,10 +119,13 @@ import Testing
     return configuration
   }
 
-  private func relay(to server: PythonWebSocketServer, tunnelAnswer: String? = nil) throws -> TLSRelay {
-    let certificate = try TLSWorld.shared.get().server
-    return try TLSRelay(
-      to: server.port, TLSServerContext(TLSServerSettings(certificate: certificate)), tunnelAnswer: tunnelAnswer)
+  private func relay(
+    to server: PythonWebSocketServer, tunnelAnswer: String? = nil,
+    _ change: (inout TLSServerSettings) -> Void = { _ in }
+  ) throws -> TLSRelay {
+    var settings = TLSServerSettings(certificate: try TLSWorld.shared.get().server)
+    change(&settings)
+    return try TLSRelay(to: server.port, TLSServerContext(settings), tunnelAnswer: tunnelAnswer)
   }
 
   @Test func `a connection over TLS trusts the given authority, and only it`() async throws {
@@ -147,6 +150,43 @@ import Testing
     #expect(log.entries.value.last == .message(.binary(data)))
     try connection.close()
     #expect(try await log.ended().suffix(2) == [.closed(.normal), .completed])
+  }
+
+  @Test(arguments: [TLSServerSettings.Version.tls12, .tls13], [false, true])
+  func `a server that requests a certificate receives the configuration's, or refuses`(
+    version: TLSServerSettings.Version, hasProxy: Bool
+  ) async throws {
+    let clients = try TestCertificate(.init(commonName: "Clients", isAuthority: true))
+    let me = try TestCertificate(.init(commonName: "Me"), signedBy: clients)
+    let stranger = try TestCertificate(.init(commonName: "Me"), signedBy: TLSWorld.shared.get().strangeAuthority)
+    let relay = try relay(
+      to: try await PythonWebSocketServer.shared(), tunnelAnswer: hasProxy ? "HTTP/1.1 200 OK\r\n\r\n" : nil
+    ) {
+      $0 = $0.only(version)
+      $0.clientAuthority = clients
+    }
+    let address = hasProxy ? "server.test" : "127.0.0.1:\(relay.port)"
+    let request = try WebSocketRequest(url: url("wss://\(address)/push?count=2&size=3"))
+    func log(showing certificate: TestCertificate?) throws -> WebSocketLog {
+      let configuration = try configuration { configuration in
+        configuration.tls.identity = certificate.map {
+          ClientIdentity(certificates: .bytes($0.certificate), privateKey: .bytes($0.key))
+        }
+        if hasProxy { configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(relay.port)") }
+      }
+      return WebSocketLog(SocketTransport(configuration: configuration).connect(request))
+    }
+    let accepted = try log(showing: me)
+    #expect(try await accepted.ended() == [.opened(nil), .text("012"), .text("012"), .closed(.normal), .completed])
+    for (certificate, words) in [
+      (nil, "asks for a client certificate, and none is set"),
+      (stranger, "does not accept this client's certificate"),
+    ] {
+      let refused = try log(showing: certificate)
+      #expect(try await refused.ended() == [.failed(.insecure)])
+      #expect(refused.error.value?.message.contains(words) == true, "\(String(describing: refused.error.value))")
+    }
+    #expect(relay.resumptions.value.count == 1, "a refused client got past the handshake")
   }
 
   @Test func `a secure connection goes through a proxy's tunnel`() async throws {
