@@ -213,7 +213,25 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same for all keys.
   func doubtAll() { state.withLock { $0.doubts.insertAll(.outOfDate) } }
 
-  /// The keys that the source of truth will have once all work is done.
+  /// The keys that an asynchronous source of truth has, within its limit; none if it cannot say. Then what it has is out
+  /// of date for this process. Of a synchronous one, see `keys`.
+  func sharedKeys(then completion: @escaping @Sendable (Set<Key>) -> Void) {
+    guard let shared else { return completion([]) }
+    let task = Task {
+      do { completion(Set(try await shared.keys())) } catch {
+        report(error)
+        doubtAll()
+        completion([])
+      }
+    }
+    let timer = scheduler.schedule(after: shared.timeLimit) { task.cancel() }
+    Task {
+      await task.value
+      timer.dispose()
+    }
+  }
+
+  /// The keys that a synchronous source of truth will have once all work is done.
   func keys() throws -> Set<Key> {
     let (newest, isEmptied) = state.withLock { state in
       (state.newest.mapValues { if case .write = $0.work { true } else { false } }, state.removingAll != nil)

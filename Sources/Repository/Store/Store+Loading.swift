@@ -96,7 +96,7 @@ extension Store {
         guard let entry = state.entries[key] else { return false }
         // The store itself has written meanwhile.
         let isSuperseded = !isFailed && entry.version != version && state.ending == nil
-        if !isFailed, !isSuperseded { state.adopt(changed, for: key) }
+        if isFailed { state.doubtCached(key) } else if !isSuperseded { state.adopt(changed, for: key) }
         let isRepeated = entry.following.isRepeated || isSuperseded
         entry.following = (isRepeated, false)
         if !isRepeated { state.release(key) }
@@ -111,6 +111,15 @@ extension StoreState {
   /// Drops what memory has for a key that is not in use.
   mutating func forget(_ key: Key) { garbage.append(memory.remove(key) as Any) }
 
+  /// Lets what memory has for a key count as out of date: others have changed it, and it is unknown to what.
+  mutating func doubtCached(_ key: Key) {
+    guard ending == nil, var cached = entries[key]?.cached, !cached.isInvalidated else { return }
+    cached.isInvalidated = true
+    entries[key]?.cached = cached
+    memory.modify(key) { $0.isInvalidated = true }
+    if !refetch(key) { publish(key) }
+  }
+
   /// Takes over what others have written, or removed if `nil`, and notifies the watchers, unless it is there already.
   mutating func adopt(_ changed: CachedValue<Value>?, for key: Key) {
     guard ending == nil, let entry = entries[key] else { return }
@@ -124,7 +133,7 @@ extension StoreState {
       $0.writtenAt == changed.writtenAt && $0.isInvalidated == changed.isInvalidated && !$0.isPartial
     }
     if isKnown == true { return }
-    cache(changed, for: key)
+    cache(changed, for: key, isForeign: true)
     if changed.isInvalidated {
       let number = nextNumber()
       garbage.append(writes.log(key, at: number) { $0.invalidatedAt = number } as Any)

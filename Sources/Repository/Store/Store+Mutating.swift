@@ -122,7 +122,9 @@ extension Store {
       return completion(ending)
     }
     if layer.key == nil {
-      for key in knownKeys() where key != response?.key && mayAffect(key, layer) {
+      let known = knownKeys()
+      invalidateShared(layer, except: known.union(response.map { [$0.key] } ?? []))
+      for key in known where key != response?.key && mayAffect(key, layer) {
         rebase(key) {
           layer.apply(key, $0.value)
         } commit: {
@@ -145,6 +147,23 @@ extension Store {
       newer.isPartial ? nil : layer.apply(key, newer.value) ?? (layer.key == nil ? newer.value : response.value)
     } commit: {
       $0.commit(layer, supersededResponse: value, rebased: $1, for: key, version: $2, completion: completion)
+    }
+  }
+
+  /// Marks the values that only an asynchronous source of truth has, and that a change affects, as out of date. They are
+  /// not changed there, since other processes may be changing them.
+  private func invalidateShared(_ layer: Layer<Key, Value>, except known: Set<Key>) {
+    guard let storage, storage.shared != nil else { return }
+    storage.sharedKeys { keys in
+      for key in keys.subtracting(known) {
+        storage.read(key) { reading in
+          switch reading {
+          case .found(let stored): if layer.apply(key, stored.value) != nil { self.invalidate(key) }
+          case .missing: break
+          case .failed: storage.doubt(key)
+          }
+        }
+      }
     }
   }
 

@@ -40,11 +40,12 @@ extension Store {
   /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
   /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
-  /// makes them the most recent ones, in memory and for limits of the source of truth. Of an asynchronous source, what
-  /// is not in memory is not read: all of that is out of date for this process from now on, and unchanged for others.
-  public func invalidateAll(where isAffected: (Key) -> Bool = { _ in true }) {
-    if storage?.shared != nil { storage?.doubtAll() }
-    for key in knownKeys() where isAffected(key) { invalidate(key) }
+  /// makes them the most recent ones, in memory and for limits of the source of truth. What only an asynchronous source has
+  /// is marked there as soon as it has said which keys that are.
+  public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) {
+    let known = knownKeys()
+    for key in known where isAffected(key) { invalidate(key) }
+    storage?.sharedKeys { for key in $0.subtracting(known) where isAffected(key) { self.invalidate(key) } }
   }
 
   /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say,

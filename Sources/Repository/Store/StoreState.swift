@@ -102,7 +102,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// change.
   mutating func cache(
     _ cached: CachedValue<Value>, for key: Key, requestedAt request: UInt64? = nil, isChange: Bool = false,
-    isInOrder: Bool = false
+    isInOrder: Bool = false, isForeign: Bool = false
   ) {
     let number = nextNumber()
     if request == nil, !isInOrder {
@@ -124,7 +124,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.hasFailed = false
     forgetFailure(of: key)
     var cached = cached
-    if !isChange { cached.writtenBy = number }
+    // What others have written is no newer than a refusal: it is hidden, too.
+    if !isChange { cached.writtenBy = isForeign ? 0 : number }
     install(cached, for: key)
   }
 

@@ -1,3 +1,4 @@
+import HTTP
 import Repository
 import StoreConformance
 import Streams
@@ -158,6 +159,64 @@ struct SharedTruthTests {
     shared.resume()
     _ = try? await store.get("k", .cacheOnly).value
     #expect(network.count == 0)
+  }
+
+  @Test func `an accepted change reaches the values that only the source has`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    for key in ["affected", "unaffected"] { one.save(key, for: key) }
+    await one.flush()
+    let change = other.mutateAll(
+      optimistic: { key, value in key == "affected" ? value + "!" : nil }, send: { .just("response") },
+      keyForResponse: { _ in "response" })
+    _ = try await change.value
+    try await shared.wait { $0["affected"]?.isInvalidated == true }
+    #expect(shared.value("unaffected")?.isInvalidated == false)
+  }
+
+  @Test func `invalidating all values reaches those that only the source has`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    for key in ["1", "2", "3"] { one.save(key, for: key) }
+    await one.flush()
+    other.invalidateAll { $0 != "3" }
+    try await shared.wait { $0["1"]?.isInvalidated == true && $0["2"]?.isInvalidated == true }
+    #expect(shared.value("3")?.isInvalidated == false)
+  }
+
+  @Test func `a value that others have changed is stale while the source cannot say to what`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("old", for: "k")
+    await one.flush()
+    let states = Monitor("")
+    let watching = other.stream("k", .cacheOnly).subscribe(onNext: { snapshot in states.update { $0 = snapshot.brief } }
+    )
+    defer { watching.dispose() }
+    try await states.wait { $0.hasPrefix("old") }
+    shared.isAway = true
+    shared.report(.key("k"))
+    try await states.wait { $0 == "old memory ~" }
+  }
+
+  @Test func `what others write does not show what a refusal has hidden`() async throws {
+    let (one, other) = (makeStore(), makeStore())
+    one.save("1", for: "k")
+    await one.flush()
+    let seen = Monitor([String]())
+    let watching = other.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
+      seen.update { $0.append(snapshot.value ?? "-") }
+    })
+    defer { watching.dispose() }
+    try await network.wait(forCount: 1)
+    network[0].fail(RequestError(.httpStatus, "", status: 401))
+    try await seen.wait { $0.last == "-" }
+    let before = shared.reads.value
+    one.save("2", for: "k")
+    try await shared.reads.wait { $0 > before }
+    let fresh = Recorder(other.fresh("k"))
+    try await network.wait(forCount: 2)
+    network[1].answer("3")
+    #expect(fresh.elements.value == ["3"])
+    try await seen.wait { $0.last == "3" }
+    #expect(!seen.value.contains("2"))
   }
 
   @Test func `a response that a write elsewhere has overtaken does not replace it`() async throws {

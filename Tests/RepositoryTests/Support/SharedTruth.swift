@@ -1,5 +1,6 @@
 import Repository
 import Streams
+import TestSupport
 
 /// What several stores share: an asynchronous source of truth in memory, which can be slow, fail, and lose its values.
 final class SharedTruth: AsyncSourceOfTruth {
@@ -7,6 +8,8 @@ final class SharedTruth: AsyncSourceOfTruth {
   final class Server: Sendable {
     fileprivate let values = Locked<[String: StoredValue<String>]>([:])
     fileprivate let changes = PublishSubject<(by: ObjectIdentifier?, change: SourceChange<String>)>()
+    /// How many reads there were.
+    let reads = Monitor(0)
     private let state = Locked<(isAway: Bool, gate: [CheckedContinuation<Void, Never>]?)>((false, nil))
 
     var isAway: Bool {
@@ -15,6 +18,16 @@ final class SharedTruth: AsyncSourceOfTruth {
     }
 
     func value(_ key: String) -> StoredValue<String>? { values.withLock { $0[key] } }
+
+    /// Waits until the values are as they should be.
+    func wait(until isFulfilled: @escaping @Sendable ([String: StoredValue<String>]) -> Bool) async throws {
+      let written = Monitor(0)
+      let watching = changes.asObservable().subscribe(onNext: { _ in written.update { $0 += 1 } })
+      defer { watching.dispose() }
+      try await written.wait { _ in isFulfilled(self.values.withLock { $0 }) }
+    }
+
+    func report(_ change: SourceChange<String>) { changes.onNext((nil, change)) }
 
     /// Whatever comes, waits, and does not react to being cancelled.
     func stall() { state.withLock { $0.gate = [] } }
@@ -57,6 +70,7 @@ final class SharedTruth: AsyncSourceOfTruth {
 
   func read(_ key: String) async throws -> StoredValue<String>? {
     try await server.pass()
+    defer { server.reads.update { $0 += 1 } }
     return server.value(key)
   }
 
