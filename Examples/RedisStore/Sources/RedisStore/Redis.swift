@@ -1,0 +1,109 @@
+import Foundation
+import Streams
+import Synchronization
+
+/// A process's connections to one Redis: one for commands, and one on which Redis reports what others have changed.
+///
+/// Each has a thread of its own. The second one subscribes to the invalidations of client-side tracking, which Redis
+/// redirects to it (RESP2); all keys with the prefix are tracked, so Redis keeps no table of who has read what.
+public final class Redis: Sendable {
+  /// How long Redis may take for anything; 100 milliseconds by default.
+  public let timeLimit: Duration
+
+  let prefix: String
+  let invalidations = PublishSubject<Invalidation>()
+  private let connection = Mutex<RedisConnection?>(nil)
+  private let server: RedisServer
+
+  /// What Redis reports.
+  enum Invalidation: Sendable {
+    case key([UInt8])
+    case all
+  }
+
+  /// Begins to connect, and returns at once.
+  /// - Parameter prefix: What the names of all keys begin with; no other use of this Redis may begin its keys with it.
+  public init(
+    _ server: RedisServer = RedisServer(), prefix: String = "store:", timeLimit: Duration = .milliseconds(100)
+  ) {
+    self.server = server
+    self.prefix = prefix
+    self.timeLimit = timeLimit
+    Thread.detachNewThread { [weak self] in Redis.listen(server, timeLimit: timeLimit) { self } }
+  }
+
+  deinit { replaceConnection(by: nil) }
+
+  /// Waits at most a second until commands can be sent; for programs that want the tier from their first read on.
+  public func waitUntilConnected() {
+    for _ in 0..<1_000 where connection.withLock({ $0?.isReady }) != true { Thread.sleep(forTimeInterval: 0.001) }
+  }
+
+  /// Sends a command; fails within the limit, and at once while Redis is away.
+  func send(_ words: [[UInt8]]) async throws -> RedisReply {
+    guard let connection = connection.withLock({ $0 }) else { throw RedisError.notConnected }
+    return try await connection.send(words)
+  }
+
+  /// Runs a script on one key or several.
+  func run(_ script: Script, keys: [[UInt8]], _ arguments: [[UInt8]]) async throws -> RedisReply {
+    try await send(["EVAL".bytes, script.text.bytes, "\(keys.count)".bytes] + keys + arguments)
+  }
+
+  /// The thread of the connection for invalidations: connects, lets the other one be tracked, and reads until it is lost.
+  private static func listen(_ server: RedisServer, timeLimit: Duration, _ redis: () -> Redis?) {
+    while redis() != nil {
+      do {
+        let context = try RedisContext(server, timeLimit: timeLimit)
+        guard case .number(let id) = try context.call("CLIENT", "ID") else { throw RedisError.unexpectedReply }
+        _ = try context.call("SUBSCRIBE", "__redis__:invalidate")
+        guard redis()?.track(redirectingTo: id) != nil else { return }
+        var awaitsPong = false
+        while redis() != nil {
+          guard let message = try context.message(within: .seconds(1)) else {
+            // Nothing for a second: the line may be dead, which only a reply can disprove.
+            if awaitsPong { throw RedisError.notConnected }
+            awaitsPong = true
+            context.append(["PING".bytes])
+            try context.flush()
+            continue
+          }
+          awaitsPong = false
+          if case .list(let parts) = message, parts.count == 3 { redis()?.report(parts[2]) }
+        }
+      } catch {
+        redis()?.replaceConnection(by: nil)
+        Thread.sleep(forTimeInterval: 0.1)
+      }
+    }
+  }
+
+  /// Replaces the connection for commands by one whose prefix is tracked before anything is read on it. What came before
+  /// may have been missed.
+  private func track(redirectingTo id: Int) {
+    let new = RedisConnection(server, timeLimit: timeLimit) { [prefix] context in
+      _ = try context.call(
+        "CLIENT", "TRACKING", "ON", "REDIRECT", "\(id)", "BCAST", "PREFIX", "\(prefix)v:", "NOLOOP")
+    } onReady: { [weak self] in
+      self?.invalidations.onNext(.all)
+    }
+    replaceConnection(by: new)
+  }
+
+  private func replaceConnection(by new: RedisConnection?) {
+    let old = connection.withLock { connection in
+      defer { connection = new }
+      return connection
+    }
+    old?.close()
+  }
+
+  private func report(_ message: RedisReply) {
+    guard case .list(let keys) = message else { return invalidations.onNext(.all) }
+    for case .bytes(let key) in keys { invalidations.onNext(.key(key)) }
+  }
+}
+
+extension String {
+  var bytes: [UInt8] { Array(utf8) }
+}

@@ -1,0 +1,219 @@
+import Foundation
+public import Repository
+public import Streams
+import Synchronization
+
+/// One partition of a cache that all processes share, as the source of truth of their stores.
+///
+///     let redis = Redis(RedisServer(host: "cache"))
+///     let tier = RedisStore<String, User>(redis, partition: account)
+///     let users = Store<String, User>(sourceOfTruth: tier) { id in
+///       try await tier.fetch(id) { try await service.user(id) }  // by one process at a time
+///     }
+///
+/// Keys and values are JSON. A value expires after ``lifetime``, give or take a tenth, so that not all expire at once.
+public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable & Sendable>: AsyncSourceOfTruth {
+  /// How long a value is kept after its last write.
+  public let lifetime: Duration
+
+  /// How long a process that asks the origin may be silent before another one takes over.
+  public let leaseTime: Duration
+
+  private let redis: Redis
+  private let name: [UInt8]
+  /// The tokens of this process's leases.
+  private let leases = Mutex<[Key: String]>([:])
+  /// The numbers of the writes that this process has read last: a value with another one is news.
+  private let versions = Mutex<[Key: String]>([:])
+  private let own = PublishSubject<SourceChange<Key>>()
+
+  /// Makes a partition; does not wait for Redis.
+  public init(
+    _ redis: Redis, partition: String = "", lifetime: Duration = .seconds(86_400), leaseTime: Duration = .seconds(3)
+  ) {
+    self.redis = redis
+    self.lifetime = lifetime
+    self.leaseTime = leaseTime
+    // With its length, so that no partition and key read like another partition and another key.
+    name = "\(partition.utf8.count):\(partition):".bytes
+  }
+
+  /// That of the connection.
+  public var timeLimit: Duration { redis.timeLimit }
+
+  /// What other processes change, on the thread on which Redis reports it; and all, whenever it was away.
+  public var changes: Observable<SourceChange<Key>> {
+    let prefix = valuePrefix
+    let others = redis.invalidations.asObservable().compactMap { invalidation -> SourceChange<Key>? in
+      guard case .key(let name) = invalidation else { return .all }
+      return Self.key(of: name, after: prefix).map { .key($0) }
+    }
+    return .merge(others, own.asObservable())
+  }
+
+  /// The value of a key; `nil` also if it is not JSON of this type.
+  public func read(_ key: Key) async throws -> StoredValue<Value>? {
+    let reply = try await redis.send(["HMGET".bytes, try valueName(key), "d".bytes, "w".bytes, "i".bytes, "n".bytes])
+    guard case .list(let fields) = reply, fields.count == 4 else { throw RedisError.unexpectedReply }
+    guard case .bytes(let data) = fields[0], case .bytes(let time) = fields[1], case .bytes(let mark) = fields[2],
+      case .bytes(let version) = fields[3], let microseconds = Int64(String(decoding: time, as: UTF8.self)),
+      let value = try? JSONDecoder().decode(Value.self, from: Data(data))
+    else {
+      note("0", for: key)
+      return nil
+    }
+    note(String(decoding: version, as: UTF8.self), for: key)
+    return StoredValue(
+      value, writtenAt: StoreTime(microseconds: microseconds), isInvalidated: mark == "1".bytes)
+  }
+
+  /// A response is written with the lease under which it was fetched, or not at all.
+  public func write(_ stored: StoredValue<Value>, for key: Key, isResponse: Bool) async throws {
+    let token = isResponse ? leases.withLock { $0.removeValue(forKey: key) } : ""
+    guard let token else { return }
+    let data = try Self.encode(stored.value)
+    let expiry = lifetime * Double.random(in: 0.9...1.1) / .milliseconds(1)
+    let reply = try await redis.run(
+      .write, keys: try [valueName(key), leaseName(key), counterName],
+      [
+        data, "\(stored.writtenAt.microseconds)".bytes, (stored.isInvalidated ? "1" : "0").bytes,
+        "\(Int(expiry))".bytes, token.bytes,
+      ])
+    guard case .number(let version) = reply else { throw RedisError.unexpectedReply }
+    if version == 0 { return own.onNext(.key(key)) }
+    note("\(version)", for: key)
+  }
+
+  /// Marks a value; a response that is on its way will not replace it.
+  public func invalidate(_ key: Key) async throws {
+    _ = try await redis.run(.invalidate, keys: try [valueName(key), leaseName(key), counterName], [])
+  }
+
+  /// Removes a value; a response that is on its way will not be written.
+  public func remove(_ key: Key) async throws {
+    _ = try await redis.send(["DEL".bytes, try valueName(key), try leaseName(key)])
+  }
+
+  /// Removes what is there when this begins, in steps of about a thousand.
+  public func removeAll() async throws {
+    for prefix in [leasePrefix, valuePrefix] {
+      for names in try await names(after: prefix).chunks(of: 1_000) { _ = try await redis.send(["DEL".bytes] + names) }
+    }
+  }
+
+  /// The keys of the partition; scans the database.
+  public func keys() async throws -> [Key] {
+    try await names(after: valuePrefix).compactMap { Self.key(of: $0, after: valuePrefix) }
+  }
+
+  /// Asks the origin, unless another process does: then this waits for its value. One that dies, or fails, is followed
+  /// by another one; one that takes longer than ten leases is no longer waited for. While Redis is away, every process
+  /// asks the origin itself.
+  public func fetch(_ key: Key, from origin: @Sendable () async throws -> Value) async throws -> Value {
+    let token = UUID().uuidString
+    let deadline = ContinuousClock.now + leaseTime * 10
+    var known = versions.withLock { $0[key] } ?? ""
+    while ContinuousClock.now < deadline {
+      guard let lease = try? await acquire(key, token, known: known) else { break }
+      switch lease {
+      case .granted: return try await lead(key, token, origin)
+      case .value(let value): return value
+      case .isTaken(let version):
+        if known.isEmpty { known = version }
+        try await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
+      }
+    }
+    return try await origin()
+  }
+
+  private enum Lease {
+    case granted
+    case value(Value)
+    case isTaken(version: String)
+  }
+
+  private func acquire(_ key: Key, _ token: String, known: String) async throws -> Lease {
+    let reply = try await redis.run(
+      .acquire, keys: try [valueName(key), leaseName(key)],
+      [token.bytes, "\(Int(leaseTime / .milliseconds(1)))".bytes, known.bytes])
+    guard case .list(let parts) = reply, parts.count >= 2, case .bytes(let kind) = parts[0],
+      case .bytes(let version) = parts[1]
+    else { throw RedisError.unexpectedReply }
+    if kind == "lease".bytes { return .granted }
+    if kind == "value".bytes, parts.count == 3, case .bytes(let data) = parts[2],
+      let value = try? JSONDecoder().decode(Value.self, from: Data(data))
+    {
+      return .value(value)
+    }
+    return .isTaken(version: String(decoding: version, as: UTF8.self))
+  }
+
+  private func lead(_ key: Key, _ token: String, _ origin: @Sendable () async throws -> Value) async throws -> Value {
+    leases.withLock { $0[key] = token }
+    let name = try leaseName(key)
+    let renewing = Task { [redis, leaseTime] in
+      while true {
+        try await Task.sleep(for: leaseTime / 3)
+        _ = try? await redis.run(.renew, keys: [name], [token.bytes, "\(Int(leaseTime / .milliseconds(1)))".bytes])
+      }
+    }
+    defer { renewing.cancel() }
+    do {
+      return try await origin()
+    } catch {
+      leases.withLock { if $0[key] == token { $0[key] = nil } }
+      _ = try? await redis.run(.release, keys: [name], [token.bytes])
+      throw error
+    }
+  }
+
+  private func note(_ version: String, for key: Key) {
+    versions.withLock { versions in
+      // Without a number, only the origin is asked once more.
+      if versions.count >= 1 << 16 { versions = [:] }
+      versions[key] = version
+    }
+  }
+}
+
+/// The names of keys in Redis.
+extension RedisStore {
+  private var valuePrefix: [UInt8] { "\(redis.prefix)v:".bytes + name }
+  private var leasePrefix: [UInt8] { "\(redis.prefix)l:".bytes + name }
+  private var counterName: [UInt8] { "\(redis.prefix)n".bytes }
+
+  private func valueName(_ key: Key) throws -> [UInt8] { valuePrefix + (try Self.encode(key)) }
+  private func leaseName(_ key: Key) throws -> [UInt8] { leasePrefix + (try Self.encode(key)) }
+
+  private static func encode(_ value: some Encodable) throws -> [UInt8] {
+    let encoder = JSONEncoder()
+    encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+    return Array(try encoder.encode(value))
+  }
+
+  private static func key(of name: [UInt8], after prefix: [UInt8]) -> Key? {
+    guard name.starts(with: prefix) else { return nil }
+    return try? JSONDecoder().decode(Key.self, from: Data(name.dropFirst(prefix.count)))
+  }
+
+  private func names(after prefix: [UInt8]) async throws -> [[UInt8]] {
+    // In a pattern, some bytes have a meaning.
+    let pattern = prefix.flatMap { "*?[]\\".utf8.contains($0) ? [UInt8(ascii: "\\"), $0] : [$0] } + "*".bytes
+    var (names, cursor) = (Set<[UInt8]>(), "0".bytes)
+    repeat {
+      let reply = try await redis.send(["SCAN".bytes, cursor, "MATCH".bytes, pattern, "COUNT".bytes, "1000".bytes])
+      guard case .list(let parts) = reply, parts.count == 2, case .bytes(let next) = parts[0],
+        case .list(let found) = parts[1]
+      else { throw RedisError.unexpectedReply }
+      for case .bytes(let name) in found { names.insert(name) }
+      cursor = next
+    } while cursor != "0".bytes
+    return Array(names)
+  }
+}
+
+extension Array {
+  fileprivate func chunks(of count: Int) -> [ArraySlice<Element>] {
+    stride(from: 0, to: self.count, by: count).map { self[$0..<Swift.min($0 + count, self.count)] }
+  }
+}
