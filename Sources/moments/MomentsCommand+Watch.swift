@@ -116,9 +116,9 @@ private final class TimelineScreen: Sendable {
     let terminal = Terminal(descriptor: Output.standardOutput.descriptor, environment: command.environment)
     let renderer = TimelineRenderer(columns: terminal.columns, style: terminal.style, now: command.now)
     if let rows = terminal.rows {
-      // The cursor goes home, and everything behind it is erased; what does not fit would scroll.
+      // What does not fit would scroll.
       let lines = renderer.timeline(details).split(separator: "\n", omittingEmptySubsequences: false)
-      return "\u{1B}[H\u{1B}[2J" + lines.prefix(max(rows - 1, 1)).joined(separator: "\n") + "\n"
+      return Terminal.redraw(lines.prefix(max(rows - 1, 1)))
     }
     guard let last else { return renderer.timeline(details) }
     let old = Dictionary(last.moments.map { ($0.id, $0) }) { first, _ in first }

@@ -37,6 +37,16 @@ struct Terminal: Equatable, Sendable {
   }
 }
 
+extension Terminal {
+  /// Writes lines over what the screen shows: the cursor goes home, each line is erased before it is written, and behind
+  /// the last one everything is (ECMA-48, sections 8.3.21, 8.3.41 and 8.3.39). The screen is never empty in between.
+  ///
+  /// Erasing the rest of a line behind its text would take the last character of one that is as wide as the screen.
+  static func redraw(_ lines: some Sequence<some StringProtocol>) -> String {
+    "\u{1B}[H" + lines.map { "\u{1B}[K\($0)\n" }.joined() + "\u{1B}[J"
+  }
+}
+
 extension Optional {
   fileprivate func filter(_ isKept: (Wrapped) -> Bool) -> Wrapped? { flatMap { isKept($0) ? $0 : nil } }
 }

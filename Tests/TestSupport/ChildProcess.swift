@@ -20,8 +20,8 @@ package final class ChildProcess: Sendable {
   /// Where its standard output goes. Its standard error is a pipe in either case.
   package enum OutputKind: Sendable {
     case pipe
-    /// A terminal of this width, of which line ends arrive as `\r\n`.
-    case terminal(columns: UInt16)
+    /// A terminal of this size, of which line ends arrive as `\r\n`.
+    case terminal(columns: UInt16, rows: UInt16 = 40)
   }
 
   package enum Ending: Sendable, Hashable {
@@ -170,7 +170,7 @@ extension ChildProcess {
   static func openOutput(_ kind: OutputKind) throws -> (reader: Descriptor, writer: Descriptor) {
     switch kind {
     case .pipe: try Descriptor.pipe()
-    case .terminal(let columns): try Descriptor.terminal(columns: columns)
+    case .terminal(let columns, let rows): try Descriptor.terminal(columns: columns, rows: rows)
     }
   }
 
@@ -220,14 +220,14 @@ extension Descriptor {
   }
 
   /// A terminal: what is written to the second end is read from the first.
-  fileprivate static func terminal(columns: UInt16) throws -> (reader: Descriptor, writer: Descriptor) {
+  fileprivate static func terminal(columns: UInt16, rows: UInt16) throws -> (reader: Descriptor, writer: Descriptor) {
     // openpt(3) and its kin in terms of Linux's own calls, as the C library's module does not show them.
     let reader = Descriptor(try FailedCall.check(open("/dev/ptmx", O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))
     var locked: Int32 = 0
     try FailedCall.check(ioctl(reader.number, 0x4004_5431 /* TIOCSPTLCK */, &locked), "ioctl")
     var number: Int32 = 0
     try FailedCall.check(ioctl(reader.number, 0x8004_5430 /* TIOCGPTN */, &number), "ioctl")
-    var size = winsize(ws_row: 40, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
+    var size = winsize(ws_row: rows, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0)
     try FailedCall.check(ioctl(reader.number, UInt(TIOCSWINSZ), &size), "ioctl")
     let name = "/dev/pts/\(number)"
     let writer = Descriptor(try FailedCall.check(open(name, O_RDWR | O_NOCTTY | O_CLOEXEC), "open"))

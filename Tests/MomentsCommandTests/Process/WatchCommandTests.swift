@@ -80,6 +80,34 @@ import Testing
     #expect(parts.last?.contains("m0-0") == true && parts.last?.contains("m0-1") == false)
   }
 
+  @Test(
+    "in a terminal it redraws in place: the screen shows the latest timeline, and nothing else", arguments: [12, 40])
+  func terminal(rows: UInt16) async throws {
+    let server = try await BFFServer.start()
+    let (columns, lineFeed) = (60, "\r\n")
+    // What was there before, and what the terminal shows then.
+    var screen = Screen(columns: columns, rows: Int(rows))
+    screen.write(String(repeating: "old text of a shell" + lineFeed, count: 50))
+    let child = try Moments.start(
+      arguments(server, ["--user", "1", "--count", "3"]), output: .terminal(columns: UInt16(columns), rows: rows))
+    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    for (count, liker) in ["4", "5"].enumerated() {
+      try await child.state.wait { $0.outputText.components(separatedBy: "\u{1B}[J").count > count + 1 }
+      try await like("m1-1", by: liker, server)
+    }
+    let result = try await child.waitForEnd()
+    #expect(result.ending == .exited(0))
+    let fresh = try await Moments.run(
+      ["timeline", "--user", "1", "--endpoint", server.graphqlURL.absoluteString],
+      output: .terminal(columns: UInt16(columns), rows: 1000))
+    var expected = Screen(columns: columns, rows: 1000)
+    expected.write(fresh.outputText)
+    let before = screen.scrolled
+    screen.write(result.outputText)
+    let lines = expected.lines.prefix(Int(rows) - 1)
+    #expect(screen.lines == Array(lines) && screen.scrolled == before && screen.unknown.isEmpty)
+  }
+
   @Test("it ends with 130 at Ctrl-C")
   func interrupt() async throws {
     let server = try await BFFServer.shared()
@@ -132,5 +160,76 @@ import Testing
     ])
   func usage(arguments: [String]) async throws {
     try await Moments.run(arguments).expectFailure(64, "wrong usage")
+  }
+}
+
+/// The screen of a terminal that knows what the command needs (ECMA-48): the cursor's home, erasing a line and the
+/// screen, and colours, which it forgets.
+private struct Screen {
+  private var rows: [[Character]]
+  private let columns: Int
+  private var cursor = (row: 0, column: 0)
+  /// How many lines left the screen at its top.
+  private(set) var scrolled = 0
+  /// The controls that it does not know.
+  private(set) var unknown: [String] = []
+
+  init(columns: Int, rows: Int) {
+    self.columns = columns
+    self.rows = Array(repeating: [], count: rows)
+  }
+
+  /// What it shows, up to the last line that is not empty, without spaces at the ends of lines.
+  var lines: [String] {
+    let lines = rows.map { row in String(String(row.reversed().drop { $0 == " " }).reversed()) }
+    return Array(lines[..<(lines.lastIndex { !$0.isEmpty }.map { $0 + 1 } ?? 0)])
+  }
+
+  mutating func write(_ text: String) {
+    var rest = text[...]
+    while let character = rest.popFirst() {
+      switch character {
+      case "\u{1B}":
+        let control = rest.prefix { !$0.isLetter } + rest.drop { !$0.isLetter }.prefix(1)
+        rest = rest.dropFirst(control.count)
+        perform(String(control))
+      case "\r\n": feed()
+      default:
+        if cursor.column == columns { feed() }
+        rows[cursor.row] += Array(repeating: " ", count: max(cursor.column - rows[cursor.row].count, 0))
+        if cursor.column < rows[cursor.row].count {
+          rows[cursor.row][cursor.column] = character
+        } else {
+          rows[cursor.row].append(character)
+        }
+        cursor.column += 1
+      }
+    }
+  }
+
+  private mutating func feed() {
+    cursor = (cursor.row + 1, 0)
+    guard cursor.row == rows.count else { return }
+    rows.removeFirst()
+    rows.append([])
+    cursor.row -= 1
+    scrolled += 1
+  }
+
+  /// Behind the last column, the cursor still counts as being on it.
+  private mutating func eraseLine() {
+    rows[cursor.row].removeLast(max(rows[cursor.row].count - min(cursor.column, columns - 1), 0))
+  }
+
+  private mutating func perform(_ control: String) {
+    switch control {
+    case "[H": cursor = (0, 0)
+    case "[K": eraseLine()
+    case "[J":
+      eraseLine()
+      for row in (cursor.row + 1)..<rows.count { rows[row] = [] }
+    case _ where control.hasSuffix("m"): break
+    default: unknown.append(control)
+    }
   }
 }
