@@ -6,6 +6,7 @@ import NIOCore
 import NIOFoundationCompat
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import NIOWebSocket
 import SocketHTTP
 import Streams
@@ -67,11 +68,11 @@ enum Client: String, CaseIterable, Sendable {
     }
   }
 
-  /// Opens so many connections; the result keeps them open.
-  func open(_ count: Int, at url: URL) async throws -> any Sendable {
+  /// Opens so many connections; the result keeps them open. Those to a `wss` URL trust this certificate.
+  func open(_ count: Int, at url: URL, trusting certificate: String) async throws -> any Sendable {
     switch self {
-    case .sockets: try await SocketClient.open(count, at: url)
-    case .nio: try await NIOClient.open(count, at: url)
+    case .sockets: try await SocketClient.open(count, at: url, trusting: certificate)
+    case .nio: try await NIOClient.open(count, at: url, trusting: certificate)
     case .python: preconditionFailure("is a process of its own")
     }
   }
@@ -116,7 +117,10 @@ enum SocketClient {
     }
   }
 
-  static func open(_ count: Int, at url: URL) async throws -> any Sendable {
+  static func open(_ count: Int, at url: URL, trusting certificate: String) async throws -> any Sendable {
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(trust: .only(.file(certificate)))
+    let transport = url.scheme == "wss" ? SocketTransport(configuration: configuration) : transport
     let bag = DisposeBag()
     for _ in 0..<count {
       let events = try transport.connect(WebSocketRequest(url: url))
@@ -126,7 +130,7 @@ enum SocketClient {
         ).disposed(by: bag)
       }
     }
-    return bag
+    return [transport, bag] as [any Sendable]
   }
 }
 
@@ -157,14 +161,17 @@ enum NIOClient {
     try await channel.closeFuture.get()
   }
 
-  static func open(_ count: Int, at url: URL) async throws -> any Sendable {
+  static func open(_ count: Int, at url: URL, trusting certificate: String) async throws -> any Sendable {
+    var configuration = TLSConfiguration.makeClientConfiguration()
+    configuration.trustRoots = .file(certificate)
+    let tls = url.scheme == "wss" ? try NIOSSLContext(configuration: configuration) : nil
     var channels: [any Channel] = []
-    for _ in 0..<count { channels.append(try await connect(url) { Receiving(.text, Counter()) }) }
+    for _ in 0..<count { channels.append(try await connect(url, tls) { Receiving(.text, Counter()) }) }
     return channels
   }
 
   private static func connect(
-    _ url: URL, _ makeHandler: @escaping @Sendable () -> any ChannelHandler & Sendable
+    _ url: URL, _ tls: NIOSSLContext? = nil, _ makeHandler: @escaping @Sendable () -> any ChannelHandler & Sendable
   ) async throws -> any Channel {
     let upgraded = group.next().makePromise(of: Void.self)
     let upgrader = NIOWebSocketClientUpgrader(requestKey: NIOWebSocketClientUpgrader.randomRequestKey()) { channel, _ in
@@ -179,7 +186,12 @@ enum NIOClient {
         let configuration: NIOHTTPClientUpgradeSendableConfiguration = (
           upgraders: [upgrader], completionHandler: { _ in }
         )
-        return channel.pipeline.addHTTPClientHandlers(withClientUpgrade: configuration)
+        return channel.eventLoop.makeCompletedFuture {
+          if let tls {
+            try channel.pipeline.syncOperations.addHandler(NIOSSLClientHandler(context: tls, serverHostname: nil))
+          }
+          try channel.pipeline.syncOperations.addHTTPClientHandlers(withClientUpgrade: configuration)
+        }
       }
       .connect(host: url.host() ?? "", port: url.port ?? 0).get()
     let head = HTTPRequestHead(

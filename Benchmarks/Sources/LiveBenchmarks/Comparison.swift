@@ -26,28 +26,35 @@ struct Comparison {
     var isMemory = false
   }
 
-  private static func rows(_ port: Int) -> [Row] {
-    let url = "ws://127.0.0.1:\(port)"
+  private static func rows(_ ports: [Int], _ certificate: String) -> [Row] {
+    let url = "ws://127.0.0.1:\(ports[0])"
     let streams = [Kind.text, .json].flatMap { kind in
       [(30, 1_000_000), (2048, 200_000)].map { size, count in
         Row(
           title: "\(size) B, \(kind == .text ? "as text" : "as values")",
-          work: ["receive", "\(url)/\(kind.rawValue)/\(size)/\(count)", kind.rawValue, "\(count)"],
+          work: ["receive", "\(url)/\(kind.rawValue)/\(size)/\(count)", kind.rawValue, "\(count)", ""],
           hasFloor: kind == .json)
       }
     }
     return streams + [
-      Row(title: "30 B, there and back", work: ["echo", "\(url)/echo", "text", "20000"], hasFloor: false),
-      Row(title: "1,000 idle connections", work: ["open", "\(url)/idle", "text", "1000"], isMemory: true),
+      Row(title: "30 B, there and back", work: ["echo", "\(url)/echo", "text", "20000", ""], hasFloor: false),
+      Row(title: "1,000 idle connections", work: ["open", "\(url)/idle", "text", "1000", ""], isMemory: true),
+      Row(
+        title: "1,000 idle connections over TLS",
+        work: ["open", "wss://127.0.0.1:\(ports[1])/idle", "text", "1000", certificate], hasFloor: false, isMemory: true
+      ),
     ]
   }
 
-  func run() throws {
-    let (server, ports) = try OwnProcess.server(["server"])
+  /// Prints the table; returns whether all floors were reached.
+  func run() throws -> Bool {
+    let files = try ServerCertificate()
+    defer { files.remove() }
+    let (server, ports) = try OwnProcess.server(["server", files.certificate, files.key])
     defer { server.process.terminate() }
     print("| load | client | messages/s | CPU µs | KiB each |\n|---|---|---:|---:|---:|")
     var isReached = true
-    for row in Self.rows(ports[0]) {
+    for row in Self.rows(ports, files.certificate) {
       var results: [Client: [Result]] = [:]
       for round in 0..<rounds {
         // The order matters, so it alternates.
@@ -58,7 +65,7 @@ struct Comparison {
       }
       isReached = report(row, results.mapValues(\.medians)) && isReached
     }
-    if !isReached { exit(1) }
+    return isReached
   }
 
   private func report(_ row: Row, _ medians: [Client: Result]) -> Bool {
@@ -84,7 +91,7 @@ struct Comparison {
 
 extension Client {
   /// The Python of the tests' environment, which has websockets.
-  private static let interpreter = URL(filePath: #filePath).appending(path: "../../../../.venv/bin/python").standardized
+  static let interpreter = URL(filePath: #filePath).appending(path: "../../../../.venv/bin/python").standardized
   private static let program = URL(filePath: #filePath).appending(path: "../client.py").standardized
 
   var isAvailable: Bool { self != .python || FileManager.default.isExecutableFile(atPath: Self.interpreter.path()) }

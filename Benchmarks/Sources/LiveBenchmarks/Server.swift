@@ -3,6 +3,7 @@ import Foundation
 import NIOCore
 import NIOHTTP1
 import NIOPosix
+import NIOSSL
 import NIOWebSocket
 
 /// A WebSocket server whose path says what it does: `/text/30/1000` sends 1,000 texts of 30 bytes after the client's
@@ -10,8 +11,8 @@ import NIOWebSocket
 ///
 /// The frames are made beforehand and written in large blocks, so that the server is not what is measured.
 enum LiveServer {
-  /// Serves until standard input ends, and prints the port.
-  static func run() throws {
+  /// Serves until standard input ends, and prints the ports for `ws` and `wss`.
+  static func run(certificate: String, key: String) throws {
     let group = MultiThreadedEventLoopGroup(numberOfThreads: 1)
     let upgrader = NIOWebSocketServerUpgrader(
       shouldUpgrade: { channel, _ in channel.eventLoop.makeSucceededFuture(HTTPHeaders()) },
@@ -28,17 +29,24 @@ enum LiveServer {
           }
         }
       })
-    let server = try ServerBootstrap(group: group)
-      .serverChannelOption(.backlog, value: 4096)
-      .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
-      .childChannelInitializer { channel in
-        channel.eventLoop.makeCompletedFuture {
-          try channel.pipeline.syncOperations.configureHTTPServerPipeline(
-            withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
+    let tls = try NIOSSLContext(
+      configuration: .makeServerConfiguration(
+        certificateChain: NIOSSLCertificate.fromPEMFile(certificate).map { .certificate($0) },
+        privateKey: .privateKey(NIOSSLPrivateKey(file: key, format: .pem))))
+    let ports = try [nil, tls].map { tls in
+      try ServerBootstrap(group: group)
+        .serverChannelOption(.backlog, value: 4096)
+        .childChannelOption(.socketOption(.tcp_nodelay), value: 1)
+        .childChannelInitializer { channel in
+          channel.eventLoop.makeCompletedFuture {
+            if let tls { try channel.pipeline.syncOperations.addHandler(NIOSSLServerHandler(context: tls)) }
+            try channel.pipeline.syncOperations.configureHTTPServerPipeline(
+              withServerUpgrade: (upgraders: [upgrader], completionHandler: { _ in }))
+          }
         }
-      }
-      .bind(host: "127.0.0.1", port: 0).wait()
-    print(server.localAddress?.port ?? 0)
+        .bind(host: "127.0.0.1", port: 0).wait().localAddress?.port ?? 0
+    }
+    print(ports.map(String.init).joined(separator: " "))
     fflush(nil)
     while readLine() != nil {}
   }

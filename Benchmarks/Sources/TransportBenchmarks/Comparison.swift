@@ -40,12 +40,10 @@ struct Comparison {
   }
 
   func run() throws {
-    let folder = FileManager.default.temporaryDirectory.appending(path: "TransportBenchmarks.\(getpid())")
-    try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
-    defer { try? FileManager.default.removeItem(at: folder) }
-    let (certificate, key) = (folder.appending(path: "cert.pem").path(), folder.appending(path: "key.pem").path())
-    try makeCertificate(certificate, key)
-    let (server, ports) = try OwnProcess.server(["server", certificate, key])
+    let files = try ServerCertificate()
+    defer { files.remove() }
+    let certificate = files.certificate
+    let (server, ports) = try OwnProcess.server(["server", certificate, files.key])
     defer { server.process.terminate() }
 
     print("| load | client | requests/s | p50 µs | p99 µs | CPU µs | MiB |\n|---|---|---:|---:|---:|---:|---:|")
@@ -113,16 +111,5 @@ struct Comparison {
 
   private func measure(_ client: Client, _ arguments: [String]) throws -> LoadResult {
     try OwnProcess.measure(["client", client.rawValue] + arguments)
-  }
-
-  private func makeCertificate(_ certificate: String, _ key: String) throws {
-    let process = Process()
-    process.executableURL = URL(filePath: "/usr/bin/env")
-    process.arguments =
-      ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"]
-      + ["-subj", "/CN=127.0.0.1", "-addext", "subjectAltName=IP:127.0.0.1", "-keyout", key, "-out", certificate]
-    process.standardError = FileHandle.nullDevice
-    try process.run()
-    process.waitUntilExit()
   }
 }
