@@ -36,6 +36,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
     ("Sources/Networking/Networking.docc/Uploads.md", "Articles/UploadsArticle"),
     ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
+    ("Sources/Networking/Networking.docc/IncrementalDelivery.md", "Articles/IncrementalDeliveryArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
     ("Sources/Repository/Repository.docc/Repository.md", "Articles/RepositoryArticle"),
     ("Sources/GraphQLLanguage/GraphQLLanguage.docc/GraphQLLanguage.md", "Articles/GraphQLLanguageArticle"),
@@ -371,6 +372,15 @@ struct ReadmeTests {
     let events = Monitor(0)
     LiveDataArticle.watch(on: scripted, bag: bag, show: { _ in }, fetchTimeline: { events.update { $0 += 1 } })
     #expect(events.value == 2 && transport.failures.isEmpty)
+  }
+
+  @Test func `the sample of responses in parts shows each moment's views in the end`() async throws {
+    let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)
+    let bag = DisposeBag()
+    let shown = Monitor<[String: String]>([:])
+    IncrementalDeliveryArticle.watch(on: client, bag: bag) { id, text in shown.update { $0[id] = text } }
+    let end = try await shown.wait { $0.count == 5 && $0.values.allSatisfy { $0.hasSuffix(" views") } }
+    #expect(end.keys.contains("m1-4"))
   }
 
   @Test func `the sample of a pager loads page by page`() async throws {

@@ -1,3 +1,5 @@
+import Networking
+
 /// Lends a response to `init(from:)` and records what it reads.
 struct RecordingDecoder: Decoder {
   let recording: Recording
@@ -160,8 +162,21 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     let path = codingPath + [key]
     guard object != nil else { return try recording.madeUp(type, at: path) }
     if let member = member(key) { return try recording.read(type, .node(member), at: path) }
+    if let fragment = type as? any DeferredFragment.Type, let value = try decode(fragment, key) as? Value {
+      return value
+    }
     recordMissing(key, readAs: "\(type)")
     return try recording.madeUp(type, at: path)
+  }
+
+  /// The deferred fragment with a label, which has its fields in the object; `nil` if the document has no such label.
+  private func decode(_ type: any DeferredFragment.Type, _ label: Key) throws -> (any DeferredFragment)? {
+    guard let object = object?.object else { return nil }
+    let fragments = object.selections.flatMap { $0.deferred(label.stringValue) }
+    guard !fragments.isEmpty else { return nil }
+    guard fragments.contains(where: { $0.type.map(object.type.isOf) ?? true }) else { return type.notArrived }
+    return try type.ready(
+      from: RecordingDecoder(recording: recording, source: source, type: "\(type)", codingPath: codingPath + [label]))
   }
 
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {

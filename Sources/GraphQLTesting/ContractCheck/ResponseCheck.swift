@@ -11,6 +11,7 @@ import Networking
 struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private let generator: ResponseGenerator
   private let decoder: any BodyDecoder
+  private let parser: ResponseParser<GraphQLResponse<ResponseData>>
   private let exploration = Exploration()
   private let root = Place(path: "data")
   private let hasUnknownFields: Bool
@@ -27,7 +28,11 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   /// Whether a recording ended early, so that not everything that is read was seen.
   private var isIncomplete = false
 
-  init(plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder) {
+  init(
+    plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder,
+    parser: ResponseParser<GraphQLResponse<ResponseData>>
+  ) {
+    self.parser = parser
     generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
     self.decoder = decoder
     hasUnknownFields = plan.selections.hasUnknownFields
@@ -101,7 +106,6 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     let headers: HTTPHeaders = ["Content-Type": "application/graphql-response+json"]
     let response = HTTPResponse(status: 200, headers: headers, body: Data(body.utf8))
     do throws(RequestError) {
-      let parser = ResponseParser<GraphQLResponse<ResponseData>>.graphQL(.none)
       _ = try parser.parse(response, by: decoder)
       return nil
     } catch {

@@ -98,7 +98,9 @@ public struct SessionCheck: Sendable {
     }
     report.findings += plan.deprecations.map { Finding(severity: .warning, path: "query", message: $0.message) }
     VariablesCheck(schema: schema, plan: plan, encoder: encoder).check(variables, &report)
-    var responses = ResponseCheck<Session.ResponseData>(plan: plan, samples: samples, decoder: decoder)
+    var responses = ResponseCheck<Session.ResponseData>(
+      plan: plan, samples: samples, decoder: decoder,
+      parser: .graphQL(.none, of: plan.operationName ?? "", in: session.query))
     responses.check(&report, combinations: combinations)
     report.findings.removeAll { finding in
       suppressed.contains { $0.last == "*" ? finding.path.hasPrefix($0.dropLast()) : finding.path == $0 }

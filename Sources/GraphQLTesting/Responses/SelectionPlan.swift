@@ -24,6 +24,8 @@ final class SelectionPlan {
     let type: NamedType?
     let conditions: [Condition]
     let selections: SelectionPlan
+    /// That of its `@defer`.
+    var label: String?
   }
 
   enum Item {
@@ -71,6 +73,7 @@ extension SelectionPlan {
 
 /// What an operation selects.
 struct OperationPlan {
+  let operationName: String?
   let root: NamedType
   let selections: SelectionPlan
   let variables: [VariableDefinitionSyntax]
@@ -100,6 +103,7 @@ struct OperationPlan {
     guard let root = schema.rootType(of: operation.kind) else {
       throw Failure(description: "is a \(operation.kind), and the schema has none")
     }
+    operationName = operation.name?.text
     self.root = root
     var compiler = PlanCompiler(document, schema)
     selections = compiler.compile(operation.selectionSet, on: root)
@@ -158,7 +162,11 @@ private struct PlanCompiler {
         // A type that does not exist is for the rules of documents.
         if case .some(nil) = condition { continue }
         let selections = compile(fragment.selectionSet, on: (condition ?? nil) ?? type)
-        plan.add(.fragment(.init(type: condition ?? nil, conditions: conditions, selections: selections)))
+        plan.add(
+          .fragment(
+            .init(
+              type: condition ?? nil, conditions: conditions, selections: selections,
+              label: fragment.directives.deferLabel)))
       case .fragmentSpread(let spread):
         let name = spread.name.text
         guard let fragment = fragments[name], let on = schema.type(named: fragment.typeCondition.name.text) else {
@@ -172,7 +180,9 @@ private struct PlanCompiler {
         guard let selections = plans[name] else { continue }
         // It may have been compiled where it was less deep.
         if level + selections.depth > OperationPlan.deepest { isTooDeep = true }
-        plan.add(.fragment(.init(type: on, conditions: conditions, selections: selections)))
+        plan.add(
+          .fragment(
+            .init(type: on, conditions: conditions, selections: selections, label: spread.directives.deferLabel)))
       }
     }
   }
@@ -218,5 +228,24 @@ private struct PlanCompiler {
       }
     }
     return conditions
+  }
+}
+
+extension SyntaxList<DirectiveSyntax> {
+  /// The label of a deferred fragment.
+  fileprivate var deferLabel: String? {
+    let label = first { $0.name == "defer" }?.arguments.first { $0.name == "label" }
+    guard case .string(let text)? = label?.value.kind else { return nil }
+    return text.value
+  }
+}
+
+extension SelectionPlan {
+  /// The deferred fragments with a label, also those inside of fragments.
+  func deferred(_ label: String) -> [FragmentPlan] {
+    items.flatMap { item -> [FragmentPlan] in
+      guard case .fragment(let fragment) = item else { return [] }
+      return (fragment.label == label ? [fragment] : []) + fragment.selections.deferred(label)
+    }
   }
 }

@@ -201,10 +201,12 @@ extension APIClient {
     }
   }
 
-  /// Sends a session's request; `read` turns the response's parts into the output.
-  private func exchange<Output>(
-    _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)?,
-    isDownload: Bool = false, read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
+  /// Sends a session's request; `read` turns the response's parts into the output, which has one element if the
+  /// response is read as a whole.
+  func exchange<Output>(
+    _ session: some APISession, _ method: HTTPMethod, _ onProgress: (@Sendable (HTTPProgress) -> Void)? = nil,
+    isDownload: Bool = false, readsWholeResponse: Bool = true,
+    read: (Observable<HTTPResponsePart>, SentFields) -> Observable<Output>
   ) throws -> Observable<Output> {
     let sent = SentFields(of: session)
     do {
@@ -212,7 +214,7 @@ extension APIClient {
       request.headers = request.headers.adding(defaults: defaultHeaders)
       request.context.secrets = sent.secrets
       request.context.isSecret = session.isResponseSecret || !session.secrets.isEmpty
-      request.readsWholeResponse = true
+      request.readsWholeResponse = readsWholeResponse
       request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress
       var observation: RequestObservation?
@@ -221,7 +223,7 @@ extension APIClient {
       sent.record(request)
       let layers: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
       let output = read(transport.send(request, through: layers), sent).catch { .error(sent.described($0)) }
-      return observation?.watch(output, isSingle: true) ?? output
+      return observation?.watch(output, isSingle: readsWholeResponse) ?? output
     } catch {
       throw sent.described(error)
     }

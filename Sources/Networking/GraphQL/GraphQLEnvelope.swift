@@ -90,24 +90,31 @@ extension ResponseParser {
     _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
     ResponseParser(accept: GraphQLHeaders.accept) { response, decoder in
-      let mediaType = response.head.mediaType
-      if mediaType != "application/graphql-response+json" {
-        do throws(RequestError) {
-          try response.requireSuccess()
-        } catch {
-          throw error.telling(of: response)
-        }
-      }
-      do {
-        try response.requireJSON(mediaType: mediaType)
-        return try GraphQLEnvelope<ResponseData>(response.body, by: decoder).response(policy)
-      } catch let error as RequestError where error.kind == .graphQL {
-        throw error
+      try response.readGraphQL { try GraphQLEnvelope<ResponseData>($0, by: decoder).response(policy) }
+    }
+  }
+}
+
+extension HTTPResponse {
+  /// Reads the body of a GraphQL response by the rules for status and media type.
+  func readGraphQL<Output>(_ read: (Data) throws -> Output) throws -> Output {
+    let mediaType = head.mediaType
+    if mediaType != "application/graphql-response+json" {
+      do throws(RequestError) {
+        try requireSuccess()
       } catch {
-        // A proxy may put any Content-Type on its own error page: then the status says more.
-        try response.requireSuccess()
-        throw error
+        throw error.telling(of: self)
       }
+    }
+    do {
+      try requireJSON(mediaType: mediaType)
+      return try read(body)
+    } catch let error as RequestError where error.kind == .graphQL {
+      throw error
+    } catch {
+      // A proxy may put any Content-Type on its own error page: then the status says more.
+      try requireSuccess()
+      throw error
     }
   }
 }

@@ -50,6 +50,9 @@ public struct GraphQLDocument: Hashable, Sendable {
   /// Where and why the text is not GraphQL.
   private let syntaxError: GraphQLSyntaxError?
 
+  /// The plans of the operations that have `@defer` or `@stream`, by the operations' numbers.
+  private let incrementalPlans: [Int: IncrementalPlan]
+
   /// The literals that make up the text, each once.
   private let parts: [String]
 
@@ -62,6 +65,12 @@ public struct GraphQLDocument: Hashable, Sendable {
       throw RequestError(.invalidRequest, "The document has no operation named '\(name)'.")
     }
     throw RequestError(.invalidRequest, "The document of '\(name)' is not GraphQL: \(syntaxError).")
+  }
+
+  /// The plan of the operation of this name, or of the only one; `nil` if it has neither `@defer` nor `@stream`.
+  func incrementalPlan(named name: String) -> IncrementalPlan? {
+    if incrementalPlans.isEmpty { return nil }
+    return incrementalPlans[operations.count == 1 ? 0 : operations.firstIndex { $0.name == name } ?? -1]
   }
 }
 
@@ -76,12 +85,18 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
     let text = parts.joined(separator: "\n")
     prepared = PreparedString(text)
     do {
-      operations = try DocumentSyntax(parsing: text).operations.map {
+      let document = try DocumentSyntax(parsing: text)
+      operations = document.operations.map {
         GraphQLOperation(kind: GraphQLOperation.Kind($0.kind), name: $0.name?.text)
       }
+      let plans = document.operations.enumerated().compactMap { index, operation in
+        IncrementalPlan(of: operation, in: document).map { (index, $0) }
+      }
+      incrementalPlans = Dictionary(uniqueKeysWithValues: plans)
       syntaxError = nil
     } catch {
       operations = []
+      incrementalPlans = [:]
       syntaxError = error
     }
   }

@@ -66,6 +66,10 @@ extension GraphQLRequest: JSONEncodable where Variables: JSONEncodable {
 enum GraphQLHeaders {
   private static let acceptedTypes: StaticString = "application/graphql-response+json, application/json;q=0.9"
   static let accept = "\(acceptedTypes)"
+  /// Of an operation with `@defer` or `@stream`: the forms of multipart responses, the newest first.
+  static let incremental =
+    "multipart/mixed;incrementalSpec=v0.2, multipart/mixed;deferSpec=20220824;q=0.9, "
+    + "application/graphql-response+json;q=0.8, application/json;q=0.7"
   static let ofGet: HTTPHeaders = ["Accept": acceptedTypes]
   static let ofPost: HTTPHeaders = ["Accept": acceptedTypes, "Content-Type": "application/json"]
 }

@@ -43,8 +43,10 @@ extension GraphQLSession {
   public var extensions: JSONValue? { nil }
   /// Any error fails the request.
   public var errorPolicy: GraphQLErrorPolicy { .none }
-  /// A GraphQL response, by the error policy.
-  public var responseParser: ResponseParser<ResponseType> { .graphQL(errorPolicy) }
+  /// A GraphQL response, by the error policy; of an operation with `@defer` or `@stream`, the complete one.
+  public var responseParser: ResponseParser<ResponseType> {
+    .graphQL(errorPolicy, of: operationName, in: Self.query)
+  }
   /// The body: document, operation name, variables and extensions.
   public var parameters: GraphQLRequest<Variables> {
     GraphQLRequest(
@@ -110,6 +112,9 @@ extension GraphQLSession {
         .invalidRequest,
         "'\(operationName)' is a subscription, which has many responses: make it a GraphQLSubscription, and call "
           + "subscribe(on:) or data(on:).")
+    }
+    if let problem = Self.query.incrementalPlan(named: operationName)?.problem {
+      throw RequestError(.invalidRequest, problem)
     }
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")

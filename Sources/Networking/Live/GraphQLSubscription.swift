@@ -95,11 +95,8 @@ extension GraphQLSubscription {
   private func response(_ result: Data, by decoder: any BodyDecoder) throws -> ResponseType {
     do {
       return try GraphQLEnvelope<ResponseData>(result, by: decoder).response(errorPolicy)
-    } catch let error as RequestError {
-      throw error
     } catch {
-      let failure = DecodingFailure(error)
-      throw RequestError(.undecodable, failure.description, cause: failure)
+      throw RequestError(reading: error)
     }
   }
 }

@@ -103,6 +103,16 @@ extension TokenRefreshFailure: RedactableCause {
 }
 
 extension RequestError {
+  /// The given error if it is a `RequestError`; otherwise `undecodable`, with the place and the reason.
+  init(reading error: any Error, status: Int? = nil) {
+    if let error = error as? RequestError {
+      self = error
+    } else {
+      let failure = DecodingFailure(error)
+      self.init(.undecodable, failure.description, status: status, cause: failure)
+    }
+  }
+
   /// The error without the request's secrets. Causes of other modules' types are left as they are.
   func redacted(by redactor: Redactor) -> RequestError {
     var error = self

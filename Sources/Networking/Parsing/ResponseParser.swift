@@ -31,11 +31,8 @@ public struct ResponseParser<Output: Sendable>: Sendable {
   public func parse(_ response: HTTPResponse, by decoder: any BodyDecoder) throws(RequestError) -> Output {
     do {
       return try read(response, decoder)
-    } catch let error as RequestError {
-      throw error
     } catch {
-      let failure = DecodingFailure(error)
-      throw RequestError(.undecodable, failure.description, status: response.head.status, cause: failure)
+      throw RequestError(reading: error, status: response.head.status)
     }
   }
 }

@@ -72,7 +72,7 @@ struct MultipartFormat: LiveStreamFormat {
 extension Data {
   /// Whether this is one complete JSON object. Looks at the last byte first, since most of what is not complete does not
   /// end with a brace.
-  fileprivate var isWholeJSONObject: Bool {
+  var isWholeJSONObject: Bool {
     guard last(where: { $0 > 0x20 }) == UInt8(ascii: "}") else { return false }
     return (try? RawJSON(json: bytes)) != nil
   }

@@ -1,0 +1,234 @@
+import Foundation
+import HTTP
+import JSON
+import Networking
+import NetworkingTesting
+import Streams
+import TestSupport
+import Testing
+
+private struct AnyData: GraphQLSession {
+  typealias ResponseData = JSONValue
+  static let query: GraphQLDocument = "query anyData { a @stream }"
+}
+
+private struct GetFriends: GraphQLSession {
+  struct ResponseData: Decodable, Sendable, Equatable {
+    let user: User
+  }
+  struct User: Decodable, Sendable, Equatable {
+    let name: String
+    let friends: [Friend]?
+    let stats: Deferred<Stats>
+  }
+  struct Stats: Decodable, Sendable, Equatable {
+    let likeCount: Int
+    let rank: Deferred<Rank>
+  }
+  struct Rank: Decodable, Sendable, Equatable {
+    let place: Int
+  }
+  struct Friend: Decodable, Sendable, Equatable {
+    let name: String
+  }
+  static let query: GraphQLDocument = """
+    query user {
+      user {
+        name
+        ...stats @defer(label: "stats")
+        ... @defer { friends @stream(initialCount: 1) { name } }
+      }
+    }
+    fragment stats on User { likeCount ... @defer(label: "rank") { place } }
+    """
+  var policy = GraphQLErrorPolicy.none
+  var errorPolicy: GraphQLErrorPolicy { policy }
+}
+
+@Suite struct IncrementalTests {
+  @Test("G10: the merged response equals that without the directives", arguments: IncrementalForm.allCases)
+  func property(form: IncrementalForm) async throws {
+    for seed in 0..<150 {
+      var random = RandomIncrementalResponse(seed: UInt64(seed))
+      let script = random.script()
+      let payloads = random.payloads(of: script, in: form)
+      let parts = try random.parts(of: payloads)
+      let client = try IncrementalServer.client(IncrementalServer(parts: parts))
+      var responses: [IncrementalResponse<JSONValue>] = []
+      for try await response in AnyData().responses(on: client).values { responses.append(response) }
+      #expect(responses.last?.data == script.whole, "seed \(seed)")
+      #expect(responses.map(\.isComplete) == responses.map { _ in false }.dropLast() + [true], "seed \(seed)")
+      #expect(responses.first?.data == script.initial || payloads[0]["incremental"] != nil, "seed \(seed)")
+      #expect(try await AnyData().data(on: client).value == script.whole, "seed \(seed)")
+    }
+  }
+
+  static let payloads: [IncrementalForm: [String]] = [
+    .ids: [
+      #"{"data":{"user":{"name":"Wei"}},"pending":[{"id":"0","path":["user"],"label":"stats"},{"id":"1","path":["user"]}],"hasNext":true}"#,
+      #"{"pending":[{"id":2,"path":["user"],"label":"rank"},{"id":"3","path":["user","friends"]}],"incremental":[{"id":"0","data":{"likeCount":7}},{"id":"1","data":{"friends":[{"name":"A"}]}}],"completed":[{"id":"0"},{"id":"1"}],"hasNext":true}"#,
+      #"{"incremental":[{"id":"3","items":[{"name":"B"}]},{"id":"2","data":{"place":1}}],"completed":[{"id":"2"},{"id":"3"}],"hasNext":true}"#,
+      #"{"hasNext":false}"#,
+    ],
+    .paths: [
+      #"{"data":{"user":{"name":"Wei"}},"hasNext":true}"#,
+      #"{"incremental":[{"path":["user"],"label":"stats","data":{"likeCount":7}},{"path":["user"],"data":{"friends":[{"name":"A"}]}}],"hasNext":true}"#,
+      #"{"incremental":[{"path":["user","friends",1],"items":[{"name":"B"}]},{"path":["user"],"label":"rank","data":{"place":1}}],"hasNext":true}"#,
+      #"{"hasNext":false}"#,
+    ],
+    .flat: [
+      #"{"data":{"user":{"name":"Wei"}},"hasNext":true}"#,
+      #"{"path":["user"],"data":{"friends":[{"name":"A"}]},"hasNext":true}"#
+        + "\r\n--graphql\r\n\r\n"
+        + #"{"path":["user"],"label":"stats","data":{"likeCount":7},"hasNext":true}"#,
+      #"{"path":["user","friends",1],"data":{"name":"B"},"hasNext":true}"#
+        + "\r\n--graphql\r\n\r\n"
+        + #"{"path":["user"],"label":"rank","data":{"place":1},"hasNext":true}"#,
+      #"{"hasNext":false}"#,
+    ],
+  ]
+
+  private static func user(_ friends: [String]?, _ stats: Deferred<GetFriends.Stats>) -> GetFriends.ResponseData {
+    .init(user: .init(name: "Wei", friends: friends?.map { .init(name: $0) }, stats: stats))
+  }
+
+  private static let growth = [
+    user(nil, .pending),
+    user(["A"], .ready(.init(likeCount: 7, rank: .pending))),
+    user(["A", "B"], .ready(.init(likeCount: 7, rank: .ready(.init(place: 1))))),
+    user(["A", "B"], .ready(.init(likeCount: 7, rank: .ready(.init(place: 1))))),
+  ]
+
+  @Test(
+    "a deferred fragment is pending, and then ready, for both decoders",
+    arguments: [.ids, .paths, .flat] as [IncrementalForm], [false, true])
+  func grows(form: IncrementalForm, byFoundation: Bool) async throws {
+    var parts: [HTTPResponsePart] = [.head(IncrementalServer.head)]
+    for payload in try #require(Self.payloads[form]) {
+      parts.append(.body(Data("\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\(payload)".utf8)))
+    }
+    parts.append(.body(Data("\r\n--graphql--\r\n".utf8)))
+    var client = try IncrementalServer.client(IncrementalServer(parts: parts))
+    if byFoundation { client.decoder = FoundationJSON() }
+    var responses: [IncrementalResponse<GetFriends.ResponseData>] = []
+    for try await response in GetFriends().responses(on: client).values { responses.append(response) }
+    #expect(responses.map(\.data) == Self.growth)
+    #expect(responses.map(\.isComplete) == [false, false, false, true])
+    #expect(try await GetFriends().post(on: client).value.data == Self.growth[3])
+  }
+
+  @Test("a server that ignores the directives gives one complete response")
+  func plain() async throws {
+    let transport = ScriptedTransport()
+    transport.always(
+      .any,
+      .json(#"{"data":{"user":{"name":"Wei","likeCount":7,"place":1,"friends":[{"name":"A"},{"name":"B"}]}}}"#))
+    let client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
+    let responses = try await GetFriends().responses(on: client).values.reduce(into: []) { $0.append($1) }
+    #expect(responses == [IncrementalResponse(GraphQLResponse(data: Self.growth[3]), isComplete: true)])
+    #expect(try await GetFriends().data(on: client).value == Self.growth[3])
+    let accept =
+      "multipart/mixed;incrementalSpec=v0.2, multipart/mixed;deferSpec=20220824;q=0.9, "
+      + "application/graphql-response+json;q=0.8, application/json;q=0.7"
+    #expect(transport.requests.map { $0.headers["Accept"] } == [accept, accept])
+  }
+
+  @Test("a fragment that fails is an error by the policy `none`, and failed in the type by the others")
+  func failure() async throws {
+    let payloads = [
+      #"{"data":{"user":{"name":"Wei"}},"pending":[{"id":"0","path":["user"],"label":"stats"}],"hasNext":true}"#,
+      #"{"completed":[{"id":"0","errors":[{"message":"out of order","path":["user","likeCount"]}]}],"hasNext":false}"#,
+    ]
+    let older = [
+      #"{"data":{"user":{"name":"Wei"}},"hasNext":true}"#,
+      #"{"incremental":[{"path":["user"],"label":"stats","data":null,"errors":[{"message":"out of order","path":["user","likeCount"]}]}],"hasNext":false}"#,
+    ]
+    let error = GraphQLError(message: "out of order", path: [.key("user"), .key("likeCount")])
+    for payloads in [payloads, older] {
+      let client = try IncrementalServer.client(sending: payloads)
+      let responses = try await GetFriends(policy: .all).responses(on: client).values.reduce(into: []) { $0.append($1) }
+      #expect(responses.map(\.data) == [Self.user(nil, .pending), Self.user(nil, .failed([error]))])
+      #expect(responses.last?.response.errors == [error])
+      let seen = Seen(GetFriends().responses(on: client))
+      let end = try await seen.state.wait { $0.isEnded }
+      #expect(end.elements.map(\.data) == [Self.user(nil, .pending)])
+      #expect(end.error?.kind == .graphQL && end.error?.graphQLErrors == [error])
+    }
+  }
+
+  @Test("G10: a cut is an error that keeps what came", arguments: [false, true])
+  func cut(isTransportError: Bool) async throws {
+    let payloads = try #require(Self.payloads[.ids]).prefix(2)
+    let client = try IncrementalServer.client(
+      sending: Array(payloads), isCut: true, error: isTransportError ? RequestError(.connectionLost, "gone") : nil)
+    let seen = Seen(GetFriends().responses(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.map(\.data) == Array(Self.growth.prefix(2)))
+    #expect(end.elements.allSatisfy { !$0.isComplete })
+    #expect(end.error?.kind == .connectionLost && end.error?.operationName == "user")
+    let kept = try #require(end.error?.cause as? IncompleteResponse<GetFriends.ResponseData>)
+    #expect(kept.response.data == Self.growth[1])
+    await #expect { try await GetFriends().post(on: client).value } throws: {
+      ($0 as? RequestError)?.kind == .connectionLost
+    }
+  }
+
+  @Test(
+    "a payload that does not fit is an error that says why",
+    arguments: [
+      (#"{"incremental":[{"id":"9","data":{"a":1}}],"hasNext":true}"#, "'9' was not announced"),
+      (#"{"completed":[{"id":"9"}],"hasNext":true}"#, "'9' ends, but was not announced"),
+      (#"{"pending":[{"id":"0","path":[]}],"hasNext":true}"#, "'0' is announced twice"),
+      (#"{"hasNext":false}"#, "it ends although '0' has not arrived"),
+      (#"{"data":{"a":2},"hasNext":true}"#, "has data, but no path"),
+      (#"{"incremental":[{"data":{"a":1}}],"hasNext":true}"#, "neither an id nor a path"),
+      (#"{"incremental":[{"path":["b",0],"data":{"a":1}}],"hasNext":true}"#, "nothing at 'b[0]'"),
+      (#"{"incremental":[{"path":["a"],"items":[1]}],"hasNext":true}"#, "'a', which is no list"),
+      (#"{"incremental":[{"path":["list",2],"items":[1]}],"hasNext":true}"#, "begin at 2, but it has 1"),
+    ])
+  func unfit(payload: String, reason: String) async throws {
+    let client = try IncrementalServer.client(sending: [
+      #"{"data":{"a":1,"list":[0]},"pending":[{"id":"0","path":[]}],"hasNext":true}"#, payload,
+    ])
+    let seen = Seen(AnyData().responses(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.count == 1)
+    #expect(end.error?.kind == .badResponse)
+    #expect(end.error?.message.contains(reason) == true, "\(String(describing: end.error))")
+  }
+
+  @Test("fragments with a sub-path, a heartbeat and a part at the top of the data are merged")
+  func details() async throws {
+    let client = try IncrementalServer.client(sending: [
+      #"{"data":{"a":{"b":[{"c":1}]}},"pending":[{"id":"0","path":["a"]},{"id":"1","path":[]}],"hasNext":true,"extensions":{"x":1}}"#,
+      "{}",
+      #"{"incremental":[{"id":"0","subPath":["b",0],"data":{"d":2}},{"id":"1","data":{"e":3}}],"completed":[{"id":"0"},{"id":"1"}],"hasNext":false,"extensions":{"y":2}}"#,
+    ])
+    let response = try await AnyData().post(on: client).value
+    #expect(response.data == ["a": ["b": [["c": 1, "d": 2]]], "e": 3])
+    #expect(response.extensions == ["x": 1, "y": 2])
+  }
+
+  @Test("all parts together are limited as a response is")
+  func limit() async throws {
+    var client = try IncrementalServer.client(sending: try #require(Self.payloads[.ids]))
+    client.responseBodyLimit = 300
+    let seen = Seen(GetFriends().responses(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.count == 1 && end.error?.kind == .tooLarge)
+  }
+
+  @Test("a label that is the name of a field is refused before anything is sent")
+  func label() async throws {
+    struct Clash: GraphQLSession {
+      typealias ResponseData = JSONValue
+      static let query: GraphQLDocument = #"query clash { user { name ... @defer(label: "name") { age } } }"#
+    }
+    let transport = ScriptedTransport()
+    let client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: transport)
+    await #expect { try await Clash().post(on: client).value } throws: {
+      ($0 as? RequestError)?.message.contains("The label 'name'") == true
+    }
+    #expect(transport.requests.isEmpty)
+  }
+}
