@@ -122,7 +122,7 @@ let package = Package(
       dependencies: [
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
         "Streams", "StreamsTesting", "TestSupport",
-      ]),
+      ], exclude: ["Live/pings.py"]),
     .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",

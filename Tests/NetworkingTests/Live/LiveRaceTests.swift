@@ -25,19 +25,21 @@ import Testing
   }
 
   @Test(
-    "subscriptions go over TLS with an authority of one's own, and through a proxy's tunnel",
-    arguments: LiveWay.allCases,
-    [
-      false, true,
-    ])
+    "subscriptions go over TLS with an authority and a client certificate of one's own, and through a proxy's tunnel",
+    arguments: LiveWay.allCases, [false, true])
   func secure(way: LiveWay, hasProxy: Bool) async throws {
     let authority = try TestCertificate(.init(commonName: "Authority", isAuthority: true))
     let certificate = try TestCertificate(.init(names: ["IP:127.0.0.1", "DNS:server.test"]), signedBy: authority)
+    let me = try TestCertificate(.init(commonName: "Me"), signedBy: authority)
+    var settings = TLSServerSettings(certificate: certificate)
+    settings.clientAuthority = authority
     let relay = try await TLSRelay(
-      to: BFFServer.shared().port, TLSServerContext(TLSServerSettings(certificate: certificate)),
+      to: BFFServer.shared().port, TLSServerContext(settings),
       tunnelAnswer: hasProxy ? "HTTP/1.1 200 OK\r\n\r\n" : nil)
     var configuration = SocketTransport.Configuration()
-    configuration.tls = TLSConfiguration(trust: .only(.bytes(authority.certificate)))
+    configuration.tls = TLSConfiguration(
+      trust: .only(.bytes(authority.certificate)),
+      identity: ClientIdentity(certificates: .bytes(me.certificate), privateKey: .bytes(me.key)))
     if hasProxy { configuration.proxy = ProxyConfiguration(https: "http://127.0.0.1:\(relay.port)") }
     let endpoint = hasProxy ? "https://server.test/graphql" : "https://127.0.0.1:\(relay.port)/graphql"
     var client = try APIClient(baseURL: url(endpoint), transport: SocketTransport(configuration: configuration))
@@ -91,34 +93,83 @@ import Testing
   }
 
   @Test(
-    "L5: after random subscribing and disposing on one socket, the server has no subscription, and nobody got anything late"
-  )
-  func race() async throws {
+    "L5: after thousands of times subscribing and disposing at random, the server has no subscription, and nobody got anything late",
+    arguments: LiveWay.allCases)
+  func race(way: LiveWay) async throws {
     let server = try await BFFServer.start()
-    let client = try LiveWay.webSocket.client(server.graphqlURL)
+    let transport = SocketTransport()
+    var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
+    client.live = way.transport()
     let keeper = Seen(Liked(userID: "2").subscribe(on: client))
     try await wait(for: 1, on: server)
-    let late = Locked(0)
-    let count = TestScale.count(2_500, long: 12_500)
-    let task = Task.detached {
+    let descriptors = try #require(ProcessUsage.current).descriptors
+    let (values, late) = (Locked(0), Locked(0))
+    let count = way.isSocket ? TestScale.count(2_500, long: 12_500) : TestScale.count(500, long: 2_500)
+    let task = Task.detached { [client] in
       try TestSupport.race(4) { thread in
         var random = SplitMix(seed: UInt64(thread))
         for _ in 0..<count {
-          let isDisposed = Locked(false)
-          let subscription = Liked(userID: "\(Int.random(in: 0..<5, using: &random))").subscribe(on: client).subscribe(
-            onNext: { event in if event.value != nil, isDisposed.withLock({ $0 }) { late.withLock { $0 += 1 } } })
-          if Bool.random(using: &random) { Thread.sleep(forTimeInterval: .random(in: 0...0.0005, using: &random)) }
+          let (disposal, hasValue) = (Locked((isDone: false, late: 0)), DispatchSemaphore(value: 0))
+          let subscription = Countdown(3).subscribe(on: client).subscribe(
+            onNext: { event in
+              guard event.value != nil else { return }
+              // One event may have been on its way on another thread.
+              let isLate = disposal.withLock { disposal in
+                if disposal.isDone { disposal.late += 1 }
+                return disposal.late > 1
+              }
+              if isLate { late.withLock { $0 += 1 } }
+              values.withLock { $0 += 1 }
+              hasValue.signal()
+            })
+          switch Int.random(in: 0..<8, using: &random) {
+          case 0: _ = hasValue.wait(timeout: .now() + 30)
+          case 1...4: Thread.sleep(forTimeInterval: .random(in: 0...0.002, using: &random))
+          default: break
+          }
           subscription.dispose()
-          isDisposed.withLock { $0 = true }
+          disposal.withLock { $0.isDone = true }
         }
       }
     }
     try await task.value
     try await wait(for: 1, on: server)
-    #expect(late.withLock { $0 } == 0)
-    #expect(try await server.stats().requests["websocket"] == 1)
+    #expect(late.withLock { $0 } == 0 && values.withLock { $0 } > 0)
+    if way.isSocket { #expect(try await server.stats().requests["websocket"] == 1) }
     keeper.dispose()
     try await wait(for: 0, on: server)
+    await transport.shutdown()
+    #expect(try #require(ProcessUsage.current).descriptors <= descriptors + 8)
+  }
+
+  @Test("L3: pings are answered within a second, and a silent server is found, while hundreds of observers are blocked")
+  func pings() async throws {
+    let program = RepositoryLayout.root.appendingPathComponent("Tests/NetworkingTests/Live/pings.py").path
+    let server = try await ChildProcess(PythonEnvironment.python(), [program, "300", "50"], input: .open)
+    func line(_ name: String) async throws -> [String: Double] {
+      let output = try await server.waitForOutput(containing: "\"\(name)\"")
+      let line = output.split(separator: "\n").first { $0.contains("\"\(name)\"") } ?? ""
+      return try JSONDecoder().decode([String: Double].self, from: Data(line.utf8))
+    }
+    let port = Int(try await line("port")["port"] ?? 0)
+    var settings = quick
+    (settings.silence, settings.pong) = (.seconds(1), .seconds(1))
+    let client = try LiveWay.webSocket.client(url("http://127.0.0.1:\(port)/graphql"), settings)
+    let gate = DispatchSemaphore(value: 0)
+    let blocked = (0..<300).map { _ in
+      Seen(Countdown(0).subscribe(on: client)) { _ in
+        gate.wait()
+        gate.signal()
+      }
+    }
+    defer {
+      gate.signal()
+      for seen in blocked { seen.dispose() }
+    }
+    let longest = try await line("socket")
+    #expect(longest["socket", default: 9] < 1 && longest["protocol", default: 9] < 1, "\(longest)")
+    let again = try await line("again")["again", default: 99]
+    #expect(again < 5, "a silent server was found after \(again) s")
   }
 
   @Test("L3, L4: an observer that is blocked delays neither its siblings on the socket nor the connection")

@@ -12,6 +12,9 @@ import Testing
 enum LiveWay: String, CaseIterable, Sendable {
   case webSocket, legacyWebSocket, eventStream, multipart
 
+  /// Whether one connection carries all subscriptions.
+  var isSocket: Bool { self == .webSocket || self == .legacyWebSocket }
+
   func transport(_ settings: LiveSettings = LiveSettings()) -> any LiveTransport {
     switch self {
     case .webSocket: .webSocket(settings: settings)

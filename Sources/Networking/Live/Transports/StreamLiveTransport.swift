@@ -32,14 +32,14 @@ extension LiveTransport where Self == StreamLiveTransport {
   ///
   /// If the server gives its events ids, a new attempt names the last one by `Last-Event-ID`.
   public static func eventStream(
-    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ConcurrentScheduler()
+    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ElasticScheduler()
   ) -> Self {
     StreamLiveTransport(EventStreamFormat(), settings, scheduler)
   }
 
   /// Multipart responses, by Apollo's protocol for subscriptions over HTTP, as Apollo Router speaks it.
   public static func multipart(
-    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ConcurrentScheduler()
+    _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ElasticScheduler()
   ) -> Self {
     StreamLiveTransport(MultipartFormat(), settings, scheduler)
   }

@@ -211,7 +211,7 @@ extension LiveTransport where Self == WebSocketLiveTransport {
   ///     Called for each attempt, so it may give a new token each time.
   public static func webSocket(
     _ url: URL? = nil, over sockets: (any WebSocketTransport)? = nil, settings: LiveSettings = LiveSettings(),
-    scheduler: some Scheduler = ConcurrentScheduler(),
+    scheduler: some Scheduler = ElasticScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
     WebSocketLiveTransport(.transport, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
@@ -220,7 +220,7 @@ extension LiveTransport where Self == WebSocketLiveTransport {
   /// The same by the older protocol `graphql-ws`, of the library subscriptions-transport-ws.
   public static func legacyWebSocket(
     _ url: URL? = nil, over sockets: (any WebSocketTransport)? = nil, settings: LiveSettings = LiveSettings(),
-    scheduler: some Scheduler = ConcurrentScheduler(),
+    scheduler: some Scheduler = ElasticScheduler(),
     prepare: @escaping @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void = { _ in }
   ) -> Self {
     WebSocketLiveTransport(.legacy, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)

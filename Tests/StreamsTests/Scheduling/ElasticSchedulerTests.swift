@@ -1,0 +1,69 @@
+import Dispatch
+import Foundation
+import Synchronization
+import TestSupport
+import Testing
+
+@testable import Streams
+
+@Suite(.timeLimit(.minutes(2))) struct ElasticSchedulerTests {
+  @Test("hundreds of actions that block delay neither another action nor a timer for a second")
+  func blocked() async throws {
+    let scheduler = ElasticScheduler()
+    let (gate, begun, done) = (DispatchSemaphore(value: 0), Monitor(0), Monitor(0))
+    for _ in 0..<300 {
+      _ = scheduler.schedule {
+        begun.update { $0 += 1 }
+        gate.wait()
+        gate.signal()
+        done.update { $0 += 1 }
+      }
+    }
+    try await begun.wait(for: "all actions at once") { $0 == 300 }
+    let (start, ran) = (ContinuousClock.now, Latch())
+    _ = scheduler.schedule(after: .milliseconds(10)) { _ = scheduler.schedule { ran.open() } }
+    try await ran.wait(for: "the action behind them")
+    #expect(.now - start < .seconds(1))
+    gate.signal()
+    try await done.wait(for: "the rest") { $0 == 300 }
+  }
+
+  @Test("there are no more threads than the limit, and they end when there is nothing left to do")
+  func threads() async throws {
+    let queue = ElasticQueue(limit: 5, idleTime: .milliseconds(10))
+    let (gate, done) = (DispatchSemaphore(value: 0), Monitor(0))
+    let count = 1000
+    for _ in 0..<count {
+      queue.submit {
+        gate.wait()
+        gate.signal()
+        done.update { $0 += 1 }
+      }
+    }
+    let end = ContinuousClock.now + .seconds(30)
+    while queue.threadCount < 5, .now < end { await Task.yield() }
+    #expect(queue.threadCount == 5)
+    gate.signal()
+    try await done.wait(for: "all") { $0 == count }
+    while queue.threadCount > 0, .now < end { await Task.yield() }
+    #expect(queue.threadCount == 0)
+  }
+
+  @Test("actions that several threads submit run once each, and not once they are disposed")
+  func once() async throws {
+    let scheduler = ElasticScheduler()
+    let runs = Monitor([Int](repeating: 0, count: 8000))
+    try race { thread in
+      for number in 0..<1000 { _ = scheduler.schedule { runs.update { $0[thread * 1000 + number] += 1 } } }
+    }
+    try await runs.wait(for: "all") { $0.allSatisfy { $0 == 1 } }
+    let (gate, isDisposed) = (DispatchSemaphore(value: 0), Latch())
+    _ = scheduler.schedule {
+      gate.wait()
+      isDisposed.open()
+    }
+    scheduler.schedule(after: .milliseconds(20)) { Issue.record("a disposed action ran") }.dispose()
+    gate.signal()
+    try await isDisposed.wait(for: "the action")
+  }
+}
