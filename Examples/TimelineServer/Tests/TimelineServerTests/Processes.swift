@@ -68,7 +68,7 @@ struct BFF {
     // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes it, as `Scripts/test` does.
     program = try Program(
       root.appending(path: ".venv/bin/python"),
-      [root.appending(path: "Tests/BFF/server.py").path, "--port", "\(port)"] + arguments)
+      [root.appending(path: "Tests/BFF/server.py").path, "--port", "\(port)", "--exit-on-stdin-eof"] + arguments)
     let line = try await program.line { $0.hasPrefix("{\"port\":") }
     let port = try JSONCoder().decode([String: Int].self, from: Data(line.utf8))["port"]
     url = try HTTPRequest(method: .get, url: URL(string: "http://127.0.0.1:\(port ?? 0)/graphql") ?? root).url
