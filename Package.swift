@@ -68,7 +68,9 @@ let package = Package(
       ], exclude: ["README.md"]),
     .executableTarget(
       name: "graphql",
-      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "SocketHTTP", "Streams", "URLSessionHTTP"],
+      dependencies: [
+        "GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "SocketHTTP", "Streams", "URLSessionHTTP",
+      ],
       exclude: ["README.md"]),
 
     .target(name: "TestSupport", dependencies: ["LoopbackServers"], path: "Tests/TestSupport"),
@@ -115,7 +117,7 @@ let package = Package(
         "Repository", "Streams", "TestSupport",
       ]),
     .testTarget(
-      name: "GraphQLCommandTests", dependencies: ["graphql", "JSON", "TestSupport"]),
+      name: "GraphQLCommandTests", dependencies: ["graphql", "JSON", "Networking", "TestSupport"]),
     .testTarget(name: "ModelsTests", dependencies: ["JSON", "Models"]),
     .testTarget(
       name: "NetworkingTests",

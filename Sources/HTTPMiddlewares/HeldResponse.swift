@@ -1,6 +1,6 @@
 import Foundation
-import HTTP
-import Streams
+package import HTTP
+package import Streams
 
 extension Observable where Element == HTTPResponsePart {
   /// Holds responses back until they are complete, so that another one can still replace them.
@@ -9,7 +9,7 @@ extension Observable where Element == HTTPResponsePart {
   /// response, or, once the body is longer than `limit` bytes, the part that has arrived. A response that it refuses
   /// becomes the stream's error, a ``RefusedResponse``; otherwise the parts are passed on, and the rest follows as it
   /// arrives.
-  func held(
+  package func held(
     upTo limit: Int = 64 << 10, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
     refusing isRefused: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) -> Bool
   ) -> Observable<HTTPResponsePart> {
@@ -42,9 +42,9 @@ extension HTTPResponse {
 }
 
 /// A response that was held back and not passed on; it is given after all if nothing better arrives.
-struct RefusedResponse: Error {
-  let response: HTTPResponse
-  let isWhole: Bool
+package struct RefusedResponse: Error {
+  package let response: HTTPResponse
+  package let isWhole: Bool
 
   /// The response, or an error if part of it is missing.
   var stream: Observable<HTTPResponsePart> {

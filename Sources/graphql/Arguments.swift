@@ -1,7 +1,7 @@
 /// The command line, taken apart and checked.
 struct Arguments {
   enum Command: String, CaseIterable {
-    case validate, format
+    case validate, format, manifest
     case download = "schema download"
     case print = "schema print"
     case check = "schema check"
@@ -12,6 +12,7 @@ struct Arguments {
       switch self {
       case .validate: ["--schema", "--json"]
       case .format: ["--check"]
+      case .manifest: ["--output", "--format"]
       case .download: ["--endpoint", "--output", "--header"]
       case .print: ["--sort", "--json"]
       case .check, .diff: ["--json"]
@@ -21,7 +22,7 @@ struct Arguments {
     /// How many files it takes.
     var files: ClosedRange<Int> {
       switch self {
-      case .validate, .format: 1...Int.max
+      case .validate, .format, .manifest: 1...Int.max
       case .download: 0...0
       case .print, .check: 1...1
       case .diff: 2...Int.max
@@ -43,6 +44,7 @@ struct Arguments {
   private(set) var schema: String?
   private(set) var endpoint: String?
   private(set) var output: String?
+  private(set) var format: String?
   private(set) var headers: [String] = []
 
   init(_ texts: [String]) throws(GraphQLCommand.Failure) {
@@ -60,7 +62,7 @@ struct Arguments {
       }
       let parts = text.split(separator: "=", maxSplits: 1).map(String.init)
       let name = ["-h": "--help", "-V": "--version"][parts[0]] ?? parts[0]
-      if ["--schema", "--endpoint", "--output", "--header"].contains(name) {
+      if ["--schema", "--endpoint", "--output", "--header", "--format"].contains(name) {
         guard let value = parts.count > 1 ? parts[1] : rest.popFirst() else {
           throw Self.usage("\(name) needs a value")
         }
@@ -78,6 +80,7 @@ struct Arguments {
       case "--schema": schema = value
       case "--endpoint": endpoint = value
       case "--output": output = value
+      case "--format": format = value
       case "--header": headers += [value].compactMap { $0 }
       default: break
       }
@@ -111,7 +114,7 @@ struct Arguments {
         case .download: "no files"
         case .print, .check: "one file"
         case .diff: "two schemas, and perhaps documents"
-        case .validate, .format: "files"
+        case .validate, .format, .manifest: "files"
         }
       throw Self.usage("\"\(command.rawValue)\" takes \(wanted)")
     }

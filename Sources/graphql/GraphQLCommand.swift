@@ -54,6 +54,7 @@ struct GraphQLCommand {
     switch arguments.command {
     case .validate: return try validate()
     case .format: return try format()
+    case .manifest: return try writeManifest()
     case .print: return try printSchema()
     case .check: return try checkSchema()
     case .diff: return try compareSchemas()

@@ -6,6 +6,7 @@ enum Help {
       case nil: all
       case .validate?: validate
       case .format?: format
+      case .manifest?: manifest
       case .download?: download
       case .print?: print
       case .check?: check
@@ -20,6 +21,7 @@ enum Help {
     Usage:
       graphql validate --schema SCHEMA [--json] FILE...
       graphql format [--check] FILE...
+      graphql manifest [--format FORMAT] [--output FILE] FILE...
       graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
       graphql schema print [--sort] [--json] SCHEMA
       graphql schema check [--json] SCHEMA
@@ -56,6 +58,19 @@ enum Help {
       --check  change nothing, but print the files that would change, and exit with 65
 
     Standard input is printed to standard output.
+    """
+
+  private static let manifest = """
+    Lists operations with their ids, the SHA-256 of each, for a server that is to trust no others.
+
+    Usage: graphql manifest [--format FORMAT] [--output FILE] FILE...
+
+      --format FORMAT  apollo, the default: {"format", "version", "operations": [{"id", "name", ...}]};
+                       or relay: {"ID": "DOCUMENT", ...}
+      --output FILE    where to write it; - for standard output, the default
+
+    Takes the operations of GraphQL files, each with the fragments that it uses, from whichever file;
+    and those of Swift files, where they are written as constants of the type GraphQLDocument.
     """
 
   private static let download = """

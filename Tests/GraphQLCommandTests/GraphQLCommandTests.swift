@@ -1,5 +1,6 @@
 import Foundation
 import JSON
+import Networking
 import TestSupport
 import Testing
 
@@ -172,5 +173,80 @@ import Testing
     let unreachable = try await run(
       "schema", "download", "--endpoint", "http://127.0.0.1:1/graphql", "--output", sdl)
     #expect(unreachable.code == 69 && unreachable.errors.hasPrefix("graphql: "))
+  }
+
+  @Test("a manifest has the operations of GraphQL files, each with the fragments that it uses from any of them")
+  func manifest() async throws {
+    let one = try file(
+      "one.graphql", "query a { user(id: 1) { ...f } }\n\nmutation b { c }\n\nfragment g on User { id }")
+    let two = try file("two.graphql", "fragment f on User { name ...g }")
+    let result = try await run("manifest", one, two)
+    let manifest = try GraphQLManifest(json: Data(result.output.utf8))
+    #expect(result.code == 0 && manifest.operations.map(\.type) == ["query", "mutation"])
+    #expect(
+      manifest.operations.map(\.body) == [
+        "query a { user(id: 1) { ...f } }\nfragment f on User { name ...g }\nfragment g on User { id }",
+        "mutation b { c }",
+      ])
+    let output = try file("manifest.json")
+    #expect(try await run("manifest", "--format", "relay", "--output", output, one, two).code == 0)
+    let relay = try JSONValue(json: String(contentsOfFile: output, encoding: .utf8))
+    #expect(relay[manifest.operations[1].id] == "mutation b { c }")
+    let broken = try await run("manifest", one)
+    #expect(broken.code == 65 && broken.errors.contains("one.graphql:1: there is no fragment f"))
+    #expect(try await run("manifest", "--format", "odd", one).code == 64)
+  }
+
+  @Test("a manifest of Swift files has the documents that the sessions send, byte by byte")
+  func manifestOfSessions() async throws {
+    let sources = RepositoryLayout.root.appendingPathComponent("Sources/Networking/Sessions")
+    let files = try FileManager.default.contentsOfDirectory(atPath: sources.path).filter { $0.hasSuffix(".swift") }
+      .map { sources.appendingPathComponent($0).path }
+    let end = try await ChildProcess.run(try RepositoryLayout.executable("graphql"), ["manifest"] + files)
+    #expect(end.ending == .exited(0), "\(end.errorText)")
+    let manifest = try GraphQLManifest(json: Data(end.outputText.utf8))
+    for document in [
+      GetMomentsByUserIDSession.Session.query, UpdateMomentLikeSession.Session.query, PostPhotoSession.Session.query,
+      GetMomentsPageSession.Session.query, GetMomentsConnectionSession.Session.query,
+    ] {
+      #expect(manifest.id(of: document) == document.sha256, "\(document.operations)")
+    }
+    #expect(manifest.operations.count == files.count - 1)
+  }
+
+  @Test("literals of Swift are read as the compiler reads them")
+  func literals() async throws {
+    let source = try file(
+      "Session.swift",
+      #"""
+      // let a: GraphQLDocument = "query no { a }"
+      /* let b: /* nested */ GraphQLDocument = "query no { a }" */
+      protocol P { static var query: GraphQLDocument { get } }
+      extension GraphQLDocument {
+        static let f: GraphQLDocument = "fragment f on User { id }"
+      }
+      struct A: P {
+        let text = "let c: GraphQLDocument = \("x" + "}")"
+        static let query: GraphQLDocument =
+          """
+          query a {
+            user(id: "\u{e9}\t\\") { \
+          ...f }
+          }
+          """ + .f
+        struct Inner { static var query: GraphQLDocument { #"query "b" \n"# + A.query + .f } }
+      }
+      """#)
+    let result = try await run("manifest", source)
+    #expect(result.code == 65 && result.errors.contains("Session.swift:17: this document is not GraphQL"))
+    let good = try String(contentsOfFile: source, encoding: .utf8).replacing(
+      ##"#"query "b" \n"#"##, with: #""query b { c }""#)
+    let manifest = try GraphQLManifest(json: Data(await run("manifest", try file("Good.swift", good)).output.utf8))
+    let a = "query a {\n  user(id: \"é\t\\\") { ...f }\n}"
+    let fragment = "fragment f on User { id }"
+    #expect(manifest.operations.map(\.body) == ["\(a)\n\(fragment)", "query b { c }\n\(a)\n\(fragment)"])
+    let lonely = try file("Lonely.swift", "let a: GraphQLDocument = \"query a { ...f }\" + .f")
+    let missing = try await run("manifest", lonely)
+    #expect(missing.code == 65 && missing.errors.contains("Lonely.swift:1: the document GraphQLDocument.f is in none"))
   }
 }

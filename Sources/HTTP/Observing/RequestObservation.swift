@@ -62,7 +62,7 @@ package final class RequestObservation: Sendable {
   }
 
   /// Reports one attempt.
-  func attempt(
+  package func attempt(
     _ request: HTTPRequest, _ send: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .deferred { [self] in
@@ -77,7 +77,8 @@ package final class RequestObservation: Sendable {
         state.running[attempt.number] = attempt
         return attempt
       }
-      request.context.onConnected = { [scheduler] isReused in
+      request.context.onConnected = { [scheduler, onConnected = request.context.onConnected] isReused in
+        onConnected?(isReused)
         attempt.recordConnection(isReused, at: scheduler.now, isReportedAtOnce: true)
       }
       // Transports of other modules call only this one.

@@ -17,13 +17,17 @@ public struct APIClient: Sendable {
   public let allowsCleartext: Bool
 
   /// Moves the bytes.
-  public var transport: any HTTPTransport
+  public var transport: any HTTPTransport {
+    didSet { batches = QueryBatches() }
+  }
 
   /// Default header fields: added to each request that has no field of that name. `HTTPHeaders.userAgent()` by default.
   public var defaultHeaders: HTTPHeaders
 
   /// See each request and response as bytes; the first is outermost.
-  public var middlewares: [any HTTPMiddleware]
+  public var middlewares: [any HTTPMiddleware] {
+    didSet { batches = QueryBatches() }
+  }
 
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
@@ -32,6 +36,21 @@ public struct APIClient: Sendable {
   ///
   ///     client.live = .webSocket()
   public var live: any LiveTransport = .eventStream()
+
+  /// How GraphQL operations travel: whole documents by `POST` by default. Set it once, and share the client: copies share
+  /// what they learn of the server.
+  ///
+  ///     client.wire = .persistedQueries()
+  public var wire = GraphQLWire.post
+
+  /// What is known of the server's automatic persisted queries.
+  let persistedQueries = PersistedQueries()
+
+  /// The batches of queries: never those of a client with other middlewares, which may have another account's token.
+  private(set) var batches = QueryBatches()
+
+  /// What stands for a document that the server turned out not to know, in a copy for that one request.
+  var wholeDocument: SentDocument?
 
   /// Receives the outcome of each request, all its attempts, and whether its response could be decoded. None by
   /// default, which costs nothing.
@@ -221,12 +240,16 @@ extension APIClient {
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
       // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
       sent.record(request)
-      let layers: [any HTTPMiddleware] = middlewares.isEmpty ? [] : middlewares + [sent]
-      let output = read(transport.send(request, through: layers), sent).catch { .error(sent.described($0)) }
+      let output = read(parts(of: request, sent), sent).catch { .error(sent.described($0)) }
       return observation?.watch(output, isSingle: readsWholeResponse) ?? output
     } catch {
       throw sent.described(error)
     }
+  }
+
+  private func parts(of request: HTTPRequest, _ sent: SentFields) -> Observable<HTTPResponsePart> {
+    if let carrier = request.context.carrier { return carrier.send(request, recorder: sent) }
+    return transport.send(request, through: middlewares.isEmpty ? [] : middlewares + [sent])
   }
 
   private func request(of session: some APISession, _ method: HTTPMethod) throws -> HTTPRequest {

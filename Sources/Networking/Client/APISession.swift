@@ -171,15 +171,17 @@ extension HTTPTarget {
 }
 
 extension URL {
-  /// The URL with more pairs in its query.
+  /// The URL, which has no fragment, with more pairs in its query.
   fileprivate func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
-    guard var components = URLComponents(url: self, resolvingAgainstBaseURL: true) else {
-      throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
-    }
-    let query = QueryEncoder.text(of: pairs)
-    let present = components.percentEncodedQuery ?? ""
-    components.percentEncodedQuery = present.isEmpty ? query : "\(present)&\(query)"
-    guard let url = components.url else {
+    // Not by URLComponents, which take several times as long.
+    let present = absoluteString
+    let joint =
+      switch present.utf8.lastIndex(of: UInt8(ascii: "?")) {
+      case nil: "?"
+      case present.utf8.index(before: present.utf8.endIndex)?: ""
+      default: "&"
+      }
+    guard let url = URL(string: present + joint + QueryEncoder.text(of: pairs)) else {
       throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
     }
     return url

@@ -47,6 +47,9 @@ public struct GraphQLDocument: Hashable, Sendable {
   /// The text as a JSON string, escaped once for all requests.
   let prepared: PreparedString
 
+  /// The lower-case hexadecimal SHA-256 of the text, by which a server can know it.
+  public let sha256: String
+
   /// Where and why the text is not GraphQL.
   private let syntaxError: GraphQLSyntaxError?
 
@@ -72,6 +75,16 @@ public struct GraphQLDocument: Hashable, Sendable {
     if incrementalPlans.isEmpty { return nil }
     return incrementalPlans[operations.count == 1 ? 0 : operations.firstIndex { $0.name == name } ?? -1]
   }
+
+  /// The first operation, after which the document is called.
+  /// - Throws: `invalidRequest` if there is none, or if the text is not GraphQL: then with line and column.
+  var firstOperation: GraphQLOperation {
+    get throws(RequestError) {
+      if let first = operations.first { return first }
+      let reason = syntaxError.map { "is not GraphQL: \($0)" } ?? "has no operation"
+      throw RequestError(.invalidRequest, "The document '\(text.sanitized(upTo: 64))' \(reason).")
+    }
+  }
 }
 
 extension GraphQLDocument: ExpressibleByStringLiteral {
@@ -84,6 +97,7 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
     self.parts = parts
     let text = parts.joined(separator: "\n")
     prepared = PreparedString(text)
+    sha256 = SHA256.hexadecimal(of: text.utf8)
     do {
       let document = try DocumentSyntax(parsing: text)
       operations = document.operations.map {

@@ -12,14 +12,17 @@ extension RateLimitSignal {
   public static let graphQL = RateLimitSignal.http.or(
     RateLimitSignal(isPossible: { $0.isJSON }) { response, now in
       // Most responses hold none of the codes, and are not parsed twice.
-      guard codes.contains(where: { response.body.holds($0) }),
+      guard GraphQLErrors.throttlingCodes.contains(where: { response.body.holds($0) }),
         let body = try? Throttled(json: response.body.bytes), body.isThrottled
       else { return nil }
       let limit = RateLimit(response.head.headers, now: now)
       return Refusal(retryAfter: response.head.retryAfter(now: now) ?? body.wait, limit: limit)
     })
+}
 
-  fileprivate static let codes = ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS"]
+extension GraphQLErrors {
+  /// The codes by which servers say that a request came too soon.
+  static let throttlingCodes = ["THROTTLED", "RATE_LIMITED", "RATE_LIMIT_EXCEEDED", "TOO_MANY_REQUESTS"]
 }
 
 /// What a throttled response says.
@@ -33,7 +36,7 @@ private struct Throttled: JSONDecodable {
     guard let errors = envelope["errors"]?.arrayValue else { return }
     for error in errors {
       guard let code = error["extensions"]?["code"]?.stringValue ?? error["type"]?.stringValue,
-        RateLimitSignal.codes.contains(code)
+        GraphQLErrors.throttlingCodes.contains(code)
       else { continue }
       isThrottled = true
       if let seconds = error["extensions"]?["retryAfter"]?.numberValue { wait = .seconds(min(max(seconds, 0), 1e6)) }

@@ -34,6 +34,9 @@ where ResponseType == GraphQLResponse<ResponseData>, Parameters == GraphQLReques
 
   /// How to treat errors beside data; `none` by default.
   var errorPolicy: GraphQLErrorPolicy { get }
+
+  /// How this operation travels; `nil`, the default, as `APIClient.wire` says.
+  var wire: GraphQLWire? { get }
 }
 
 extension GraphQLSession {
@@ -43,6 +46,8 @@ extension GraphQLSession {
   public var extensions: JSONValue? { nil }
   /// Any error fails the request.
   public var errorPolicy: GraphQLErrorPolicy { .none }
+  /// As the client says.
+  public var wire: GraphQLWire? { nil }
   /// A GraphQL response, by the error policy; of an operation with `@defer` or `@stream`, the complete one.
   public var responseParser: ResponseParser<ResponseType> {
     .graphQL(errorPolicy, of: operationName, in: Self.query)
@@ -56,7 +61,8 @@ extension GraphQLSession {
   public func isReplayable(with method: HTTPMethod) -> Bool { operation?.kind == .query }
 
   /// Sends the operation: a cold stream of the response's `data`, without the errors that came with it, if the policy
-  /// lets any pass. With `GET`, which caches on the way can answer, only a query can be sent.
+  /// lets any pass. With `GET`, which caches on the way can answer, only a query can be sent; with `POST`, a query travels
+  /// as `APIClient.wire` says.
   public func data(on client: APIClient, method: HTTPMethod = .post) -> Observable<ResponseData> {
     client.send(self, method: method).map(\.data)
   }
@@ -100,11 +106,12 @@ extension GraphQLSession {
     try standardRequest(method, for: client)
   }
 
-  /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`.
+  /// The request: JSON in the body of a `POST`, or the members in the query of a `GET`; which of the two a query gets,
+  /// and in which form its document, `APIClient.wire` says, or the session's own ``wire``.
   ///
   /// Throws `invalidRequest` for a document that is not GraphQL, with line and column; for a mutation by `GET`, which
-  /// caches and link prefetching could repeat; for other methods; and for a subscription, which has more than one
-  /// response.
+  /// caches and link prefetching could repeat; for other methods; for a subscription, which has more than one
+  /// response; and for a document without an id where only ids are sent.
   public func standardRequest(_ method: HTTPMethod, for client: APIClient) throws -> HTTPRequest {
     let operation = try Self.query.operation(named: operationName)
     guard operation.kind != .subscription else {
@@ -119,31 +126,44 @@ extension GraphQLSession {
     guard method == .post || (method == .get && operation.kind == .query) else {
       throw RequestError(.invalidRequest, "A \(operation.kind.rawValue) cannot be sent with \(method): use POST.")
     }
+    let wire = wire ?? client.wire
+    var parameters = parameters
+    parameters.sentDocument = try wire.documents.sent(Self.query, by: client)
     var headers = try headers
     let accept = responseParser.accept
     if accept != GraphQLHeaders.accept, !headers.contains("Accept") { try headers.set("Accept", to: accept) }
     var target = try client.target(forPath: path)
     var body: Data?
     var files: GraphQLMultipart?
-    if method == .post {
+    let prefersGET =
+      wire.sendsQueriesByGET && wire.batching == nil && operation.kind == .query && client.wholeDocument == nil
+    let targetOfGET =
+      method == .get || prefersGET
+      ? try parameters.target(below: target, upTo: wire.urlLimit, by: client.encoder, orNone: method == .post) : nil
+    if let targetOfGET {
+      target = targetOfGET
+      headers = headers.adding(defaults: GraphQLHeaders.ofGet)
+    } else {
       headers.remove("Content-Type")
       do {
         body = try client.encoder.encode(parameters)
       } catch  where error.isAboutUpload {
+        // If the server did not know a hash, the files would be sent twice.
+        if parameters.isHashAlone { parameters.sentDocument = .text(withHash: false) }
         let multipart = try GraphQLMultipart(parameters, by: client.encoder)
         try headers.set("Content-Type", to: multipart.contentType)
-        headers = headers.adding(defaults: GraphQLMultipart.preflightFields)
+        headers = headers.adding(defaults: GraphQLHeaders.preflight)
         files = multipart
       }
       headers = headers.adding(defaults: GraphQLHeaders.ofPost)
-    } else {
-      target = try target.adding(query: parameters.pairs(by: client.encoder))
-      headers = headers.adding(defaults: GraphQLHeaders.ofGet)
     }
     var request = HTTPRequest(
-      method: method, target: target, headers: headers, body: body, timeouts: client.timeouts,
-      operationName: operationName, isReplayable: isReplayable(with: method))
+      method: targetOfGET == nil ? .post : .get, target: target, headers: headers, body: body,
+      timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: method))
     request.upload = files?.body
+    let mayJoin = operation.kind == .query && body != nil && accept == GraphQLHeaders.accept
+    request.context.carrier = GraphQLCarrier(
+      self, on: client, hasHash: parameters.isHashAlone, batching: mayJoin ? wire.batching : nil)
     return request
   }
 }

@@ -88,11 +88,6 @@ struct GraphQLMultipart {
   let body: HTTPUpload
   let contentType: String
 
-  /// Header fields of which servers ask for one, to be sure that no other web page sends the request.
-  static let preflightFields: HTTPHeaders = [
-    "Apollo-Require-Preflight": "true", "GraphQL-Require-Preflight": "1", "X-GraphQL-Yoga-CSRF": "1",
-  ]
-
   /// Encodes a request in which there are files.
   init(_ request: some Encodable, by encoder: any BodyEncoder) throws {
     let collector = UploadCollector()

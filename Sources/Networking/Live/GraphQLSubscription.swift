@@ -78,6 +78,10 @@ extension GraphQLSubscription {
     var headers = try headers.adding(defaults: client.defaultHeaders)
     headers.remove("Content-Type")
     headers = headers.adding(defaults: ["Content-Type": "application/json"])
+    var parameters = parameters
+    let documents = (wire ?? client.wire).documents
+    // A server of automatic persisted queries is asked by requests that have a response of their own.
+    if case .trusted = documents.kind { parameters.sentDocument = try documents.sent(Self.query, by: client) }
     let body: Data
     do { body = try client.encoder.encode(parameters) } catch let error as EncodingError {
       throw RequestError(.invalidRequest, "The parameters cannot be written: \(DecodingFailure(error))")

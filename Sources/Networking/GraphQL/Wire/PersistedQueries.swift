@@ -1,0 +1,135 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import Streams
+
+/// What is known of a server's automatic persisted queries: shared by the copies of a client.
+final class PersistedQueries: Sendable {
+  private enum Support {
+    case unknown, confirmed, off
+  }
+
+  private struct State {
+    var support = Support.unknown
+    /// Hashes that the server did not know when it was last asked.
+    var missed: Set<String> = []
+  }
+
+  private let state = Locked(State())
+
+  /// Whether hashes are no longer sent.
+  var isOff: Bool { state.withLock { $0.support == .off } }
+
+  fileprivate var isUnknown: Bool { state.withLock { $0.support == .unknown } }
+
+  fileprivate func turnOff() { state.withLock { $0.support = .off } }
+
+  fileprivate func recordMiss(of hash: String) {
+    state.withLock { state in
+      state.support = .confirmed
+      // More than these are sent through caches on the way like any other.
+      if state.missed.count < 1024 { state.missed.insert(hash) }
+    }
+  }
+
+  fileprivate func recordHit(of hash: String) {
+    state.withLock { state in
+      if state.support == .unknown { state.support = .confirmed }
+      state.missed.remove(hash)
+    }
+  }
+
+  fileprivate func wasMissed(_ hash: String) -> Bool { state.withLock { $0.missed.contains(hash) } }
+}
+
+/// Sends a request that has a hash in the place of its document and, if the server does not know that, the request with
+/// the document: once, and within the first one's deadline. Outside all middlewares, so that each of the two is retried,
+/// authorised and cached by itself.
+struct PersistedQueryExchange: Sendable {
+  let queries: PersistedQueries
+  let hash: String
+  var scheduler: any Scheduler = ConcurrentScheduler()
+
+  /// The same request by `POST`, with the document, and with the hash beside it if the server is to keep it.
+  let whole: @Sendable (_ withHash: Bool) throws -> HTTPRequest
+
+  private enum Verdict {
+    /// The server knows the hash.
+    case known
+    /// It does not, but will keep the document.
+    case missing
+    /// It says that it keeps none.
+    case unsupported
+    /// It failed, perhaps since it knows nothing of hashes.
+    case doubtful
+  }
+
+  func send(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      let start = scheduler.now
+      var first = request
+      // A cache on the way may have kept the response that the hash is not known: this makes it ask the server.
+      if request.method == .get, !request.headers.contains("Cache-Control"), queries.wasMissed(hash) {
+        first.headers = first.headers.adding(defaults: ["Cache-Control": "no-cache"])
+      }
+      return next(first)
+        .held(where: { $0.isJSON || $0.mediaType == nil || $0.status == 400 || $0.status == 500 }) {
+          response, isWhole in
+          let verdict = isWhole ? verdict(on: response, to: request) : .known
+          if case .known = verdict {
+            if response.head.isSuccess { queries.recordHit(of: hash) }
+            return false
+          }
+          return true
+        }
+        .catch { error in
+          guard let response = (error as? RefusedResponse)?.response else { throw error }
+          let verdict = verdict(on: response, to: request)
+          switch verdict {
+          case .missing: queries.recordMiss(of: hash)
+          case .unsupported: queries.turnOff()
+          case .known, .doubtful: break
+          }
+          var second = try request.replacingContent(by: whole(verdict == .missing))
+          second.timeouts = request.timeouts.after(scheduler.now - start)
+          guard verdict == .doubtful else { return next(second) }
+          return next(second).held(where: { $0.isSuccess && $0.isJSON }) { response, _ in
+            if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.turnOff() }
+            return false
+          }
+        }
+    }
+  }
+
+  private func verdict(on response: HTTPResponse, to request: HTTPRequest) -> Verdict {
+    for error in response.body.errorsWithoutData(naming: "ersisted")
+      + response.body.errorsWithoutData(naming: "ERSISTED")
+    {
+      if error.code == "PERSISTED_QUERY_NOT_FOUND" || error.message == "PersistedQueryNotFound" { return .missing }
+      if error.code == "PERSISTED_QUERY_NOT_SUPPORTED" || error.message == "PersistedQueryNotSupported" {
+        return .unsupported
+      }
+      if error.code?.hasPrefix("PERSISTED_QUERY") == true { return .known }
+    }
+    // By a server that never saw a hash, the request is incomplete; some say so with status 200.
+    guard queries.isUnknown, request.isReplayable, request.idempotencyKey == nil else { return .known }
+    switch response.head.status {
+    case 400, 422, 500: return .doubtful
+    case 200: return response.body.errorsWithoutData(naming: "errors").isEmpty ? .known : .doubtful
+    default: return .known
+    }
+  }
+}
+
+extension HTTPRequest {
+  /// The request with the method, the URL and the body of another one, for the same operation.
+  fileprivate func replacingContent(by other: HTTPRequest) throws -> HTTPRequest {
+    var request = try to(other.url, method: other.method)
+    request.headers = headers.adding(defaults: other.headers)
+    request.body = other.body
+    request.upload = other.upload
+    return request
+  }
+}

@@ -1,0 +1,234 @@
+import Foundation
+import HTTP
+import JSON
+import Streams
+
+/// The batches in which the queries of a client gather, and of its copies with the same transport and middlewares.
+///
+/// Its one mutable state, guarded by a lock: the batch that is open for each URL and header fields.
+final class QueryBatches: Sendable {
+  /// What requests must have in common to be sent as one.
+  private struct Key: Hashable {
+    let url: URL
+    let headers: HTTPHeaders
+  }
+
+  private let open = Locked<[Key: QueryBatch]>([:])
+
+  /// Sends a query's request together with others.
+  func send(
+    _ request: HTTPRequest, recorder: any HTTPMiddleware, on client: APIClient, by settings: GraphQLBatching
+  ) -> Observable<HTTPResponsePart> {
+    let parts = Observable<HTTPResponsePart>.create { [self] observer in
+      let key = Key(url: request.url, headers: request.headers)
+      let member = QueryBatch.Member(request, recorder, observer)
+      let (batch, count) = open.withLock { open in
+        let batch = open[key] ?? QueryBatch(client, settings.scheduler)
+        let count = batch.add(member)
+        open[key] = count < settings.limit ? batch : nil
+        return (batch, count)
+      }
+      if count >= settings.limit {
+        batch.send()
+      } else if count == 1 {
+        _ = settings.scheduler.schedule(after: settings.interval) { [self] in
+          open.withLock { if $0[key] === batch { $0[key] = nil } }
+          batch.send()
+        }
+      }
+      return Disposables.create { batch.remove(member) }
+    }
+    guard let total = request.timeouts.total else { return parts }
+    return parts.deadline(total, scheduler: settings.scheduler) {
+      RequestError.timedOut(after: total, request.target, operationName: request.operationName, reached: .maybe)
+    }
+  }
+}
+
+/// Queries that travel as one request, and come apart again.
+///
+/// Its mutable state, guarded by a lock: the members that are still there, and whether it was sent.
+private final class QueryBatch: Sendable {
+  /// One query.
+  final class Member: Sendable {
+    let request: HTTPRequest
+    let recorder: any HTTPMiddleware
+    let observer: AnyObserver<HTTPResponsePart>
+    /// The exchange of this query alone.
+    let exchange = DisposeBag()
+
+    init(_ request: HTTPRequest, _ recorder: any HTTPMiddleware, _ observer: AnyObserver<HTTPResponsePart>) {
+      self.request = request
+      self.recorder = recorder
+      self.observer = observer
+    }
+  }
+
+  private struct State {
+    /// How many were ever added.
+    var count = 0
+    var members: [Member] = []
+    var isSent = false
+  }
+
+  private let client: APIClient
+  private let scheduler: any Scheduler
+  private let start: Duration
+  private let state = Locked(State())
+  /// The exchange of all.
+  private let exchange = DisposeBag()
+
+  init(_ client: APIClient, _ scheduler: any Scheduler) {
+    self.client = client
+    self.scheduler = scheduler
+    start = scheduler.now
+  }
+
+  /// Adds a query, before the batch is sent; returns how many were added.
+  func add(_ member: Member) -> Int {
+    state.withLock { state in
+      state.members.append(member)
+      state.count += 1
+      return state.count
+    }
+  }
+
+  /// Removes a query, which has ended or was cancelled; with the last one, the request is cancelled.
+  func remove(_ member: Member) {
+    let isOver = state.withLock { state in
+      state.members.removeAll { $0 === member }
+      return state.isSent && state.members.isEmpty
+    }
+    member.exchange.dispose()
+    if isOver { exchange.dispose() }
+  }
+
+  /// Sends what is there.
+  func send() {
+    let members = state.withLock { state in
+      state.isSent = true
+      return state.members
+    }
+    guard members.count > 1 else { return members.forEach(sendAlone) }
+    let request = merged(members)
+    let layers = client.middlewares.isEmpty ? [] : client.middlewares + members.map(\.recorder)
+    let observations = members.compactMap(\.request.context.observation)
+    let sent = client.transport.send(request, through: layers + observations.map(ObservedAttempt.init))
+      .collect(upTo: client.responseBodyLimit)
+      .subscribe(
+        onNext: { self.distribute($0, to: members) },
+        onError: { error in members.forEach { $0.observer.onError(error) } })
+    exchange.insert(sent)
+  }
+
+  private func sendAlone(_ member: Member) {
+    var request = member.request
+    request.timeouts = request.timeouts.after(scheduler.now - start)
+    let layers = client.middlewares.isEmpty ? [] : client.middlewares + [member.recorder]
+    member.exchange.insert(client.transport.send(request, through: layers).subscribe(member.observer))
+  }
+
+  /// One request for all; it may take as long as the most patient one.
+  private func merged(_ members: [Member]) -> HTTPRequest {
+    let requests = members.map(\.request)
+    var merged = requests[0].withoutObservers
+    merged.body = Data("[".utf8) + requests.map { $0.body ?? Data() }.joined(separator: Data(",".utf8)) + Data("]".utf8)
+    func longest(_ path: KeyPath<HTTPTimeouts, Duration?>) -> Duration? {
+      let durations = requests.compactMap { $0.timeouts[keyPath: path] }
+      return durations.count == requests.count ? durations.max() : nil
+    }
+    merged.timeouts = HTTPTimeouts(connect: longest(\.connect), idle: longest(\.idle), total: longest(\.total))
+      .after(scheduler.now - start)
+    merged.operationName = Set(requests.compactMap(\.operationName)).sorted().joined(separator: "+").sanitized(
+      upTo: 256)
+    merged.isReplayable = requests.allSatisfy(\.isReplayable)
+    merged.context.secrets = requests.flatMap(\.context.secrets)
+    merged.context.isSecret = requests.contains { $0.context.isSecret }
+    return merged
+  }
+
+  private func distribute(_ response: HTTPResponse, to members: [Member]) {
+    let parts: [Data]
+    do throws(RequestError) {
+      parts = try response.parts(ofBatch: members.count)
+    } catch {
+      return members.forEach { $0.observer.onError(error) }
+    }
+    var head = response.head
+    head.headers.remove("Content-Length")
+    for (member, body) in zip(members, parts) {
+      if !client.middlewares.isEmpty, body.isRefusedAlone {
+        sendAlone(member)
+      } else {
+        member.observer.onNext(.head(head))
+        member.observer.onNext(.body(body))
+        member.observer.onCompleted()
+      }
+    }
+  }
+}
+
+/// Reports the exchanges of a batch to the observer of one of its queries.
+private struct ObservedAttempt: HTTPMiddleware {
+  let observation: RequestObservation
+
+  func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    observation.attempt(request, next)
+  }
+}
+
+extension HTTPResponse {
+  /// The bodies of the responses to `count` queries: the elements of a list, or, where the request failed as a whole,
+  /// the same one for each. Throws `undecodable` for a list of another length, and for data that cannot be theirs.
+  fileprivate func parts(ofBatch count: Int) throws(RequestError) -> [Data] {
+    var elements: [Data]?
+    var hasData = false
+    do throws(JSONError) {
+      try JSONReader.reading(body.bytes) { json throws(JSONError) in
+        switch try json.nextKind() {
+        case .array:
+          var list: [Data] = []
+          try json.beginArray()
+          while try json.nextElement() { list.append(Data(try json.readRaw().bytes)) }
+          elements = list
+        case .object:
+          try json.beginObject()
+          while try json.nextKey() {
+            if json.key(is: "data"), try !json.readNull() { hasData = true }
+            try json.skipValue()
+          }
+        default: try json.skipValue()
+        }
+      }
+    } catch {
+      // A proxy's page, for example: each query says what is wrong with it.
+      return Array(repeating: body, count: count)
+    }
+    guard let elements, head.isSuccess || elements.count == count else {
+      guard !hasData, elements == nil else {
+        throw mismatch("one response to a batch of \(count) queries")
+      }
+      return Array(repeating: body, count: count)
+    }
+    guard elements.count == count else {
+      throw mismatch("\(elements.count) responses to a batch of \(count) queries")
+    }
+    return elements
+  }
+
+  private func mismatch(_ text: String) -> RequestError {
+    RequestError(
+      .undecodable, "The server sent \(text): does it support batches?", status: head.status)
+  }
+}
+
+extension Data {
+  /// Whether the response to one query, in a batch where middlewares do not see it, is one that they act upon.
+  fileprivate var isRefusedAlone: Bool {
+    ([GraphQLError.unauthenticatedCode] + GraphQLErrors.throttlingCodes).contains { code in
+      errorsWithoutData(naming: code).contains { $0.code == code }
+    }
+  }
+}
