@@ -123,5 +123,16 @@ let package = Package(
         .product(name: "URLSessionHTTP", package: "MomentsSDK"),
       ],
       swiftSettings: [.swiftLanguageMode(.v6)]),
+    .executableTarget(
+      name: "WireBenchmarks",
+      dependencies: [
+        "Measuring",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ],
+      swiftSettings: [.swiftLanguageMode(.v6)]),
   ]
 )

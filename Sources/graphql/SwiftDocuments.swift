@@ -6,18 +6,20 @@ import Foundation
 /// It reads tokens, and understands no more of Swift than that: declarations whose type is written, in types whose
 /// braces it counts.
 struct SwiftDocuments {
-  /// A literal, or a name that stands for a document.
+  /// A literal, or the name of a document, whose types come first.
   private enum Term {
     case literal(String)
-    case name(String)
+    case name([String])
   }
 
   private struct Declaration {
     let place: String
+    /// The types around it, the outermost first.
+    let types: [String]
     let terms: [Term]
   }
 
-  /// By the last name of the type they are in, and their own: `GetUser.query`.
+  /// By the types they are in, and their own name: `GetUser.Session.query`.
   private var declarations: [String: Declaration] = [:]
   private var order: [String] = []
 
@@ -42,15 +44,25 @@ struct SwiftDocuments {
     for term in declaration.terms {
       switch term {
       case .literal(let text): if !parts.contains(text) { parts.append(text) }
-      case .name(let other):
-        guard let fragments = declarations[other] else {
-          throw Self.failure(declaration.place, "the document \(other) is in none of the files")
+      case .name(let names):
+        guard let other = path(to: names, in: declaration.types), let fragments = declarations[other] else {
+          let name = names.joined(separator: ".")
+          throw Self.failure(declaration.place, "the document \(name) is in none of the files")
         }
         let more = try self.parts(of: other, fragments, within: outer.union([name]))
         parts += more.filter { !parts.contains($0) }
       }
     }
     return parts
+  }
+
+  /// The path of a document that is called by these names where these types are: the innermost one.
+  private func path(to names: [String], in types: [String]) -> String? {
+    let ends = (0...types.count).reversed().map { (types.prefix($0) + names).joined(separator: ".") }
+    if let inside = ends.first(where: { declarations[$0] != nil }) { return inside }
+    let suffix = "." + names.joined(separator: ".")
+    let others = order.filter { $0.hasSuffix(suffix) }
+    return others.count == 1 ? others[0] : nil
   }
 
   /// Reads the declarations of a file.
@@ -72,30 +84,33 @@ struct SwiftDocuments {
         else { continue }
         tokens = tokens.dropFirst(3)
         let place = "\(input.name):\(token.line)"
-        let type = types.last { !$0.isEmpty } ?? ""
-        guard let terms = try Self.terms(&tokens, in: type, at: place) else { continue }
-        let key = "\(type).\(name)"
-        if declarations.updateValue(Declaration(place: place, terms: terms), forKey: key) == nil { order.append(key) }
+        let around = types.filter { !$0.isEmpty }
+        guard let terms = try Self.terms(&tokens, in: around, at: place) else { continue }
+        let key = (around + [name]).joined(separator: ".")
+        let declaration = Declaration(place: place, types: around, terms: terms)
+        if declarations.updateValue(declaration, forKey: key) == nil { order.append(key) }
       default: break
       }
     }
   }
 
-  /// The last of the names with points between them.
+  /// The names with points between them.
   private static func name(_ tokens: inout ArraySlice<SwiftTokens.Token>) -> String? {
-    var last: String?
+    var names: [String] = []
     while case .word(let word)? = tokens.first?.kind {
-      last = word
+      // A member of a class that subclasses may override is no type.
+      if names.isEmpty, ["var", "let", "func"].contains(word) { return nil }
+      names.append(word)
       tokens.removeFirst()
       guard tokens.first?.kind == .symbol(".") else { break }
       tokens.removeFirst()
     }
-    return last
+    return names.isEmpty ? nil : names.joined(separator: ".")
   }
 
   /// The terms after `=`, or in the braces of a computed constant; `nil` if there are none, as in a protocol.
   private static func terms(
-    _ tokens: inout ArraySlice<SwiftTokens.Token>, in type: String, at place: String
+    _ tokens: inout ArraySlice<SwiftTokens.Token>, in types: [String], at place: String
   ) throws(GraphQLCommand.Failure) -> [Term]? {
     guard let first = tokens.first?.kind, first == .symbol("=") || first == .symbol("{") else { return nil }
     var rest = tokens.dropFirst()
@@ -110,7 +125,7 @@ struct SwiftDocuments {
       case .symbol(".")?:
         rest = rest.dropFirst()
         guard let name = name(&rest) else { throw failure(place, "a name is missing after the point") }
-        terms.append(.name("GraphQLDocument.\(name)"))
+        terms.append(.name(["GraphQLDocument", name]))
       case .word(let word)?:
         var (path, names) = (rest, [word])
         path = path.dropFirst()
@@ -119,9 +134,8 @@ struct SwiftDocuments {
           path = path.dropFirst(2)
         }
         rest = path
-        if names.count == 1 { names.insert(type, at: 0) }
-        let owner = names[names.count - 2] == "Self" ? type : names[names.count - 2]
-        terms.append(.name("\(owner).\(names[names.count - 1])"))
+        if names[0] == "Self" { names.replaceSubrange(0..<1, with: types.suffix(1)) }
+        terms.append(.name(names))
       default: throw failure(place, "a document is not made of literals and constants joined by +")
       }
       guard rest.first?.kind == .symbol("+") else { break }

@@ -230,7 +230,7 @@ import Testing
         static let query: GraphQLDocument =
           """
           query a {
-            user(id: "\u{e9}\t\\") { \
+            user(id: "\u{e9}\t\\\\") { \
           ...f }
           }
           """ + .f
@@ -238,11 +238,11 @@ import Testing
       }
       """#)
     let result = try await run("manifest", source)
-    #expect(result.code == 65 && result.errors.contains("Session.swift:17: this document is not GraphQL"))
+    #expect(result.code == 65 && result.errors.contains("Session.swift:16: this document is not GraphQL"))
     let good = try String(contentsOfFile: source, encoding: .utf8).replacing(
       ##"#"query "b" \n"#"##, with: #""query b { c }""#)
     let manifest = try GraphQLManifest(json: Data(await run("manifest", try file("Good.swift", good)).output.utf8))
-    let a = "query a {\n  user(id: \"é\t\\\") { ...f }\n}"
+    let a = "query a {\n  user(id: \"é\t\\\\\") { ...f }\n}"
     let fragment = "fragment f on User { id }"
     #expect(manifest.operations.map(\.body) == ["\(a)\n\(fragment)", "query b { c }\n\(a)\n\(fragment)"])
     let lonely = try file("Lonely.swift", "let a: GraphQLDocument = \"query a { ...f }\" + .f")

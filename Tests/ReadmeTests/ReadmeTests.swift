@@ -35,6 +35,7 @@ struct ReadmeTests {
     ("Sources/Repository/Repository.docc/KeepAndWatch.md", "Samples"),
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
     ("Sources/Networking/Networking.docc/Uploads.md", "Articles/UploadsArticle"),
+    ("Sources/Networking/Networking.docc/WireEconomy.md", "Articles/WireEconomyArticle"),
     ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
     ("Sources/Networking/Networking.docc/IncrementalDelivery.md", "Articles/IncrementalDeliveryArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),

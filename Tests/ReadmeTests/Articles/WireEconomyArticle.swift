@@ -1,0 +1,25 @@
+// The article's samples, word for word, so that they compile; `ReadmeTests` holds the two together.
+
+import Foundation
+import HTTPMiddlewares
+import Networking
+
+enum WireEconomyArticle {
+  static func persisting(_ endpoint: URL) throws -> APIClient {
+    var client = try APIClient(baseURL: endpoint, middlewares: .standard(cache: MemoryCacheStorage()))
+    client.wire = .persistedQueries()
+    return client
+  }
+
+  static func trusting(_ client: APIClient, _ manifest: URL) throws -> APIClient {
+    var client = client
+    client.wire = .trustedDocuments(.apollo, ids: try GraphQLManifest(json: Data(contentsOf: manifest)))
+    return client
+  }
+
+  static func batching(_ client: APIClient) -> APIClient {
+    var client = client
+    client.wire.batching = .within(.milliseconds(10), upTo: 10)
+    return client
+  }
+}
