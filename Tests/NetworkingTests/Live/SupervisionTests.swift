@@ -83,6 +83,28 @@ import Testing
     #expect(seen.state.value.error == nil)
   }
 
+  @Test("a new token that no server has seen, as the next attempt was lost, and that expires meanwhile is refreshed, too")
+  func refreshedAfterLoss() throws {
+    let harness = try SocketHarness(tokens: Self.provider())
+    let (seen, first) = try harness.connected()
+    first.close(4403)
+    harness.settle()
+    try harness.last.open()
+    try harness.last.close(1006)
+    harness.advance(8)
+    #expect(harness.sockets.attempts.count == 3)
+    try harness.last.open()
+    try harness.last.close(4403)
+    harness.advance(8)
+    #expect(harness.sockets.attempts.count == 4)
+    #expect(seen.state.value.error == nil)
+    try harness.last.open()
+    try harness.last.close(4403)
+    harness.advance(600)
+    #expect(harness.sockets.attempts.count == 4)
+    #expect((seen.state.value.error?.cause as? LiveClosure)?.code == 4403)
+  }
+
   @Test(
     "L6: an operation that is refused for its token gets a connection with a new one, once",
     arguments: ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])

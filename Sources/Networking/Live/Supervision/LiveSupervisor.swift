@@ -197,7 +197,8 @@ struct LiveSupervisor: Sendable {
     let refreshes = failure.remedy == .refreshToken
     // A new token needs no pause, unless it is one of many in a row.
     let pause = refreshes && failures == 1 ? .zero : pause(asked: failure.error.retryAfter)
-    hasRefreshed = refreshes || hasRefreshed
+    // Only rejections in a row count: a lost attempt may have taken the new token nowhere.
+    hasRefreshed = refreshes
     mustRefresh = refreshes || mustRefresh
     (state, deadline) = (.waiting, now + pause)
     return [drop, .retry(failure.error, after: pause)]
