@@ -83,7 +83,8 @@ import Testing
     #expect(seen.state.value.error == nil)
   }
 
-  @Test("a new token that no server has seen, as the next attempt was lost, and that expires meanwhile is refreshed, too")
+  @Test(
+    "a new token that no server has seen, as the next attempt was lost, and that expires meanwhile is refreshed, too")
   func refreshedAfterLoss() throws {
     let harness = try SocketHarness(tokens: Self.provider())
     let (seen, first) = try harness.connected()
