@@ -6,8 +6,9 @@ import Networking
 import Streams
 import TestSupport
 
-/// Subscriptions by every protocol, through a relay that cuts all connections every few seconds, under tokens that live a
-/// second: whether each like is seen once and in order, or its absence was reported.
+/// Subscriptions by every protocol, under tokens that live a second, through a relay that cuts all connections every few
+/// seconds, and a proxy behind it that refuses some, and cuts, resets, silences and slows others amid what they carry:
+/// whether each like is seen once and in order, or its absence was reported.
 ///
 /// The likes are those of new moments, whose ids count up: so a like that is missing shows.
 struct LiveWatch: Sendable {
@@ -24,6 +25,8 @@ struct LiveWatch: Sendable {
     var failure: String?
     /// The number of subscriptions that saw the last like.
     var upToDate = 0
+    /// What the proxy did, by kind.
+    var faults: [String: Int] = [:]
   }
 
   private struct Position: Sendable {
@@ -32,20 +35,25 @@ struct LiveWatch: Sendable {
   }
 
   private let server: BFFServer
+  private let proxy: FaultyProxy
   private let relay: CuttingRelay
   private let counts = Monitor(Counts())
   private let bag = DisposeBag()
   private let seed: Int
 
-  init(before server: BFFServer, seed: Int) throws {
+  init(before server: BFFServer, seed: Int) async throws {
     self.server = server
     self.seed = seed
-    relay = try CuttingRelay(to: server.port)
+    proxy = try await FaultyProxy(before: server, rate: 0.4, seed: seed)
+    relay = try CuttingRelay(to: proxy.port)
   }
 
   func run(until end: ContinuousClock.Instant) async throws -> Counts {
     var settings = LiveSettings.persistent
     settings.pauses = Backoff(initial: .milliseconds(50), maximum: .milliseconds(500))
+    // Likes come all the time, so a second without one is a long silence.
+    (settings.dial, settings.acknowledgement) = (.seconds(2), .seconds(2))
+    (settings.silence, settings.pong, settings.streamSilence) = (.seconds(1), .seconds(1), .seconds(2))
     let positions = (0..<3).map { _ in Monitor(Position()) }
     let ways: [any LiveTransport] = [.webSocket(settings: settings), .eventStream(settings), .multipart(settings)]
     for (way, position) in zip(ways, positions) { try subscribe(by: way, position) }
@@ -66,13 +74,15 @@ struct LiveWatch: Sendable {
     }
     // One more that all of them have to see, once they are connected again.
     for position in positions {
-      for _ in 0..<100 where (position.value.last ?? 0) < last {
+      for _ in 0..<300 where (position.value.last ?? 0) < last {
         last = try await likeNewMoment(on: writer)
         try await Task.sleep(for: .milliseconds(100))
       }
       if (position.value.last ?? 0) > 0 { counts.update { $0.upToDate += 1 } }
     }
     bag.dispose()
+    let faults = try await proxy.stop()
+    counts.update { $0.faults = faults }
     return counts.value
   }
 

@@ -51,7 +51,7 @@ struct Soak {
     let troubles = try await Troubles(runsOutOfDescriptors: makesShortages)
     let end = ContinuousClock.now + duration
     async let troubled = troubles.run(until: end)
-    let live = try LiveWatch(before: server, seed: seed)
+    let live = try await LiveWatch(before: server, seed: seed)
     async let watched = live.run(until: end)
     let usage = try await withThrowingTaskGroup(of: UsageLog?.self) { group in
       for worker in 0..<Self.workers {
@@ -149,6 +149,7 @@ struct Soak {
       \(visits.slowest); \(visits.shortages) times there were no descriptors; \
       \(visits.unauthorized) requests asked a dead identity provider \(visits.refreshes) times
       live: \(likes.likes) likes, \(likes.cuts) cuts, \(likes.values) values, \(likes.gaps) gaps reported
+      live connections spoiled: \(Self.list(likes.faults))
       the slowest took \(counts.slowest); at the end \((usage.latest?.memory ?? 0) >> 10) KiB, \
       \(usage.latest?.descriptors ?? 0) descriptors, \(usage.latest?.threads ?? 0) threads
       """)
@@ -173,6 +174,11 @@ struct Soak {
         visits.failed == 0 && visits.answered > 0 && visits.slowest <= Troubles.deadline + Self.tolerance
       ),
       ("live connections were cut, and made again", likes.cuts > 0 && likes.gaps >= likes.cuts && likes.values > 0),
+      (
+        "live connections were refused, and spoiled amid what they carried",
+        likes.faults.contains { $0.key.hasPrefix("stream ") }
+          && likes.faults.contains { $0.key != "none" && !$0.key.hasPrefix("stream ") }
+      ),
       ("no like came twice or too late (\(likes.doubled))", likes.doubled == 0),
       ("no like is missing without a gap that was reported (\(likes.lost))", likes.lost == 0),
       (

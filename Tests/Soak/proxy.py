@@ -2,6 +2,9 @@
 
 `python proxy.py --upstream 40001` listens on a free port of 127.0.0.1 and prints {"port": 54321} as its first line. It
 stops when its standard input closes. What it did is counted by kind; the counts are printed as JSON at the end.
+
+An upgrade to a WebSocket, an event stream and a multipart response are passed on in both ways as they come. Where one
+is spoiled, it is refused in a way that may pass, or something happens to it after a random number of bytes.
 """
 
 from __future__ import annotations
@@ -21,6 +24,11 @@ SENT = (
     *("close after", "close in head", "reset after", "truncated", "reset in body", "invalid JSON"),
     *("slow", "very slow", "drip"),
 )
+# Refusals after which a client tries again, and what happens to a stream behind some bytes: it ends, is reset, falls
+# silent, or comes byte by byte for a while.
+LIVE = ("close", "reset", "hang", "status 429", "status 500", "status 502", "status 503")
+STREAM = ("stream cut", "stream reset", "stream stall", "stream drip")
+LIVE_FIELDS = (b"\r\nupgrade: websocket", b"text/event-stream", b"multipart/mixed;")
 
 
 def head(status: int, length: int, *fields: str, content_type: str = "application/json") -> bytes:
@@ -46,10 +54,15 @@ class Proxy:
         request = await reader.readuntil(b"\r\n\r\n")
         length = next((line[15:] for line in request.lower().split(b"\r\n") if line.startswith(b"content-length:")), b"0")
         body = await reader.readexactly(int(length))
-        fault = self.random.choice(UNSENT + SENT) if self.random.random() < self.rate else "none"
+        is_live = any(field in request.lower() for field in LIVE_FIELDS)
+        # A stream is a long exchange: as many are refused as spoiled later.
+        faults = LIVE + STREAM + STREAM if is_live else UNSENT + SENT
+        fault = self.random.choice(faults) if self.random.random() < self.rate else "none"
         self.counts[fault] += 1
         if fault in UNSENT:
             return await self.spoil(fault, reader, writer)
+        if is_live:
+            return await self.stream(fault, request + body, reader, writer)
         status, fields, answer = await self.forward(request, body)
         if fault == "slow":
             await asyncio.sleep(0.5)
@@ -93,10 +106,57 @@ class Proxy:
                 await asyncio.sleep(0.05)
         await writer.drain()
         if kind == "reset":
-            raw = writer.get_extra_info("socket")
-            raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
-            writer.transport.abort()
+            self.reset(writer)
         return False
+
+    async def stream(
+        self, fault: str, request: bytes, reader: asyncio.StreamReader, writer: asyncio.StreamWriter
+    ) -> bool:
+        """Pass bytes on in both ways, until either side ends or the fault comes."""
+        upstream_reader, upstream_writer = await asyncio.open_connection("127.0.0.1", self.upstream)
+        upstream_writer.write(request)
+
+        async def send() -> None:
+            while data := await reader.read(65536):
+                upstream_writer.write(data)
+                await upstream_writer.drain()
+
+        sending = asyncio.create_task(send())
+        receiving = asyncio.create_task(self.pass_on(fault, upstream_reader, writer))
+        try:
+            await asyncio.wait((sending, receiving), return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            for task in (sending, receiving):
+                task.cancel()
+                with suppress(asyncio.CancelledError, ConnectionError):
+                    await task
+            upstream_writer.close()
+        return False
+
+    async def pass_on(self, fault: str, upstream: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        left = self.random.randrange(1, 20_000) if fault != "none" else sys.maxsize
+        while data := await upstream.read(min(left, 65536)):
+            writer.write(data)
+            await writer.drain()
+            left -= len(data)
+            if left:
+                continue
+            if fault == "stream stall":
+                # Nothing comes any more, and what the client sends is still taken.
+                await asyncio.get_running_loop().create_future()
+            if fault != "stream drip":
+                return self.reset(writer) if fault == "stream reset" else None
+            # Not for as long as a token lives.
+            for _ in range(100):
+                writer.write(await upstream.readexactly(1))
+                await writer.drain()
+                await asyncio.sleep(0.001)
+            left = sys.maxsize
+
+    def reset(self, writer: asyncio.StreamWriter) -> None:
+        raw = writer.get_extra_info("socket")
+        raw.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+        writer.transport.abort()
 
     async def forward(self, request: bytes, body: bytes) -> tuple[int, list[str], bytes]:
         lines = [line for line in request.split(b"\r\n") if not line.lower().startswith(b"connection:")]

@@ -8,6 +8,8 @@ package final class FaultyProxy: Sendable {
   /// The GraphQL endpoint, by way of the proxy.
   package let url: URL
 
+  package let port: UInt16
+
   private let process: ChildProcess
 
   /// Starts one before a server; it spoils this part of the requests, by a sequence of faults that the seed decides.
@@ -22,6 +24,7 @@ package final class FaultyProxy: Sendable {
       let url = URL(string: "http://127.0.0.1:\(port)/graphql")
     else { throw EndedEarly(what: "the proxy's port", state: process.state.value, location: #fileID) }
     self.url = url
+    self.port = port
   }
 
   /// Stops it, and gives how many requests it spoiled, by kind; `none` are those that it passed on.
