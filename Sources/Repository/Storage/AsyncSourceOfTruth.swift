@@ -26,8 +26,9 @@ public protocol AsyncSourceOfTruth<Key, Value>: Sendable {
   func read(_ key: Key) async throws -> StoredValue<Value>?
 
   /// Replaces the value of a key.
-  /// - Parameter isResponse: Whether the value is the response to a request. If so, and if the source knows that the key
-  ///   was written by others since the request began, it must drop the response, and report the key in ``changes``.
+  ///
+  /// `isResponse` says whether the value is the response to a request. If so, and if the source knows that the key was
+  /// written by others since the request began, it must drop the response, and report the key in ``changes``.
   func write(_ stored: StoredValue<Value>, for key: Key, isResponse: Bool) async throws
 
   /// Marks the value of a key as out of date, if there is one, whichever process wrote it.
