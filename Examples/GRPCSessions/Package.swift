@@ -1,0 +1,49 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "GRPCSessions",
+  products: [.library(name: "GRPCSessions", targets: ["GRPCSessions"])],
+  dependencies: [
+    .package(name: "MomentsSDK", path: "../.."),
+    .package(url: "https://github.com/grpc/grpc-swift-2.git", exact: "2.4.3"),
+    .package(url: "https://github.com/grpc/grpc-swift-nio-transport.git", exact: "2.9.2"),
+    .package(url: "https://github.com/grpc/grpc-swift-protobuf.git", exact: "2.4.1"),
+    .package(url: "https://github.com/apple/swift-protobuf.git", exact: "1.39.0"),
+  ],
+  targets: [
+    .target(
+      name: "GRPCSessions",
+      dependencies: [
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "GRPCCore", package: "grpc-swift-2"),
+        .product(name: "GRPCProtobuf", package: "grpc-swift-protobuf"),
+        .product(name: "SwiftProtobuf", package: "swift-protobuf"),
+      ]),
+    .testTarget(
+      name: "GRPCSessionsTests",
+      dependencies: [
+        "GRPCSessions",
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Models", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "GRPCCore", package: "grpc-swift-2"),
+        .product(name: "GRPCNIOTransportHTTP2Posix", package: "grpc-swift-nio-transport"),
+      ]),
+  ]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

@@ -1,0 +1,54 @@
+import GRPCCore
+import GRPCNIOTransportHTTP2Posix
+import GRPCSessions
+import Models
+import Networking
+import Streams
+
+/// What is behind the gateway: a closure in the place of a GraphQL backend.
+struct Backend: GetMomentsByUserIDSessionType, UpdateMomentLikeSessionType {
+  enum Call: Equatable {
+    case getMoments(String)
+    case updateLike(Bool, String, String, String?)
+  }
+
+  let respond: @Sendable (Call) -> Observable<MomentsDetails>
+
+  init(_ respond: @escaping @Sendable (Call) -> Observable<MomentsDetails>) {
+    self.respond = respond
+  }
+
+  func getMoments(userID: String) -> Observable<MomentsDetails> { respond(.getMoments(userID)) }
+
+  func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails> {
+    respond(.updateLike(isLiked, momentID, fromUserID, nil))
+  }
+
+  func updateLike(
+    _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
+  ) -> Observable<MomentsDetails> {
+    respond(.updateLike(isLiked, momentID, fromUserID, idempotencyKey))
+  }
+}
+
+/// Runs a server of the gateway on 127.0.0.1, and a client of it.
+func withService<Result: Sendable>(
+  _ backend: Backend, timeout: Duration = .seconds(60),
+  _ body: @Sendable @escaping (GRPCService, _ port: Int) async throws -> Result
+) async throws -> Result {
+  let transport = HTTP2ServerTransport.Posix(
+    address: .ipv4(host: "127.0.0.1", port: 0), transportSecurity: .plaintext)
+  return try await withGRPCServer(transport: transport, services: [MomentsGateway(backend, backend)]) { server in
+    let port = try await server.listeningAddress?.ipv4?.port ?? 0
+    return try await withClient(port: port, timeout: timeout) { try await body($0, port) }
+  }
+}
+
+/// Runs a client of a server on 127.0.0.1.
+func withClient<Result: Sendable>(
+  port: Int, timeout: Duration = .seconds(60), _ body: @Sendable @escaping (GRPCService) async throws -> Result
+) async throws -> Result {
+  let transport = try HTTP2ClientTransport.Posix(
+    target: .ipv4(address: "127.0.0.1", port: port), transportSecurity: .plaintext)
+  return try await withGRPCClient(transport: transport) { try await body(GRPCService($0, timeout: timeout)) }
+}
