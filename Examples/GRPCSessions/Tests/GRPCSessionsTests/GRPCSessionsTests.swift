@@ -48,8 +48,8 @@ import Testing
     }
     try await withService(backend) { service, _ in
       let session = UpdateMomentLikeSessionGRPC(service)
-      let liked = session.updateLike(true, momentID: "m0", fromUserID: "0", idempotencyKey: "k-1")
-      #expect(try await liked.value == timeline())
+      let liked = try await session.updateLike(true, momentID: "m0", fromUserID: "0", idempotencyKey: "k-1").value
+      #expect(liked == timeline())
     }
   }
 
@@ -124,7 +124,10 @@ import Testing
 
   @Test("a server that is not there is an outage")
   func outage() async throws {
-    let port = try await withService(Backend { _ in .never() }) { _, port in port }
+    let port = try await withService(Backend { _ in .just(timeline()) }) { service, port in
+      _ = try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
+      return port
+    }
     try await withClient(port: port) { service in
       let error = await #expect(throws: RequestError.self) {
         try await GetMomentsByUserIDSessionGRPC(service).getMoments(userID: "0").value
