@@ -30,3 +30,9 @@ extension HTTPTransport {
     return observation.attempt(request) { self.send($0) }
   }
 }
+
+/// Sends a request in another form first, or together with others, before any middleware sees it.
+package protocol RequestCarrier: Sendable {
+  /// Sends a request; `recorder` has to see all that goes through the middlewares for it, as the innermost of them.
+  func send(_ request: HTTPRequest, recorder: any HTTPMiddleware) -> Observable<HTTPResponsePart>
+}

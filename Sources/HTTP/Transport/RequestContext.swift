@@ -1,4 +1,4 @@
-package import Streams
+import Streams
 import Synchronization
 
 /// What a request carries for the middlewares and the transport that it passes through, beside the message itself.
@@ -34,12 +34,6 @@ package struct RequestContext: Sendable {
 
   /// Called when a middleware follows a redirect for the request: from then on, responses belong to another request.
   package var onRedirect: (@Sendable () -> Void)?
-}
-
-/// Sends a request in another form first, or together with others, before any middleware sees it.
-package protocol RequestCarrier: Sendable {
-  /// Sends a request; `recorder` has to see all that goes through the middlewares for it, as the innermost of them.
-  func send(_ request: HTTPRequest, recorder: any HTTPMiddleware) -> Observable<HTTPResponsePart>
 }
 
 /// Whether any byte of a request may have left this machine. A request that has not left can safely be sent later, even
