@@ -1,5 +1,6 @@
 public import Foundation
 public import HTTP
+import JSON
 import Streams
 
 /// A file among the variables of an operation, where the schema has `Upload` (the GraphQL multipart request
@@ -38,9 +39,8 @@ public struct GraphQLUpload: Encodable, Sendable {
   package static func encode(
     _ value: some Encodable, by encoder: any BodyEncoder
   ) throws -> (json: Data, paths: [String]) {
-    let collector = UploadCollector()
-    let json = try UploadCollector.$current.withValue(collector) { try encoder.encode(value) }
-    return (json, collector.uploads.flatMap(\.paths))
+    let (json, uploads) = try UploadCollector.encode(value, by: encoder)
+    return (json, uploads.flatMap(\.paths))
   }
 
   /// A file under its own name. Throws `cannotRead` if it cannot be opened, or is not a regular file.
@@ -50,35 +50,73 @@ public struct GraphQLUpload: Encodable, Sendable {
     GraphQLUpload(try .file(url), fileName: url.lastPathComponent, contentType: contentType)
   }
 
-  /// Writes `null`, and records where.
+  /// Writes `null`, once its place was found.
   public func encode(to encoder: any Encoder) throws {
     guard let found = UploadCollector.current else {
       throw EncodingError.invalidValue(
         self,
         .init(codingPath: encoder.codingPath, debugDescription: "A file is sent only by POST of a GraphQLSession."))
     }
-    let path = encoder.codingPath.map { $0.intValue.map(String.init) ?? $0.stringValue }
-    found.add(self, at: path.joined(separator: "."))
     var container = encoder.singleValueContainer()
-    try container.encodeNil()
+    if let mark = found.mark(of: self) { try container.encode(mark) } else { try container.encodeNil() }
   }
 }
 
 /// Finds the uploads in what is encoded on this task.
+///
+/// A value is encoded twice: first with a mark in the place of each file, by which its path is found as the encoder
+/// spells it, whatever it makes of keys; then with `null`.
 final class UploadCollector: Sendable {
   @TaskLocal static var current: UploadCollector?
 
-  private let found = Locked<[(upload: GraphQLUpload, paths: [String])]>([])
+  private struct State {
+    var uploads: [GraphQLUpload] = []
+    var isMarking = true
+  }
 
-  var uploads: [(upload: GraphQLUpload, paths: [String])] { found.withLock { $0 } }
+  /// What all marks begin with; it occurs nowhere else.
+  private let prefix = "upload-\(UInt64.random(in: .min ... .max))-"
+  private let state = Locked(State())
 
-  func add(_ upload: GraphQLUpload, at path: String) {
-    found.withLock { found in
-      if let index = found.firstIndex(where: { $0.upload.identity === upload.identity }) {
-        found[index].paths.append(path)
-      } else {
-        found.append((upload, [path]))
+  /// A value as JSON, and the files in it, each with the paths at which it is.
+  static func encode(
+    _ value: some Encodable, by encoder: any BodyEncoder
+  ) throws -> (json: Data, uploads: [(upload: GraphQLUpload, paths: [String])]) {
+    let collector = UploadCollector()
+    return try $current.withValue(collector) {
+      let marked = try JSONValue(json: encoder.encode(value).bytes)
+      let uploads = collector.state.withLock { state in
+        state.isMarking = false
+        return state.uploads
       }
+      var paths = Array(repeating: [String](), count: uploads.count)
+      collector.search(marked, at: [], &paths)
+      return (try encoder.encode(value), Array(zip(uploads, paths)))
+    }
+  }
+
+  /// What is written in the place of a file, the same for one that occurs again; `nil` for `null`.
+  func mark(of upload: GraphQLUpload) -> String? {
+    state.withLock { state in
+      guard state.isMarking else { return nil }
+      if let index = state.uploads.firstIndex(where: { $0.identity === upload.identity }) { return "\(prefix)\(index)" }
+      state.uploads.append(upload)
+      return "\(prefix)\(state.uploads.count - 1)"
+    }
+  }
+
+  /// Finds the marks; a value that was read from JSON is not deeper than its limit.
+  private func search(_ value: JSONValue, at path: [String], _ paths: inout [[String]]) {
+    switch value {
+    case .string(let text):
+      guard text.hasPrefix(prefix), let index = Int(text.dropFirst(prefix.count)), paths.indices.contains(index)
+      else { return }
+      paths[index].append(path.joined(separator: "."))
+    case .array(let elements):
+      for (index, element) in elements.enumerated() { search(element, at: path + ["\(index)"], &paths) }
+    case .object(let members):
+      for (name, member) in members.sorted(by: { $0.key < $1.key }) { search(member, at: path + [name], &paths) }
+    default: break
     }
   }
 }
@@ -90,10 +128,7 @@ struct GraphQLMultipart {
 
   /// Encodes a request in which there are files.
   init(_ request: some Encodable, by encoder: any BodyEncoder) throws {
-    let collector = UploadCollector()
-    let operations = try UploadCollector.$current.withValue(collector) { try encoder.encode(request) }
-    let uploads = collector.uploads
-    let map = Dictionary(uniqueKeysWithValues: uploads.enumerated().map { ("\($0.offset)", $0.element.paths) })
+    let (operations, uploads) = try UploadCollector.encode(request, by: encoder)
     let boundary = "moments-" + String(UInt64.random(in: .min ... .max), radix: 16)
     var body = HTTPUpload()
     func append(_ head: String) {
@@ -103,7 +138,7 @@ struct GraphQLMultipart {
     body.append(operations)
     body.append(Data("\r\n".utf8))
     append("name=\"map\"\r\nContent-Type: application/json")
-    body.append(try encoder.encode(map))
+    body.append(try FileMap(paths: uploads.map(\.paths)).json())
     // In the order of the map, as many servers require.
     for (index, (upload, _)) in uploads.enumerated() {
       body.append(Data("\r\n".utf8))
@@ -114,6 +149,20 @@ struct GraphQLMultipart {
     body.append(Data("\r\n--\(boundary)--\r\n".utf8))
     self.body = body
     contentType = "multipart/form-data; boundary=\(boundary)"
+  }
+}
+
+/// Where the files belong, in the order of their parts: a dictionary would have `10` before `2`.
+private struct FileMap: JSONEncodable {
+  let paths: [[String]]
+
+  func encode(to json: inout JSONWriter) {
+    json.beginObject()
+    for (index, paths) in paths.enumerated() {
+      json.writeKey("\(index)")
+      json.write(paths)
+    }
+    json.endObject()
   }
 }
 

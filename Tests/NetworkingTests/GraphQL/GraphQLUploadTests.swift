@@ -3,6 +3,7 @@ import HTTP
 import JSON
 import Networking
 import NetworkingTesting
+import SocketHTTP
 import Streams
 import TestSupport
 import Testing
@@ -112,6 +113,75 @@ struct GraphQLUploadTests {
     #expect(server.requests.map { String(decoding: $0.body, as: UTF8.self) } == ["once", "again", "again"])
   }
 
+  private func bytes(of upload: HTTPUpload) throws -> [UInt8] {
+    let reader = HTTPUploadReader(upload)
+    var bytes: [UInt8] = []
+    while !reader.isAtEnd {
+      guard case .lent(let piece) = try reader.withNext({ Array($0) + Array($1) }) else { break }
+      bytes += piece
+      _ = reader.advance(by: piece.count)
+    }
+    return bytes
+  }
+
+  @Test(arguments: [JSONCoder(keys: .snakeCase) as any BodyEncoder, FoundationJSON(keys: .snakeCase)])
+  func `the map has the paths as the encoder spells them`(encoder: any BodyEncoder) throws {
+    struct Change: GraphQLSession {
+      struct Variables: Encodable, Sendable {
+        struct Input: Encodable, Sendable { let coverPhoto: GraphQLUpload }
+        let newAlbum: Input
+      }
+      typealias ResponseData = JSONValue
+      static let query: GraphQLDocument = "mutation change($new_album: Album!) { change(album: $new_album) }"
+      let variables: Variables
+    }
+    var client = try client()
+    client.encoder = encoder
+    let session = Change(variables: .init(newAlbum: .init(coverPhoto: upload("A", "a"))))
+    let request = try session.standardRequest(.post, for: client)
+    let text = String(decoding: try bytes(of: #require(request.upload)), as: UTF8.self)
+    #expect(text.contains(#""new_album":{"cover_photo":null}"#))
+    #expect(text.contains(#"{"0":["variables.new_album.cover_photo"]}"#))
+  }
+
+  @Test func `more than ten files stand in the map in the order of their parts`() throws {
+    let files = (0..<12).map { upload("content \($0)", "\($0).txt") }
+    let session = Attach(variables: .init(cover: files[0], items: [.init(title: "t", files: Array(files[1...]))]))
+    let request = try session.standardRequest(.post, for: client())
+    let text = String(decoding: try bytes(of: #require(request.upload)), as: UTF8.self)
+    let map = try #require(text.components(separatedBy: "\r\n").first { $0.hasPrefix(#"{"0":"#) })
+    let names = map.split(separator: #"":["#).dropLast().compactMap { $0.split(separator: "\"").last.map(String.init) }
+    #expect(names == (0..<12).map(String.init))
+    let parts = text.components(separatedBy: "name=\"").dropFirst(3).compactMap { $0.split(separator: "\"").first }
+    #expect(parts.filter { Int($0) != nil }.map(String.init) == names)
+  }
+
+  @Test func `T11: a file reaches the real server over TLS whole, with its length and its progress`() async throws {
+    let server = try await BFFServer.start()
+    let authority = try TestCertificate(.init(commonName: "Authority", isAuthority: true))
+    let certificate = try TestCertificate(.init(names: ["IP:127.0.0.1"]), signedBy: authority)
+    let relay = try TLSRelay(to: server.port, TLSServerContext(TLSServerSettings(certificate: certificate)))
+    var configuration = SocketTransport.Configuration()
+    configuration.tls = TLSConfiguration(trust: .only(.bytes(authority.certificate)))
+    let client = try APIClient(
+      baseURL: url("https://127.0.0.1:\(relay.port)/graphql"), transport: SocketTransport(configuration: configuration),
+      middlewares: .standard())
+    let file = FileManager.default.temporaryDirectory.appending(path: "upload-\(UUID().uuidString)")
+    let bytes = (0..<5_000_001).map { UInt8(truncatingIfNeeded: $0 &* 31 ^ $0 >> 8) }
+    try Data(bytes).write(to: file)
+    defer { try? FileManager.default.removeItem(at: file) }
+    let session = UploadPhoto(variables: .init(file: try .file(file)))
+    let reports = Monitor<[HTTPProgress]>([])
+    let path = try await client.send(session, method: .post) { progress in reports.update { $0.append(progress) } }
+      .value.data.uploadPhoto
+    #expect(try await RawHTTP.get(path, port: server.port).body == bytes)
+    let all = try await reports.wait(for: "the last report") { ($0.last?.received ?? 0) > 0 }
+    #expect(all.count > 2 && zip(all, all.dropFirst()).allSatisfy { $0.sent <= $1.sent })
+    let total = try #require(all.last?.sent)
+    #expect(all.allSatisfy { $0.totalToSend == total } && total > bytes.count)
+    #expect(relay.resumptions.value.count == 1)
+  }
+
   @Test func `files follow operations and map, in its order, each once`() throws {
     let (a, b) = (upload("AAA", "a.txt"), upload("BBB", "b\"\r\n.txt"))
     let session = Attach(variables: .init(cover: a, items: [.init(title: "t", files: [b, nil, a])]))
@@ -124,13 +194,7 @@ struct GraphQLUploadTests {
       #expect(request.headers.contains(name))
     }
     let upload = try #require(request.upload)
-    let reader = HTTPUploadReader(upload)
-    var bytes: [UInt8] = []
-    while !reader.isAtEnd {
-      guard case .lent(let piece) = try reader.withNext({ Array($0) + Array($1) }) else { break }
-      bytes += piece
-      _ = reader.advance(by: piece.count)
-    }
+    let bytes = try bytes(of: upload)
     #expect(bytes.count == upload.count)
     let parts = String(decoding: bytes, as: UTF8.self).components(separatedBy: "--\(boundary)")
     #expect(parts.count == 6 && parts.first == "" && parts.last == "--\r\n")
