@@ -68,6 +68,24 @@ private struct GetTimeline: GraphQLSession {
     #expect(try await GetTimeline(variables: .init(userID: userID)).post(on: client).value == whole)
   }
 
+  @Test("a response in parts comes by hash as by document", arguments: [true, false])
+  func hashes(byGET: Bool) async throws {
+    let server = try await BFFServer.start()
+    var client = try APIClient(baseURL: server.graphqlURL)
+    client.wire = .persistedQueries(byGET: byGET)
+    client.timeouts.total = .seconds(30)
+    let session = GetTimeline(variables: .init(userID: "1"))
+    let whole = try await GetTimeline(variables: .init(userID: "1", isDeferred: false)).post(on: client).value
+    // That took two requests, since the hash was not known, and each of these takes one.
+    for _ in 1...2 {
+      var last: IncrementalResponse<GetTimeline.ResponseData>?
+      for try await response in session.responses(on: client).values { last = response }
+      #expect(last == IncrementalResponse(whole, isComplete: true))
+    }
+    #expect(try await server.stats().requests["/graphql"] == 4)
+    #expect(try await server.stats().persistedQueries == 1)
+  }
+
   @Test("errors of fragments are in the response with their places")
   func errors() async throws {
     let client = try APIClient(baseURL: await BFFServer.shared().graphqlURL)

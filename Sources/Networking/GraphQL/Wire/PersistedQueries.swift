@@ -24,6 +24,11 @@ final class PersistedQueries: Sendable {
 
   fileprivate func turnOff() { state.withLock { $0.support = .off } }
 
+  /// Turns hashes off, unless the server has taken one meanwhile.
+  fileprivate func turnOffIfUnknown() {
+    state.withLock { if $0.support == .unknown { $0.support = .off } }
+  }
+
   fileprivate func recordMiss(of hash: String) {
     state.withLock { state in
       state.support = .confirmed
@@ -62,6 +67,8 @@ struct PersistedQueryExchange: Sendable {
     case unsupported
     /// It failed, perhaps since it knows nothing of hashes.
     case doubtful
+    /// It failed before it looked at the document.
+    case unrelated
   }
 
   func send(
@@ -77,12 +84,13 @@ struct PersistedQueryExchange: Sendable {
       return next(first)
         .held(where: { $0.isJSON || $0.mediaType == nil || $0.status == 400 || $0.status == 500 }) {
           response, isWhole in
-          let verdict = isWhole ? verdict(on: response, to: request) : .known
-          if case .known = verdict {
+          switch isWhole ? verdict(on: response, to: request) : .known {
+          case .known:
             if response.head.isSuccess { queries.recordHit(of: hash) }
             return false
+          case .unrelated: return false
+          case .missing, .unsupported, .doubtful: return true
           }
-          return true
         }
         .catch { error in
           guard let response = (error as? RefusedResponse)?.response else { throw error }
@@ -90,13 +98,13 @@ struct PersistedQueryExchange: Sendable {
           switch verdict {
           case .missing: queries.recordMiss(of: hash)
           case .unsupported: queries.turnOff()
-          case .known, .doubtful: break
+          case .known, .doubtful, .unrelated: break
           }
           var second = try request.replacingContent(by: whole(verdict == .missing))
           second.timeouts = request.timeouts.after(scheduler.now - start)
           guard verdict == .doubtful else { return next(second) }
           return next(second).held(where: { $0.isSuccess && $0.isJSON }) { response, _ in
-            if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.turnOff() }
+            if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.turnOffIfUnknown() }
             return false
           }
         }
@@ -115,9 +123,12 @@ struct PersistedQueryExchange: Sendable {
     }
     // By a server that never saw a hash, the request is incomplete; some say so with status 200.
     guard queries.isUnknown, request.isReplayable, request.idempotencyKey == nil else { return .known }
+    let errors = response.body.errorsWithoutData(naming: "errors")
+    let others = GraphQLErrors.throttlingCodes + [GraphQLError.unauthenticatedCode, "FORBIDDEN"]
+    if errors.contains(where: { others.contains($0.code ?? "") }) { return .unrelated }
     switch response.head.status {
     case 400, 422, 500: return .doubtful
-    case 200: return response.body.errorsWithoutData(naming: "errors").isEmpty ? .known : .doubtful
+    case 200: return errors.isEmpty ? .known : .doubtful
     default: return .known
     }
   }

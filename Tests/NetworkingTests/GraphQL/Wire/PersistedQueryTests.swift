@@ -105,6 +105,78 @@ struct PersistedQueryTests {
     #expect(transport.requests[1].bodyJSON?["extensions"] == nil)
   }
 
+  @Test func `a failure turns hashes off no more once the server has taken one`() throws {
+    let scheduler = TestScheduler()
+    let transport = ScriptedTransport(scheduler: scheduler, keepsTimeouts: false)
+    transport.expect(.any, .response(status: 500))
+    transport.expect(.operation("getThing"), .wholeThing.after(.seconds(1)))
+    transport.always(.any, .wholeThing)
+    var client = try NetworkingTests.client(transport)
+    client.wire = .persistedQueries(byGET: false)
+    let bag = DisposeBag()
+    // The first one's document is on its way while the hash of the second one is known.
+    GetThing().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
+    ChangeThing().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
+    scheduler.advance(by: .seconds(1))
+    GetThing().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
+    #expect(transport.requests.map { $0.bodyJSON?["query"] == nil } == [true, false, true, true])
+  }
+
+  @Test(arguments: ["UNAUTHENTICATED", "FORBIDDEN", "THROTTLED", "RATE_LIMITED"])
+  func `an error about the user or a rate is not answered with the document, and says nothing of hashes`(code: String)
+    async throws
+  {
+    transport.expect(.any, Self.refusal("no", code))
+    transport.expect(.any, Self.refusal("Must provide query string."))
+    transport.always(.any, .wholeThing)
+    let client = try client(byGET: false)
+    #expect(await GetThing().post(on: client).failure?.graphQLErrors.first?.code == code)
+    #expect(transport.requests.count == 1)
+    _ = try await GetThing().post(on: client).value
+    #expect(transport.requests.map { $0.bodyJSON?["query"] == nil } == [true, true, false])
+  }
+
+  @Test func `many queries at once, whose hash nobody knows yet, each send the document once`() async throws {
+    let known = Locked(false)
+    transport.always(.any, .wholeThing)
+    transport.always(
+      RequestMatcher("without a document") { $0.bodyJSON?["query"] == nil && !known.withLock { $0 } },
+      Self.refusal("PersistedQueryNotFound"))
+    let client = try client(byGET: false)
+    let all = try await withThrowingTaskGroup(of: GetThing.ResponseData.self) { group in
+      for _ in 1...50 { group.addTask { try await GetThing().post(on: client).value.data } }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+    #expect(all == Array(repeating: .whole, count: 50) && transport.requests.count == 100)
+    known.withLock { $0 = true }
+    _ = try await GetThing().post(on: client).value
+    #expect(transport.requests.count == 101)
+  }
+
+  @Test func `a response in parts comes by its hash, or after it with the document`() async throws {
+    struct GetLater: GraphQLSession {
+      struct ResponseData: Decodable, Sendable { let name: String? }
+      static let query: GraphQLDocument = "query later { ... @defer { name } }"
+    }
+    let parts = """
+      --a\r\nContent-Type: application/json\r\n\r
+      {"data":{},"pending":[{"id":"0","path":[]}],"hasNext":true}\r
+      --a\r\nContent-Type: application/json\r\n\r
+      {"incremental":[{"id":"0","data":{"name":"b"}}],"completed":[{"id":"0"}],"hasNext":false}\r\n--a--\r\n
+      """
+    transport.expect(.any, Self.refusal("PersistedQueryNotFound"))
+    transport.always(
+      .any, .response(headers: ["Content-Type": #"multipart/mixed; boundary="a""#], body: Data(parts.utf8)))
+    let client = try client(byGET: false)
+    for _ in 1...2 {
+      var last: IncrementalResponse<GetLater.ResponseData>?
+      for try await response in GetLater().responses(on: client).values { last = response }
+      #expect(last?.data.name == "b" && last?.isComplete == true)
+    }
+    #expect(transport.requests.map { $0.bodyJSON?["query"] == nil } == [true, false, true])
+    #expect(transport.requests.allSatisfy { $0.headers["Accept"]?.hasPrefix("multipart/mixed") == true })
+  }
+
   @Test func `a server that fails at hash and document alike keeps getting hashes`() async throws {
     let failure = Self.refusal("There is no such thing.", "NOT_FOUND")
     transport.always(.any, failure)
