@@ -87,6 +87,8 @@ extension HTTPResponseHead {
       case 401: ": a valid token is needed."
       case 403: ": the token does not allow this."
       case 404: ": is the address right?"
+      case 405: ": it does not take this method at this address."
+      case 413: ": the request is too large for it."
       case 429: ": too many requests, try again later."
       case 500...: ": the server has a problem, try again later."
       default: "."

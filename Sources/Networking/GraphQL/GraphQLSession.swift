@@ -135,8 +135,11 @@ extension GraphQLSession {
     var target = try client.target(forPath: path)
     var body: Data?
     var files: GraphQLMultipart?
+    // Servers and proxies log URLs, and the errors of a batch quote what belongs to others.
+    let isSecret = isResponseSecret || !secrets.isEmpty
     let prefersGET =
       wire.sendsQueriesByGET && wire.batching == nil && operation.kind == .query && client.wholeDocument == nil
+      && !isSecret
     let targetOfGET =
       method == .get || prefersGET
       ? try parameters.target(below: target, upTo: wire.urlLimit, by: client.encoder, orNone: method == .post) : nil
@@ -161,7 +164,7 @@ extension GraphQLSession {
       method: targetOfGET == nil ? .post : .get, target: target, headers: headers, body: body,
       timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: method))
     request.upload = files?.body
-    let mayJoin = operation.kind == .query && body != nil && accept == GraphQLHeaders.accept
+    let mayJoin = operation.kind == .query && body != nil && accept == GraphQLHeaders.accept && !isSecret
     request.context.carrier = GraphQLCarrier(
       self, on: client, hasHash: parameters.isHashAlone, batching: mayJoin ? wire.batching : nil)
     return request

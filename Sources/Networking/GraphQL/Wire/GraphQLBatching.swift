@@ -9,8 +9,12 @@ public import Streams
 /// query alone is sent as it would be without batches.
 ///
 /// Only queries by `POST` take part, to the same URL with the same header fields; mutations, subscriptions, downloads,
-/// and what has files or reports progress do not. Where all have been cancelled, the request is. A query whose token or
-/// rate the server refuses inside a batch is sent again by itself, through the middlewares that deal with that.
+/// operations with `@defer` or `@stream`, sessions with secrets, and what has files or reports progress do not. Where all
+/// have been cancelled, the request is.
+///
+/// A query whose token or rate the server refuses inside a batch is sent again by itself, through the middlewares that
+/// deal with that; so are all, once, if the batch is too large for the server (413, `BATCH_LIMIT_EXCEEDED`). Any other
+/// failure of the request is the error of each query, under its own name.
 public struct GraphQLBatching: Sendable {
   /// How long the first query waits for others.
   public var interval: Duration

@@ -13,14 +13,15 @@ import HTTP
 /// | ``persistedQueries(byGET:)`` | a hash, by `GET`; the document once, by `POST` | a hash, then the document, by `POST` |
 /// | ``trustedDocuments(_:ids:byGET:)`` | an id, by `GET` | an id, by `POST` |
 ///
-/// What has files among its variables, and a query whose URL would be too long, travels by `POST` all the same. A `GET`
-/// has the header fields that servers require against forged requests from other web pages.
+/// What has files among its variables, a query whose URL would be too long, and one with secrets (`APISession.secrets`,
+/// `isResponseSecret`), since servers and proxies log URLs, travels by `POST` all the same. A `GET` has the header fields
+/// that servers require against forged requests from other web pages.
 public struct GraphQLWire: Sendable {
   /// In which form documents travel.
   public var documents: GraphQLDocumentForm
 
   /// Whether queries travel by `GET`, which caches on the way can answer, even if a session is sent with `post(on:)`.
-  /// A mutation never does.
+  /// A mutation never does, nor a session with secrets.
   public var sendsQueriesByGET: Bool
 
   /// The longest URL of a query by `GET`, in bytes; with a longer one, the query travels by `POST`. 4,096 by default:

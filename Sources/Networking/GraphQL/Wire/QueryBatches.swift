@@ -103,9 +103,10 @@ private final class QueryBatch: Sendable {
     if isOver { exchange.dispose() }
   }
 
-  /// Sends what is there.
+  /// Sends what is there, once: when it is full, or else when the interval is over.
   func send() {
-    let members = state.withLock { state in
+    let members: [Member] = state.withLock { state in
+      guard !state.isSent else { return [] }
       state.isSent = true
       return state.members
     }
@@ -114,14 +115,29 @@ private final class QueryBatch: Sendable {
     let layers = client.middlewares.isEmpty ? [] : client.middlewares + members.map(\.recorder)
     let observations = members.compactMap(\.request.context.observation)
     let sent = client.transport.send(request, through: layers + observations.map(ObservedAttempt.init))
-      .collect(upTo: client.responseBodyLimit)
-      .subscribe(
-        onNext: { self.distribute($0, to: members) },
-        onError: { error in members.forEach { $0.observer.onError(error) } })
+      .collect(upTo: responseLimit(members.count))
+      .subscribe(onNext: { self.distribute($0, to: members) }, onError: { self.fail(members, by: $0) })
     exchange.insert(sent)
   }
 
+  /// The limit of a response is that of each query's.
+  private func responseLimit(_ count: Int) -> Int {
+    let (limit, isOver) = client.responseBodyLimit.multipliedReportingOverflow(by: count)
+    return isOver ? .max : limit
+  }
+
+  /// Fails each query under its own name.
+  private func fail(_ members: [Member], by error: any Error) {
+    for member in members {
+      var error = RequestError(wrapping: error)
+      error.operationName = member.request.operationName
+      member.observer.onError(error)
+    }
+  }
+
+  /// Sends a query by itself, unless it has ended or was cancelled.
   private func sendAlone(_ member: Member) {
+    guard state.withLock({ state in state.members.contains { $0 === member } }) else { return }
     var request = member.request
     request.timeouts = request.timeouts.after(scheduler.now - start)
     let layers = client.middlewares.isEmpty ? [] : client.middlewares + [member.recorder]
@@ -142,17 +158,16 @@ private final class QueryBatch: Sendable {
     merged.operationName = Set(requests.compactMap(\.operationName)).sorted().joined(separator: "+").sanitized(
       upTo: 256)
     merged.isReplayable = requests.allSatisfy(\.isReplayable)
-    merged.context.secrets = requests.flatMap(\.context.secrets)
-    merged.context.isSecret = requests.contains { $0.context.isSecret }
     return merged
   }
 
   private func distribute(_ response: HTTPResponse, to members: [Member]) {
+    if response.isRefusedForItsSize { return members.forEach(sendAlone) }
     let parts: [Data]
     do throws(RequestError) {
       parts = try response.parts(ofBatch: members.count)
     } catch {
-      return members.forEach { $0.observer.onError(error) }
+      return fail(members, by: error)
     }
     var head = response.head
     head.headers.remove("Content-Length")
@@ -180,6 +195,12 @@ private struct ObservedAttempt: HTTPMiddleware {
 }
 
 extension HTTPResponse {
+  /// Whether the server would take the queries one by one, but not that many in one request.
+  fileprivate var isRefusedForItsSize: Bool {
+    let code = "BATCH_LIMIT_EXCEEDED"
+    return head.status == 413 || body.errorsWithoutData(naming: code).contains { $0.code == code }
+  }
+
   /// The bodies of the responses to `count` queries: the elements of a list, or, where the request failed as a whole,
   /// the same one for each. Throws `undecodable` for a list of another length, and for data that cannot be theirs.
   fileprivate func parts(ofBatch count: Int) throws(RequestError) -> [Data] {
@@ -206,16 +227,17 @@ extension HTTPResponse {
       // A proxy's page, for example: each query says what is wrong with it.
       return Array(repeating: body, count: count)
     }
-    guard let elements, head.isSuccess || elements.count == count else {
-      guard !hasData, elements == nil else {
-        throw mismatch("one response to a batch of \(count) queries")
-      }
+    guard let elements else {
+      if hasData { throw mismatch("one response to a batch of \(count) queries") }
       return Array(repeating: body, count: count)
     }
-    guard elements.count == count else {
-      throw mismatch("\(elements.count) responses to a batch of \(count) queries")
+    if elements.count == count { return elements }
+    // Some servers put the one error of all into a list.
+    if elements.count == 1, !elements[0].errorsWithoutData(naming: "errors").isEmpty {
+      return Array(repeating: elements[0], count: count)
     }
-    return elements
+    guard head.isSuccess else { return Array(repeating: body, count: count) }
+    throw mismatch("\(elements.count) responses to a batch of \(count) queries")
   }
 
   private func mismatch(_ text: String) -> RequestError {

@@ -94,6 +94,26 @@ struct GraphQLWireTests {
     #expect(await Check().get(on: try client(.get)).failure?.kind == .invalidRequest)
   }
 
+  @Test(arguments: [GraphQLWire.get, .persistedQueries(), .trustedDocuments(.apollo)])
+  func `S4: a query with secrets is sent by POST, since servers and proxies log URLs`(wire: GraphQLWire) async throws {
+    struct Check: GraphQLSession {
+      typealias ResponseData = GetThing.ResponseData
+      static let query: GraphQLDocument = "query check($code: String) { thing(code: $code) { name count } }"
+      let variables = ["code": "correct horse"]
+      let secrets = ["correct horse"]
+    }
+    struct GetSecret: GraphQLSession {
+      typealias ResponseData = GetThing.ResponseData
+      static let query: GraphQLDocument = "query secret { thing { name count } }"
+      let isResponseSecret = true
+    }
+    let client = try client(wire)
+    _ = try await Check().post(on: client).value
+    _ = try await GetSecret().post(on: client).value
+    #expect(transport.requests.map(\.method) == [.post, .post])
+    #expect(transport.requests.allSatisfy { $0.url.query() == nil })
+  }
+
   @Test func `G12: a trusted document travels as its id alone, in the shape that is chosen`() async throws {
     let hash = GetThing.query.sha256
     let shapes: [(TrustedDocumentShape, JSONValue)] = [

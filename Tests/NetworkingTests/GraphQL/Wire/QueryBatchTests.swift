@@ -94,6 +94,16 @@ struct QueryBatchTests {
     #expect(transport.requests.count == 2 && transport.requests[1].bodyJSON?["variables"] == ["id": 3])
   }
 
+  @Test func `a batch that is full is sent once, even if its response takes longer than the interval`() throws {
+    transport.always(.any, list([1, 2]).after(.seconds(1)))
+    let client = try client(limit: 2)
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(10))
+    #expect(transport.requests.count == 1)
+    scheduler.advance(by: .seconds(1))
+    #expect(outcomes.values == [1: 1, 2: 2] && transport.requests.count == 1 && transport.cancellations == 0)
+  }
+
   @Test func `mutations, queries by GET and those with other header fields do not join`() async throws {
     struct Other: GraphQLSession {
       typealias ResponseData = Get.ResponseData
@@ -110,6 +120,74 @@ struct QueryBatchTests {
     scheduler.advance(by: .milliseconds(10))
     #expect(transport.requests.count == 4 && outcomes.values == [1: 1])
     other.dispose()
+  }
+
+  @Test func `operations with @defer do not join`() throws {
+    struct GetLater: GraphQLSession {
+      struct ResponseData: Decodable, Sendable { let id: Int }
+      static let query: GraphQLDocument = "query later { id ... @defer { name } }"
+    }
+    transport.expect(.operation("later"), .json(#"{"data":{"id":7,"name":"a"}}"#))
+    transport.expect(.operation("later"), .json(#"{"data":{"id":8,"name":"a"}}"#))
+    transport.expect(.operation("get"), list([1, 2]))
+    let client = try client()
+    let ids = Locked<[Int]>([])
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    let bag = DisposeBag()
+    GetLater().data(on: client).subscribe(onNext: { data in ids.withLock { $0.append(data.id) } }).disposed(by: bag)
+    GetLater().responses(on: client).subscribe(onNext: { response in ids.withLock { $0.append(response.data.id) } })
+      .disposed(by: bag)
+    // They have not waited for the interval.
+    #expect(ids.withLock { $0 } == [7, 8])
+    scheduler.advance(by: .milliseconds(10))
+    #expect(outcomes.values == [1: 1, 2: 2] && transport.failures.isEmpty)
+  }
+
+  @Test func `S4: a query with secrets travels alone, so that no error of another one can quote them`() throws {
+    struct SignIn: GraphQLSession {
+      typealias ResponseData = Get.ResponseData
+      static let query: GraphQLDocument = "query signIn($password: String) { id(of: $password) }"
+      let variables = ["password": "correct horse"]
+      let secrets = ["correct horse"]
+    }
+    struct GetToken: GraphQLSession {
+      typealias ResponseData = Get.ResponseData
+      static let query: GraphQLDocument = "query token { id }"
+      let isResponseSecret = true
+    }
+    transport.always(.any, .json(#"{"data":{"id":1}}"#))
+    let client = try client()
+    outcomes.send(Get(1), on: client)
+    let bag = DisposeBag()
+    SignIn().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
+    GetToken().post(on: client).subscribe(onNext: { _ in }).disposed(by: bag)
+    #expect(transport.requests.map(\.operationName) == ["signIn", "token"])
+    scheduler.advance(by: .milliseconds(10))
+    #expect(transport.requests.count == 3 && outcomes.values == [1: 1])
+  }
+
+  @Test func `interceptors see each query of a batch, with the response or the error that is its own`() throws {
+    struct Note: SessionInterceptor {
+      let log: Locked<[Int: String]>
+
+      func intercept<Session: APISession>(
+        _ session: Session, next: @escaping @Sendable (Session) -> Observable<Session.ResponseType>
+      ) -> Observable<Session.ResponseType> {
+        guard let id = (session as? Get)?.variables.id else { return next(session) }
+        return next(session).do(
+          onNext: { response in log.withLock { $0[id] = "\((response as? Get.ResponseType)?.data.id ?? 0)" } },
+          onError: { error in log.withLock { $0[id] = RequestError(wrapping: error).message } })
+      }
+    }
+    transport.always(.any, .json(#"[{"data":{"id":1}},{"errors":[{"message":"none"}]},{"data":{"id":3}}]"#))
+    var client = try client()
+    let log = Locked<[Int: String]>([:])
+    client.interceptors = [Note(log: log)]
+    for id in 1...3 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(10))
+    let seen = log.withLock { $0 }
+    #expect(seen[1] == "1" && seen[2]?.contains("none") == true && seen[3] == "3" && transport.requests.count == 1)
+    #expect(outcomes.values == [1: 1, 3: 3])
   }
 
   @Test func `nothing waits unless batches are asked for`() async throws {
@@ -148,6 +226,22 @@ struct QueryBatchTests {
     #expect(transport.requests.count == 1)
   }
 
+  @Test func `one that is cancelled twice, or after its end, changes nothing`() throws {
+    transport.always(.any, list([1, 2, 3]).after(.seconds(1)))
+    let client = try client()
+    for id in 1...3 { outcomes.send(Get(id), on: client) }
+    for _ in 1...2 { outcomes.cancel(1) }
+    outcomes.send(Get(1), on: client)
+    scheduler.advance(by: .milliseconds(10))
+    for _ in 1...3 { outcomes.cancel(1) }
+    #expect(transport.cancellations == 0)
+    scheduler.advance(by: .seconds(1))
+    // Its second attempt was the last of the three.
+    #expect(outcomes.values == [2: 1, 3: 2])
+    for id in 1...3 { outcomes.cancel(id) }
+    #expect(transport.cancellations == 0 && transport.requests.count == 1)
+  }
+
   @Test func `each query has its own deadline, and the request the longest of them`() throws {
     transport.always(.any, list([1, 2]).after(.seconds(3)))
     let client = try client()
@@ -172,6 +266,7 @@ struct QueryBatchTests {
   @Test(arguments: [
     (#"[{"data":{"id":1}}]"#, "1 responses to a batch of 2"), ("[]", "0 responses to a batch of 2"),
     (#"[{"data":{"id":1}},{},{}]"#, "3 responses to a batch of 2"),
+    (#"[{"data":null,"errors":[]}]"#, "1 responses to a batch of 2"),
     (#"{"data":{"id":1}}"#, "one response to a batch of 2"),
   ])
   func `a response that cannot be told apart fails all`(body: String, message: String) throws {
@@ -188,10 +283,15 @@ struct QueryBatchTests {
   @Test func `one error for all, of any form, is the error of each`() throws {
     let responses: [ScriptedResponse] = [
       .graphQL(#"{"errors":[{"message":"no batches"}]}"#, status: 400), .json(#"{"errors":[{"message":"no"}]}"#),
+      .graphQL(#"[{"errors":[{"message":"no batches"}]}]"#, status: 400), .json(#"[{"errors":[{"message":"no"}]}]"#),
       .response(status: 502, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8)),
+      .response(status: 405), .graphQL(#"[{"a":1},{"a":1},{"a":1}]"#, status: 500),
       .failure(RequestError(.connectionLost, "lost")),
     ]
-    for (response, kind) in zip(responses, [RequestError.Kind.graphQL, .graphQL, .httpStatus, .connectionLost]) {
+    let kinds: [RequestError.Kind] = [
+      .graphQL, .graphQL, .graphQL, .graphQL, .httpStatus, .httpStatus, .httpStatus, .connectionLost,
+    ]
+    for (response, kind) in zip(responses, kinds) {
       transport.expect(.any, response)
       let client = try client()
       for id in 1...2 { outcomes.send(Get(id), on: client) }
@@ -199,6 +299,64 @@ struct QueryBatchTests {
       #expect(outcomes.errors.mapValues(\.kind) == [1: kind, 2: kind])
     }
     #expect(transport.failures.isEmpty)
+  }
+
+  @Test func `each query's error has its own name, and the status`() throws {
+    struct Other: GraphQLSession {
+      typealias ResponseData = Get.ResponseData
+      static let query: GraphQLDocument = "query other { id }"
+    }
+    let responses: [(ScriptedResponse, Int?)] = [
+      (.failure(RequestError(.timedOut, "late", operationName: "get+other")), nil), (.response(status: 405), 405),
+      (.json("[]"), 200),
+    ]
+    for (response, status) in responses {
+      transport.expect(.any, response)
+      let client = try client()
+      let error = Locked<RequestError?>(nil)
+      outcomes.send(Get(1), on: client)
+      let other = Other().post(on: client).subscribe(
+        onNext: { _ in }, onError: { thrown in error.withLock { $0 = RequestError(wrapping: thrown) } })
+      scheduler.advance(by: .milliseconds(10))
+      #expect(outcomes.errors[1]?.operationName == "get" && error.withLock { $0?.operationName } == "other")
+      #expect(outcomes.errors[1]?.status == status && error.withLock { $0?.status } == status)
+      other.dispose()
+    }
+  }
+
+  @Test(arguments: [
+    ScriptedResponse.response(status: 413, headers: ["Content-Type": "text/html"], body: Data("<html>".utf8)),
+    .graphQL(#"{"errors":[{"message":"2 of 1","extensions":{"code":"BATCH_LIMIT_EXCEEDED"}}]}"#, status: 422),
+  ])
+  func `queries whose batch is too large for the server are sent again one by one, once`(refusal: ScriptedResponse)
+    throws
+  {
+    transport.expect(.any, refusal.after(.seconds(1)))
+    transport.expect(.any, .json(#"{"data":{"id":1}}"#))
+    transport.expect(.any, .response(status: 413))
+    let client = try client()
+    for id in 1...3 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(10))
+    // One that was cancelled meanwhile is not sent again.
+    outcomes.cancel(3)
+    scheduler.advance(by: .seconds(1))
+    #expect(outcomes.values == [1: 1])
+    #expect(outcomes.errors[2]?.status == 413 && outcomes.errors[2]?.message.contains("too large") == true)
+    #expect(transport.requests.count == 3 && transport.failures.isEmpty)
+  }
+
+  @Test func `a batch's response may be as long as those of its queries together`() throws {
+    let text = String(repeating: "a", count: 80)
+    transport.always(.any, .json(#"[{"data":{"id":1,"t":"\#(text)"}},{"data":{"id":2,"t":"\#(text)\#(text)"}}]"#))
+    var client = try client()
+    client.responseBodyLimit = 150
+    for id in 1...2 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(10))
+    #expect(outcomes.values == [1: 1] && outcomes.errors[2]?.kind == .tooLarge)
+    client.responseBodyLimit = 50
+    for id in 3...4 { outcomes.send(Get(id), on: client) }
+    scheduler.advance(by: .milliseconds(10))
+    #expect(outcomes.errors[3]?.kind == .tooLarge && outcomes.errors[4]?.operationName == "get")
   }
 
   @Test func `F4: clients with other middlewares never share a batch`() throws {
