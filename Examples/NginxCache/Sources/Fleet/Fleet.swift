@@ -2,39 +2,74 @@ import Foundation
 import HTTP
 import Networking
 import Streams
+import Synchronization
 
-/// One process of a fleet: many askers of one query, without a cache in the process.
+/// One process of a fleet: many askers of one query, without a cache in the process. The query travels as its hash, so
+/// that URLs, and nginx's keys, are short; only for a hash that the server does not know yet, the document follows.
 ///
-///     Fleet URL ASKERS ACCOUNT
+///     Fleet URL ASKERS ACCOUNT [FRESHNESS]
 ///
 /// With each line of its input, all askers send the query at once; when all have their response, it writes a line: how
-/// many there were, how many texts they differ in, and the milliseconds that they took.
+/// many there were, how many texts they differ in, the milliseconds that they took, and what nginx says of its cache.
+/// `FRESHNESS` is what the tests' server sends as `Cache-Control`.
 @main
 struct Fleet {
   static func main() async throws {
     let arguments = CommandLine.arguments
-    guard arguments.count == 4, let url = URL(string: arguments[1]), let askers = Int(arguments[2]) else {
-      print("usage: Fleet URL ASKERS ACCOUNT")
+    guard 4...5 ~= arguments.count, let url = URL(string: arguments[1]), let askers = Int(arguments[2]) else {
+      print("usage: Fleet URL ASKERS ACCOUNT [FRESHNESS]")
       exit(64)
     }
-    let client = try APIClient(baseURL: url)
-    let session = GetUser(variables: .init(id: "0"), account: arguments[3])
+    let marks = CacheMarks()
+    var client = try APIClient(baseURL: url, middlewares: [marks])
+    client.wire = .persistedQueries()
+    let freshness = arguments.count == 5 ? arguments[4] : "max-age=2, stale-while-revalidate=60, stale-if-error=60"
+    let session = GetUser(variables: .init(id: "0"), account: arguments[3], freshness: freshness)
     print("ready")
     fflush(nil)
     while readLine() != nil {
-      let clock = ContinuousClock()
-      let start = clock.now
-      let names = try await withThrowingTaskGroup(of: String.self) { group in
-        for _ in 0..<askers {
-          group.addTask { try await session.data(on: client, method: .get).value.timeline.userDetails.name }
-        }
-        var names: [String] = []
-        for try await name in group { names.append(name) }
-        return names
+      let start = ContinuousClock.now
+      do {
+        let names = try await askAll(askers, session, on: client)
+        let milliseconds = (ContinuousClock.now - start) / .milliseconds(1)
+        print("\(names.count) \(Set(names).count) \(milliseconds) \(marks.take())")
+      } catch {
+        print("failed: \(error)")
       }
-      print("\(names.count) \(Set(names).count) \((clock.now - start) / .milliseconds(1))")
       fflush(nil)
     }
+  }
+
+  private static func askAll(_ askers: Int, _ session: GetUser, on client: APIClient) async throws -> [String] {
+    try await withThrowingTaskGroup(of: String.self) { group in
+      for _ in 0..<askers {
+        group.addTask { try await session.data(on: client).value.timeline.userDetails.name }
+      }
+      return try await group.reduce(into: []) { $0.append($1) }
+    }
+  }
+}
+
+/// Collects what nginx says of its cache: `HIT`, `MISS`, `STALE` and so on.
+final class CacheMarks: HTTPMiddleware {
+  private let marks = Mutex<Set<String>>([])
+
+  func intercept(
+    _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    next(request).do(onNext: { part in
+      guard case .head(let head) = part, let mark = head.headers["X-Cache"] else { return }
+      self.marks.withLock { _ = $0.insert(mark) }
+    })
+  }
+
+  /// What there was since the last call, with commas between.
+  func take() -> String {
+    let seen = marks.withLock { marks in
+      defer { marks = [] }
+      return marks
+    }
+    return seen.isEmpty ? "-" : seen.sorted().joined(separator: ",")
   }
 }
 
@@ -50,13 +85,14 @@ struct GetUser: GraphQLSession {
     """
   let variables: Variables
   let account: String
+  let freshness: String
 
   var headers: HTTPHeaders {
     get throws {
       HTTPHeaders([
         try HTTPField(name: "Authorization", value: "Bearer \(account)"),
         // The tests' server takes its response's Cache-Control from here.
-        try HTTPField(name: "X-Cache-Control", value: "max-age=2, stale-while-revalidate=60, stale-if-error=60"),
+        try HTTPField(name: "X-Cache-Control", value: freshness),
       ])
     }
   }

@@ -13,14 +13,62 @@ struct NginxCacheTests {
   func oneRequest() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
-    let fleet = try await Fleet(8, askers: 64, account: "a", at: nginx)
+    let fleet = try await Fleet(8, askers: 64, account: "a", at: nginx.url)
 
-    #expect(try await fleet.ask() == 512)
-    #expect(try await origin.requests == 1)
+    #expect(try await fleet.ask().count == 512)
+    #expect(try await origin.executions == 1)
 
     // From the cache, within its two seconds.
-    #expect(try await fleet.ask() == 512)
-    #expect(try await origin.requests == 1)
+    let again = try await fleet.ask()
+    #expect(again.count == 512 && again.marks == ["HIT"])
+    #expect(try await origin.executions == 1)
+  }
+
+  @Test("a hash that the server does not know costs some requests more", .enabled(if: Nginx.executable != nil))
+  func unknownHash() async throws {
+    let origin = try await Origin(knowsHash: false)
+    let nginx = try await Nginx(before: origin)
+    let fleet = try await Fleet(8, askers: 64, account: "a", at: nginx.url)
+    #expect(try await fleet.ask().count == 512)
+    // At least the hash, the document, and the hash again.
+    #expect(try await 3...10 ~= origin.requests)
+  }
+
+  @Test(
+    "F3: when the process whose request the others wait for is killed, they get its response",
+    .enabled(if: Nginx.executable != nil))
+  func killedHolder() async throws {
+    let origin = try await Origin()
+    let nginx = try await Nginx(before: origin)
+    let first = try await Fleet(1, askers: 64, account: "a", at: nginx.url)
+    let others = try await Fleet(3, askers: 64, account: "a", at: nginx.url)
+    let before = try await origin.requests
+    try first.begin()
+    while try await origin.requests == before { await Task.yield() }
+    try others.begin()
+    first.kill()
+    #expect(try await others.end().count == 192)
+    #expect(try await origin.executions == 1)
+  }
+
+  @Test(
+    "F2: while the server is away, the stored response is served, marked as stale, and to its own account alone",
+    .enabled(if: Nginx.executable != nil))
+  func staleIfError() async throws {
+    let origin = try await Origin()
+    let nginx = try await Nginx(before: origin)
+    let fleet = try await Fleet(
+      2, askers: 32, account: "a", freshness: "max-age=1, stale-if-error=60", at: nginx.url)
+    #expect(try await fleet.ask().count == 64)
+    origin.stop()
+    try await Task.sleep(for: .seconds(2))
+    for _ in 1...2 {
+      let stale = try await fleet.ask()
+      #expect(stale.count == 64 && stale.marks == ["STALE"])
+    }
+    let other = try await Fleet(1, askers: 1, account: "b", at: nginx.url)
+    let error = await #expect(throws: Fleet.Failure.self) { try await other.ask() }
+    #expect(error?.line.contains("502") == true)
   }
 
   @Test("F4: two accounts that send equal queries share no response", .enabled(if: Nginx.executable != nil))
@@ -28,25 +76,27 @@ struct NginxCacheTests {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
     let fleets = [
-      try await Fleet(1, askers: 8, account: "a", at: nginx), try await Fleet(1, askers: 8, account: "b", at: nginx),
+      try await Fleet(1, askers: 8, account: "a", at: nginx.url),
+      try await Fleet(1, askers: 8, account: "b", at: nginx.url),
     ]
-    for fleet in fleets { #expect(try await fleet.ask() == 8) }
-    #expect(try await origin.requests == 2)
+    for fleet in fleets { #expect(try await fleet.ask().count == 8) }
+    #expect(try await origin.executions == 2)
   }
 
   @Test("F2: a stale response is served at once, while one request refreshes it", .enabled(if: Nginx.executable != nil))
   func staleWhileRevalidate() async throws {
     let origin = try await Origin()
     let nginx = try await Nginx(before: origin)
-    let fleet = try await Fleet(2, askers: 32, account: "a", at: nginx)
-    #expect(try await fleet.ask() == 64)
+    let fleet = try await Fleet(2, askers: 32, account: "a", at: nginx.url)
+    #expect(try await fleet.ask().count == 64)
     // nginx keeps time itself, and a response's freshness is counted in whole seconds.
     try await Task.sleep(for: .seconds(3))
-    #expect(try await fleet.ask() == 64)
+    let stale = try await fleet.ask()
+    #expect(stale.count == 64 && stale.marks.contains("STALE") && stale.marks.isDisjoint(with: ["MISS", "EXPIRED"]))
     // The refresh reaches the origin after its readers have their response.
-    while try await origin.requests == 1 { await Task.yield() }
-    #expect(try await fleet.ask() == 64)
-    #expect(try await origin.requests == 2)
+    while try await origin.executions == 1 { await Task.yield() }
+    #expect(try await fleet.ask().count == 64)
+    #expect(try await origin.executions == 2)
   }
 }
 
@@ -54,23 +104,49 @@ struct NginxCacheTests {
 struct Fleet {
   private let processes: [Program]
 
-  init(_ count: Int, askers: Int, account: String, at nginx: Nginx) async throws {
+  /// The responses to all askers, and what nginx says of them.
+  struct Responses {
+    var count = 0
+    var marks: Set<Substring> = []
+  }
+
+  /// What a process wrote that has not got all its responses, or different ones.
+  struct Failure: Error {
+    let line: String
+  }
+
+  init(_ count: Int, askers: Int, account: String, freshness: String? = nil, at url: String) async throws {
     let folder = URL(filePath: CommandLine.arguments[0]).deletingLastPathComponent()
-    processes = try (0..<count).map { _ in
-      try Program(folder.appending(path: "Fleet"), [nginx.url, "\(askers)", account])
-    }
+    let arguments = [url, "\(askers)", account] + (freshness.map { [$0] } ?? [])
+    processes = try (0..<count).map { _ in try Program(folder.appending(path: "Fleet"), arguments) }
     for process in processes { #expect(try await process.line() == "ready") }
   }
 
-  /// Lets all askers ask at once; returns how many have their response.
-  func ask() async throws -> Int {
+  /// Lets all askers ask at once, and waits for their responses.
+  func ask() async throws -> Responses {
+    try begin()
+    return try await end()
+  }
+
+  /// Lets all askers ask at once.
+  func begin() throws {
     for process in processes { try process.write("ask") }
-    var responses = 0
+  }
+
+  /// Waits for the responses.
+  func end() async throws -> Responses {
+    var responses = Responses()
     for process in processes {
-      let line = try await process.line().split(separator: " ")
-      try #require(line.count == 3 && line[1] == "1", "\(line)")
-      responses += Int(line[0]) ?? 0
+      let text = try await process.line()
+      let line = text.split(separator: " ")
+      guard line.count == 4, line[1] == "1" else { throw Failure(line: text) }
+      responses.count += Int(line[0]) ?? 0
+      responses.marks.formUnion(line[3].split(separator: ","))
     }
     return responses
+  }
+
+  func kill() {
+    for process in processes { process.kill() }
   }
 }

@@ -37,6 +37,13 @@ final class Program: Sendable {
     if process.isRunning { process.terminate() }
   }
 
+  /// Ends it at once.
+  func kill() {
+    guard process.isRunning else { return }
+    Foundation.kill(process.processIdentifier, SIGKILL)
+    process.waitUntilExit()
+  }
+
   /// Writes a line to its input.
   func write(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
 
@@ -57,8 +64,10 @@ final class Program: Sendable {
 struct Origin {
   let port: Int
   private let program: Program
+  private var lessons = 0
 
-  init() async throws {
+  /// Starts it; a process that asks it directly teaches it the hash of the fleet's query, unless that is to be unknown.
+  init(knowsHash: Bool = true) async throws {
     let root = URL(filePath: #filePath).appending(path: "../../../../..").standardizedFileURL
     // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes the environment, as `Scripts/test` does.
     program = try Program(
@@ -66,16 +75,31 @@ struct Origin {
       [root.appending(path: "Tests/BFF/server.py").path, "--port", "0", "--latency-ms", "300"])
     let line = try await program.line { $0.hasPrefix("{\"port\":") }
     port = try #require(JSONDecoder().decode([String: Int].self, from: Data(line.utf8))["port"])
+    guard knowsHash else { return }
+    let teacher = try await Fleet(1, askers: 1, account: "teacher", at: "http://127.0.0.1:\(port)/graphql")
+    _ = try await teacher.ask()
+    lessons = try await executions
   }
 
-  /// How many requests for the query have reached it.
-  var requests: Int {
+  /// How many requests have reached it, which it may not have answered yet.
+  var requests: Int { get async throws { try await stats.requests["/graphql"] ?? 0 } }
+
+  /// How often it has executed the query, but for its teacher.
+  var executions: Int { get async throws { try await (stats.operations["getUser"] ?? 0) - lessons } }
+
+  func stop() { program.kill() }
+
+  private struct Stats: Decodable {
+    let operations: [String: Int]
+    let requests: [String: Int]
+  }
+
+  private var stats: Stats {
     get async throws {
-      struct Stats: Decodable { let operations: [String: Int] }
       let url = try #require(URL(string: "http://127.0.0.1:\(port)/__stats"))
       let request = try HTTPRequest(method: .get, url: url)
       let response = try await SocketTransport().send(request).collect(upTo: 1 << 16).value
-      return try JSONCoder().decode(Stats.self, from: response.body).operations["getUser"] ?? 0
+      return try JSONCoder().decode(Stats.self, from: response.body)
     }
   }
 }
