@@ -2,20 +2,16 @@
 struct OperationTimes: Codable, Sendable {
   /// The transport's own part, without passing on the response.
   var transport = 0.0
-  /// Reading the response: data and envelope.
-  var decoding = 0.0
-  /// Reading an envelope without data once more: not a part of the whole.
-  var envelope = 0.0
+  /// Decoding the response's data once more, by itself: not a part of the whole.
+  var data = 0.0
   /// Freeing the decoded value, which the subscriber does.
   var freeing = 0.0
-  /// The rest.
-  var own = 0.0
+  /// The rest, in which the data is decoded.
+  var rest = 0.0
 
-  var whole: Double { transport + decoding + freeing + own }
-  /// Reading the data alone.
-  var data: Double { decoding - envelope }
+  var whole: Double { transport + freeing + rest }
   /// The SDK's own part, including the envelope, which it reads for the session.
-  var sdk: Double { own + envelope }
+  var sdk: Double { rest - data }
 }
 
 extension [OperationTimes] {
@@ -27,7 +23,6 @@ extension [OperationTimes] {
       half.reduce(0) { $0 + $1[keyPath: part] } / Double(half.count)
     }
     return OperationTimes(
-      transport: mean(\.transport), decoding: mean(\.decoding), envelope: mean(\.envelope), freeing: mean(\.freeing),
-      own: mean(\.own))
+      transport: mean(\.transport), data: mean(\.data), freeing: mean(\.freeing), rest: mean(\.rest))
   }
 }

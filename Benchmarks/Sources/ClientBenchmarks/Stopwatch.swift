@@ -15,8 +15,8 @@ final class Stopwatch: @unchecked Sendable {
   func start() {
     (times, cost) = (OperationTimes(), 0)
     last = Self.now()
-    lap(\.own)
-    (cost, times.own) = (times.own, 0)
+    lap(\.rest)
+    (cost, times.rest) = (times.rest, 0)
   }
 
   /// Ends a lap.

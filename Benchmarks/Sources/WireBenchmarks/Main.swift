@@ -8,11 +8,18 @@ import Streams
 
 /// What a query costs by each of the ways that `APIClient.wire` and the caches offer: bytes of its messages, and
 /// processor time, over a transport that responds at once on the calling thread, so that nothing else is counted.
+///
+///     WireBenchmarks [ROUNDS]      prints the table; ends with 1 where the floor is missed
+///     WireBenchmarks WAY COUNT     only one way, for a profile
 @main
 struct Main {
   static func main() throws {
-    let rounds = max(5, CommandLine.arguments.dropFirst().first.flatMap { Int($0) } ?? 7)
+    let arguments = CommandLine.arguments.dropFirst().map { $0 }
     let ways = try Way.all()
+    if let way = ways.first(where: { $0.name == arguments.first }) {
+      return (0..<(Int(arguments.last ?? "") ?? 10_000)).forEach { _ in way.run() }
+    }
+    let rounds = max(5, arguments.first.flatMap { Int($0) } ?? 7)
     var times = ways.map { _ in [Double]() }
     for round in 0...rounds {
       for (index, way) in ways.enumerated() {

@@ -2,8 +2,9 @@ public import Foundation
 
 /// The destination of a request: its URL, parsed once into the parts that connections and messages need.
 package final class HTTPTarget: Sendable {
-  /// The URL itself.
-  package let url: URL
+  /// The URL that this was read from; `nil` if it was made from another target, since reading a URL takes longer than all
+  /// the rest of a request.
+  private let given: URL?
 
   /// Whether the scheme is `https`.
   package let isSecure: Bool
@@ -28,7 +29,7 @@ package final class HTTPTarget: Sendable {
       do throws(RequestError) { return .success(try URLParts(text, of: url)) } catch { return .failure(error) }
     }
     let parts = try result.get()
-    self.url = url
+    given = url
     isSecure = parts.isSecure
     host = parts.host
     port = parts.port ?? (isSecure ? 443 : 80)
@@ -36,6 +37,38 @@ package final class HTTPTarget: Sendable {
     let name = parts.isIPv6 ? "[\(host.prefix { $0 != "%" })]" : host
     authority = port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
     path = parts.path
+  }
+
+  private init(_ other: HTTPTarget, path: String) {
+    given = nil
+    isSecure = other.isSecure
+    host = other.host
+    port = other.port
+    authority = other.authority
+    self.path = path
+  }
+
+  /// The target with more in its query: names and values that are percent-encoded, such as `a=1&b=2`.
+  package func adding(query: String) -> HTTPTarget {
+    let joint =
+      switch path.utf8.lastIndex(of: .questionMark) {
+      case nil: "?"
+      case path.utf8.index(before: path.utf8.endIndex)?: ""
+      default: "&"
+      }
+    return HTTPTarget(self, path: path + joint + query)
+  }
+
+  /// The text of the URL, with the host in lower case and without the scheme's default port: equal for equal resources.
+  package var text: String { (isSecure ? "https://" : "http://") + authority + path }
+
+  /// How many bytes ``text`` has.
+  package var length: Int { (isSecure ? 8 : 7) + authority.utf8.count + path.utf8.count }
+
+  /// The URL.
+  package var url: URL {
+    guard let url = given ?? URL(string: text) else { preconditionFailure("A query was added that is not encoded.") }
+    return url
   }
 
   /// Whether the host is this machine.

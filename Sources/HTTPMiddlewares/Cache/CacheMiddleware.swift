@@ -75,7 +75,7 @@ public struct CacheMiddleware: HTTPMiddleware {
 
   private func lookup(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
     let owner = owners.owner(request)
-    let key = CacheKey(url: request.target.cacheURL, owner: owner.name, account: owner.account)
+    let key = CacheKey(url: request.target.text, owner: owner.name, account: owner.account)
     // Before anything is read: what is stored from now on belongs to this time.
     let time = signOuts.now
     let stored = storage.responses(for: key)
@@ -227,7 +227,7 @@ public struct CacheMiddleware: HTTPMiddleware {
       }
     }
     for target in targets {
-      let key = CacheKey(url: target.cacheURL, owner: owner.name, account: owner.account)
+      let key = CacheKey(url: target.text, owner: owner.name, account: owner.account)
       if !storage.responses(for: key).isEmpty { storage.store([], for: key) }
     }
   }
@@ -361,11 +361,6 @@ private struct CacheProgress: Sendable {
 
 /// A 304 that confirms nothing that is stored.
 private struct Unconfirmed: Error {}
-
-extension HTTPTarget {
-  /// The URL in a form in which equal resources have equal text.
-  fileprivate var cacheURL: String { (isSecure ? "https://" : "http://") + authority + path }
-}
 
 extension HTTPHeaders {
   /// Whether the request asks for a range, or under conditions: its response means something only to itself.

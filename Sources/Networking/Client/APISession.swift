@@ -165,26 +165,8 @@ extension APISession {
 
 extension HTTPTarget {
   /// The target with more pairs in its query.
-  func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> HTTPTarget {
-    pairs.isEmpty ? self : try HTTPTarget(url.adding(query: pairs))
-  }
-}
-
-extension URL {
-  /// The URL, which has no fragment, with more pairs in its query.
-  fileprivate func adding(query pairs: [(name: String, value: String)]) throws(RequestError) -> URL {
-    // Not by URLComponents, which take several times as long.
-    let present = absoluteString
-    let joint =
-      switch present.utf8.lastIndex(of: UInt8(ascii: "?")) {
-      case nil: "?"
-      case present.utf8.index(before: present.utf8.endIndex)?: ""
-      default: "&"
-      }
-    guard let url = URL(string: present + joint + QueryEncoder.text(of: pairs)) else {
-      throw RequestError(.invalidRequest, "'\(shownSafely)' cannot take a query.")
-    }
-    return url
+  func adding(query pairs: [(name: String, value: String)]) -> HTTPTarget {
+    pairs.isEmpty ? self : adding(query: QueryEncoder.text(of: pairs))
   }
 }
 
@@ -192,20 +174,42 @@ extension String {
   /// The text with all but the unreserved characters (RFC 3986, section 2.3) percent-encoded: fit to be one segment of
   /// a path, unless it is `.` or `..`, or a name or value in a query.
   public var percentEncoded: String {
-    let digits = Array("0123456789ABCDEF".utf8)
-    var encoded: [UInt8] = []
-    encoded.reserveCapacity(utf8.count)
-    for byte in utf8 {
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."), UInt8(ascii: "_"),
-        UInt8(ascii: "~"):
-        encoded.append(byte)
-      default:
-        encoded += [UInt8(ascii: "%"), digits[Int(byte >> 4)], digits[Int(byte & 15)]]
+    String(unsafeUninitializedCapacity: 3 * utf8.count) { $0.write(percentEncoded: self, at: 0) }
+  }
+}
+
+extension UnsafeMutableBufferPointer<UInt8> {
+  /// Writes a text with all but the unreserved characters percent-encoded, for which there must be three bytes for each of
+  /// its own; returns where it ends.
+  fileprivate func write(percentEncoded text: String, at start: Int) -> Int {
+    var (text, end) = (text, start)
+    text.withUTF8 { bytes in
+      for byte in bytes {
+        if byte.isUnreserved {
+          self[end] = byte
+          end += 1
+        } else {
+          self[end] = UInt8(ascii: "%")
+          self[end + 1] = Self.hexadecimalDigit(byte >> 4)
+          self[end + 2] = Self.hexadecimalDigit(byte & 15)
+          end += 3
+        }
       }
     }
-    return String(decoding: encoded, as: UTF8.self)
+    return end
+  }
+
+  private static func hexadecimalDigit(_ value: UInt8) -> UInt8 {
+    value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "A") + value - 10
+  }
+}
+
+extension UInt8 {
+  /// RFC 3986, section 2.3.
+  fileprivate var isUnreserved: Bool {
+    // The bits of "-", "." and the digits, then of the letters, "_" and "~".
+    let bits: UInt64 = self < 64 ? 0x03FF_6000_0000_0000 : self < 128 ? 0x47FF_FFFE_87FF_FFFE : 0
+    return bits >> UInt64(self & 63) & 1 == 1
   }
 }
 
@@ -230,7 +234,20 @@ enum QueryEncoder {
 
   /// The pairs as a query or form: percent-encoded except for the unreserved characters (RFC 3986, section 2.3).
   static func text(of pairs: [(name: String, value: String)]) -> String {
-    pairs.map { "\($0.name.percentEncoded)=\($0.value.percentEncoded)" }.joined(separator: "&")
+    let capacity = pairs.reduce(0) { $0 + 3 * ($1.name.utf8.count + $1.value.utf8.count) + 2 }
+    return String(unsafeUninitializedCapacity: capacity) { text in
+      var end = 0
+      for (name, value) in pairs {
+        if end > 0 {
+          text[end] = UInt8(ascii: "&")
+          end += 1
+        }
+        end = text.write(percentEncoded: name, at: end)
+        text[end] = UInt8(ascii: "=")
+        end = text.write(percentEncoded: value, at: end + 1)
+      }
+      return end
+    }
   }
 
   /// The texts of a scalar or of a list of scalars.

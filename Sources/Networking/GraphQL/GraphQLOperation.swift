@@ -50,6 +50,9 @@ public struct GraphQLDocument: Hashable, Sendable {
   /// The lower-case hexadecimal SHA-256 of the text, by which a server can know it.
   public let sha256: String
 
+  /// The extensions of a request, as JSON, that hold the hash and nothing else.
+  let hashExtensions: String
+
   /// Where and why the text is not GraphQL.
   private let syntaxError: GraphQLSyntaxError?
 
@@ -98,6 +101,7 @@ extension GraphQLDocument: ExpressibleByStringLiteral {
     let text = parts.joined(separator: "\n")
     prepared = PreparedString(text)
     sha256 = SHA256.hexadecimal(of: text.utf8)
+    hashExtensions = #"{"persistedQuery":{"sha256Hash":"\#(sha256)","version":1}}"#
     do {
       let document = try DocumentSyntax(parsing: text)
       operations = document.operations.map {

@@ -80,7 +80,7 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
   ) throws -> HTTPTarget? {
     do {
       let target = try endpoint.adding(query: pairs(by: encoder))
-      return target.url.absoluteString.utf8.count <= limit ? target : nil
+      return target.length <= limit ? target : nil
     } catch  where orNone && error.isAboutUpload {
       return nil
     }
@@ -96,7 +96,9 @@ public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendab
     if hasVariables {
       pairs.append(("variables", String(decoding: try encoder.encode(variables), as: UTF8.self)))
     }
-    if let extensions = sentExtensions {
+    if isHashAlone, extensions == nil {
+      pairs.append(("extensions", document.hashExtensions))
+    } else if let extensions = sentExtensions {
       pairs.append(("extensions", String(decoding: try extensions.json(), as: UTF8.self)))
     }
     return pairs

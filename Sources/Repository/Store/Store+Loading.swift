@@ -109,7 +109,7 @@ extension Store {
 
 extension StoreState {
   /// Drops what memory has for a key that is not in use.
-  mutating func forget(_ key: Key) { garbage.append(memory.remove(key) as Any) }
+  mutating func forget(_ key: Key) { discard(memory.remove(key)) }
 
   /// Lets what memory has for a key count as out of date: others have changed it, and it is unknown to what.
   mutating func doubtCached(_ key: Key) {
@@ -125,7 +125,7 @@ extension StoreState {
     guard ending == nil, let entry = entries[key] else { return }
     guard let changed else {
       if entry.cached == nil { return }
-      garbage.append(memory.remove(key) as Any)
+      discard(memory.remove(key))
       empty(key)
       return publish(key)
     }
@@ -136,7 +136,7 @@ extension StoreState {
     cache(changed, for: key, isForeign: true)
     if changed.isInvalidated {
       let number = nextNumber()
-      garbage.append(writes.log(key, at: number) { $0.invalidatedAt = number } as Any)
+      discard(writes.log(key, at: number) { $0.invalidatedAt = number })
     }
     if !changed.isInvalidated || !refetch(key) { publish(key, source: .disk) }
   }

@@ -54,7 +54,7 @@ extension StoreState {
       id: id, policy: policy, context: context, hiddenThrough: waitsForNetwork ? state.version : nil, observer: observer
     )
     entries[key]?.watchers.append(watcher)
-    if ending != .closed { garbage.append(watcher.post(Publication(state), uncached: nil) as Any) }
+    if ending != .closed { discard(watcher.post(Publication(state), uncached: nil)) }
     if ending != nil { watcher.end() }
     // Before the request that was just begun: the watcher sees that it is in flight.
     effects.insert(.deliver([watcher]), at: 0)
@@ -65,7 +65,7 @@ extension StoreState {
     guard let entry = entries[key] else { return }
     let place = entry.watchers.partitioningIndex { $0.id >= id }
     if place < entry.watchers.count, entry.watchers[place].id == id {
-      garbage.append(entry.watchers.remove(at: place))
+      discard(entry.watchers.remove(at: place))
     }
     unclaim(key, id: id)
     release(key)
@@ -143,7 +143,7 @@ extension StoreState {
       return
     }
     let fetch = entry.fetches[place]
-    garbage.append(entry.fetches[place].claims.removeValue(forKey: id) as Any)
+    discard(entry.fetches[place].claims.removeValue(forKey: id))
     if fetch.claims.count > 1 { return }
     end(fetch, of: key)
     effects.append(.call { fetch.subscription.dispose() })
@@ -240,7 +240,7 @@ extension StoreState {
     if !isBetter, let error = response.errors.first {
       let failure = KeyFailure(
         error: error, isOutage: true, isPartial: true, at: response.writtenAt, delay: freshness.partialTime)
-      garbage += failures.write(failure, for: target, cost: 0) as [Any]
+      discard(all: failures.write(failure, for: target, cost: 0))
     }
     if !isCached || target != key {
       setErrors(response.errors, for: key)
@@ -281,7 +281,7 @@ extension StoreState {
     }
     if let delay {
       let failure = KeyFailure(error: error, isOutage: isOutage, count: count, at: now, delay: delay)
-      garbage += failures.write(failure, for: key, cost: 0) as [Any]
+      discard(all: failures.write(failure, for: key, cost: 0))
       sweepLater()
     }
     let cached = current(key, now: now)
@@ -303,9 +303,9 @@ extension StoreState {
 
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {
     // What the request's stream has captured may be released with it.
-    garbage.append(fetch)
+    discard(fetch)
     entries[key]?.fetches.removeAll { $0.id == fetch.id }
-    garbage.append(writes.end(fetch.id) as Any)
+    discard(writes.end(fetch.id))
   }
 
   private mutating func releaseOwn(_ fetch: Fetch<Key, Value>, of key: Key) {
@@ -325,7 +325,7 @@ extension StoreState {
   }
 
   private mutating func setErrors(_ errors: [any Error], for key: Key) {
-    garbage.append(entries[key]?.errors as Any)
+    discard(entries[key]?.errors)
     entries[key]?.errors = errors
     let number = nextNumber()
     entries[key]?.failure = number

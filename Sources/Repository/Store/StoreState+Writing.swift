@@ -40,7 +40,7 @@ extension StoreState {
     guard ending == nil else { return }
     forgetFailure(of: key)
     let number = nextNumber()
-    garbage.append(writes.log(key, at: number) { $0.invalidatedAt = number } as Any)
+    discard(writes.log(key, at: number) { $0.invalidatedAt = number })
     if var cached = entries[key]?.cached, !cached.isInvalidated {
       cached.isInvalidated = true
       entries[key]?.cached = cached
@@ -55,7 +55,7 @@ extension StoreState {
   /// Removes a value, also from the source of truth, and notifies watchers.
   mutating func remove(_ key: Key, isAsynchronous: Bool = false) {
     guard ending == nil else { return }
-    garbage.append(memory.remove(key) as Any)
+    discard(memory.remove(key))
     empty(key)
     store(.remove(key), isAsynchronous: isAsynchronous)
     publish(key)
@@ -64,8 +64,8 @@ extension StoreState {
   /// Removes everything; requests in flight continue. The completion runs with the other effects.
   mutating func removeAll(isAsynchronous: Bool = false, then completion: @escaping WriteCompletion) {
     if ending == .signedOut { return removeRemains(then: completion) }
-    garbage += memory.removeAll() as [Any]
-    garbage += failures.removeAll() as [Any]
+    discard(all: memory.removeAll())
+    discard(all: failures.removeAll())
     store(.removeAll, isAsynchronous: isAsynchronous, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
@@ -98,15 +98,15 @@ extension StoreState {
   mutating func close() {
     guard ending == nil else { return }
     endAll(.closed)
-    garbage += memory.removeAll() as [Any]
-    garbage += failures.removeAll() as [Any]
+    discard(all: memory.removeAll())
+    discard(all: failures.removeAll())
     for key in Array(entries.keys) { empty(key) }
     ending = .closed
     endWatchers()
   }
 
   private mutating func endAll(_ error: StoreError) {
-    garbage.append((layers, writes, localWrites))
+    discard((layers, writes, localWrites))
     cancelAll(error)
     (layers, writes, localWrites) = (Layers(), WriteLog(), WriteLog())
   }
@@ -144,10 +144,10 @@ extension StoreState {
   /// Removes a layer whose commit is done.
   mutating func endLayer(_ id: UInt64) {
     guard let layer = layers.remove(id) else { return }
-    garbage.append(layer)
+    discard(layer)
     // For a change that waits in order, maybe for long, only local writes are logged: the responses to requests are
     // older than its own.
-    garbage.append((layer.isInOrder ? localWrites.end(id, for: layer.key) : writes.end(id, for: layer.key)) as Any)
+    discard(layer.isInOrder ? localWrites.end(id, for: layer.key) : writes.end(id, for: layer.key))
     publishAll(of: layer)
   }
 

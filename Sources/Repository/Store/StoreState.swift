@@ -43,6 +43,19 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     releasesIdle = configuration.idleTime != nil
   }
 
+  /// Keeps a replaced value until the lock is released.
+  mutating func discard<Replaced>(_ value: Replaced?) {
+    guard let value else { return }
+    // A response replaces about as many.
+    if garbage.isEmpty { garbage.reserveCapacity(6) }
+    garbage.append(value)
+  }
+
+  /// Keeps replaced values until the lock is released.
+  mutating func discard<Replaced>(all values: [Replaced]) {
+    for value in values { garbage.append(value) }
+  }
+
   /// Numbers grow across the whole store: a greater one is always later.
   mutating func nextNumber() -> UInt64 {
     lastNumber += 1
@@ -61,7 +74,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What memory has for a key, counted as a use; a value that is still watched, but was evicted, is put back.
   private mutating func use(_ key: Key) -> CachedValue<Value>? {
     guard let cached = entries[key]?.cached, memory.peek(key) == nil else { return memory.read(key) }
-    garbage += memory.write(cached, for: key, cost: cached.cost) as [Any]
+    discard(all: memory.write(cached, for: key, cost: cached.cost))
     memory.statistics.hits += 1
     return cached
   }
@@ -72,7 +85,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func release(_ key: Key) {
     guard let entry = entries[key] else { return }
     entry.uses -= 1
-    if entry.uses == 0 { garbage.append(entries.removeValue(forKey: key) as Any) }
+    if entry.uses == 0 { discard(entries.removeValue(forKey: key)) }
   }
 
   /// The cached value of a key that was acquired, now counted as read; an expired value is removed.
@@ -106,20 +119,20 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   ) {
     let number = nextNumber()
     if request == nil, !isInOrder {
-      garbage.append(localWrites.log(key, at: number) { $0.changedAt = number } as Any)
+      discard(localWrites.log(key, at: number) { $0.changedAt = number })
     }
     if isChange {
-      garbage.append(writes.log(key, at: number) { $0.changedAt = number } as Any)
+      discard(writes.log(key, at: number) { $0.changedAt = number })
     } else {
       // A complete response replaces a partial one, even a newer one.
       if !cached.isPartial {
-        garbage.append(writes.log(key, at: number) { $0.writtenOrRequestedAt = request ?? number } as Any)
+        discard(writes.log(key, at: number) { $0.writtenOrRequestedAt = request ?? number })
       }
       entries[key]?.replacedAt = number
     }
     entries[key]?.version = number
     entries[key]?.isLoaded = true
-    garbage.append(entries[key]?.errors as Any)
+    discard(entries[key]?.errors)
     entries[key]?.errors = []
     entries[key]?.hasFailed = false
     forgetFailure(of: key)
@@ -139,8 +152,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   }
 
   private mutating func install(_ cached: CachedValue<Value>, for key: Key) {
-    garbage.append(entries[key]?.cached as Any)
-    garbage += memory.write(cached, for: key, cost: cached.cost) as [Any]
+    discard(entries[key]?.cached)
+    discard(all: memory.write(cached, for: key, cost: cached.cost))
     entries[key]?.cached = cached
     sweepLater()
   }
@@ -154,20 +167,20 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// Removes from memory what was not used for four sweeps, and begins the time until the next one.
   mutating func sweep() {
     awaitsSweep = false
-    garbage += memory.sweep(keeping: 4) as [Any]
-    garbage += failures.sweep(keeping: 4) as [Any]
+    discard(all: memory.sweep(keeping: 4))
+    discard(all: failures.sweep(keeping: 4))
     if memory.statistics.count + failures.statistics.count > 0 { sweepLater() }
   }
 
   mutating func forgetFailure(of key: Key) {
-    if failures.statistics.count > 0 { garbage.append(failures.remove(key) as Any) }
+    if failures.statistics.count > 0 { discard(failures.remove(key)) }
   }
 
   /// Records that a key no longer has a value.
   mutating func empty(_ key: Key) {
     forgetFailure(of: key)
     guard let entry = entries[key] else { return }
-    garbage.append(entry.cached as Any)
+    discard(entry.cached)
     entry.cached = nil
     entry.version = nextNumber()
     entry.replacedAt = entry.version
@@ -183,7 +196,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   ) {
     guard let storage else { return effects.append(.call { completion(nil) }) }
     let (job, released) = storage.enqueue(work)
-    garbage.append(released)
+    discard(released)
     var isAwaited = !storage.writesBehind
     if case .removeAll = work { isAwaited = true }
     if isAwaited {
@@ -222,7 +235,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     let publication = Publication(keyState(key, source: source))
     for watcher in entry.watchers {
       let response = uncached.flatMap { $0.fetch.claims.keys.contains(watcher.id) ? $0.response : nil }
-      garbage.append(watcher.post(publication, uncached: response) as Any)
+      discard(watcher.post(publication, uncached: response))
     }
     effects.append(.deliver(entry.watchers))
   }
