@@ -72,7 +72,7 @@ struct Origin {
     // `Scripts/virtualenv .venv Tests/BFF/requirements.txt` makes the environment, as `Scripts/test` does.
     program = try Program(
       root.appending(path: ".venv/bin/python"),
-      [root.appending(path: "Tests/BFF/server.py").path, "--port", "0", "--latency-ms", "300"])
+      [root.appending(path: "Tests/BFF/server.py").path, "--port", "0", "--latency-ms", "300", "--exit-on-stdin-eof"])
     let line = try await program.line { $0.hasPrefix("{\"port\":") }
     port = try #require(JSONDecoder().decode([String: Int].self, from: Data(line.utf8))["port"])
     guard knowsHash else { return }
