@@ -75,6 +75,12 @@ extension GraphQLSubscription {
     guard try Self.query.operation(named: name).kind == .subscription else {
       throw RequestError(.invalidRequest, "The document has no subscription named '\(name)'.")
     }
+    guard Self.query.incrementalPlan(named: name) == nil else {
+      throw RequestError(
+        .invalidRequest,
+        "'\(name)' is a subscription, whose results do not arrive in parts: take '@defer' and '@stream' out, or fetch "
+          + "what is slow by a query, with responses(on:).")
+    }
     var headers = try headers.adding(defaults: client.defaultHeaders)
     headers.remove("Content-Type")
     headers = headers.adding(defaults: ["Content-Type": "application/json"])

@@ -34,35 +34,49 @@ public struct LiveBuffering: Hashable, Sendable {
 
 /// The events that wait for an observer, by a policy: pure, without locks.
 ///
-/// Events other than values are merged rather than counted: of a connection that comes and goes, only the last state
-/// and the gaps are of interest. So there are at most two of them before each value.
+/// Events of the connection are merged rather than counted: of one that comes and goes, only the last state and the gaps
+/// are of interest. So there are at most three of them before each value. An event that failed counts as a value.
 struct LiveBacklog: Sendable {
   private let buffering: LiveBuffering
-  private var events = Fifo<LiveEvent<Data>>()
-  /// The events behind the last value; they have not been appended yet.
+  /// What comes before the first value.
+  private var head: [LiveEvent<Data>] = []
+  private var values = Fifo<LiveEvent<Data>>()
+  /// What comes between two values, with the number of the later one.
+  private var gaps = Fifo<(number: Int, events: [LiveEvent<Data>])>()
+  /// What comes behind the last value.
   private var tail: [LiveEvent<Data>] = []
+  /// The number of the first value: how many were taken or dropped before it.
+  private var first = 0
   private var dropped = 0
-  private(set) var valueCount = 0
-  private(set) var byteCount = 0
+  private var byteCount = 0
 
   init(_ buffering: LiveBuffering) {
     self.buffering = buffering
   }
 
+  private var valueCount: Int { values.count }
+
   /// Takes an event. Returns false if it has no room, and the policy is to fail.
   mutating func append(_ event: LiveEvent<Data>) -> Bool {
-    guard let value = event.value else {
-      merge(event)
+    if case .dropped(let count) = event {
+      dropped += count
       return true
     }
-    let isOver = valueCount >= buffering.values || valueCount > 0 && byteCount + value.count > buffering.bytes
+    guard let size = event.size else {
+      Self.merge(event, into: &tail)
+      return true
+    }
+    let isOver = valueCount >= buffering.values || valueCount > 0 && byteCount + size > buffering.bytes
     if isOver, buffering.policy == .fail { return false }
-    for event in tail { events.append(event) }
+    if !tail.isEmpty { gaps.append((first + valueCount, tail)) }
     tail = []
-    events.append(event)
-    valueCount += 1
-    byteCount += value.count
-    while valueCount > 1, valueCount > buffering.values || byteCount > buffering.bytes { dropFirst() }
+    values.append(event)
+    byteCount += size
+    moveGaps()
+    while valueCount > 1, valueCount > buffering.values || byteCount > buffering.bytes {
+      _ = popValue()
+      dropped += 1
+    }
     return true
   }
 
@@ -72,41 +86,25 @@ struct LiveBacklog: Sendable {
       defer { dropped = 0 }
       return .dropped(dropped)
     }
-    guard let event = events.popFirst() else { return tail.isEmpty ? nil : tail.removeFirst() }
-    if let value = event.value { forget(value) }
-    return event
+    if !head.isEmpty { return head.removeFirst() }
+    return popValue() ?? (tail.isEmpty ? nil : tail.removeFirst())
   }
 
-  /// Drops the oldest value. The events before it are merged into those behind it: a gap stays a gap.
-  private mutating func dropFirst() {
-    var before: [LiveEvent<Data>] = []
-    while let event = events.popFirst() {
-      guard let value = event.value else {
-        before.append(event)
-        continue
-      }
-      forget(value)
-      dropped += 1
-      break
+  private mutating func popValue() -> LiveEvent<Data>? {
+    guard let value = values.popFirst() else { return nil }
+    byteCount -= value.size ?? 0
+    first += 1
+    moveGaps()
+    return value
+  }
+
+  /// Moves what comes before the first value to the head. If values before it were dropped, there is something already: a
+  /// gap stays a gap.
+  private mutating func moveGaps() {
+    while gaps.first?.number == first, let gap = gaps.popFirst() {
+      for event in gap.events { Self.merge(event, into: &head) }
     }
-    guard !before.isEmpty else { return }
-    var rest = Fifo<LiveEvent<Data>>()
-    var merged = before
-    while let event = events.first, event.value == nil {
-      Self.merge(event, into: &merged)
-      _ = events.popFirst()
-    }
-    for event in merged { rest.append(event) }
-    while let event = events.popFirst() { rest.append(event) }
-    events = rest
   }
-
-  private mutating func forget(_ value: Data) {
-    valueCount -= 1
-    byteCount -= value.count
-  }
-
-  private mutating func merge(_ event: LiveEvent<Data>) { Self.merge(event, into: &tail) }
 
   /// Adds an event to those that follow each other without a value between them. What is left is at most a gap, and the
   /// state of the connection after it.
@@ -117,6 +115,17 @@ struct LiveBacklog: Sendable {
     case (.resumed, .reconnected), (.resumed, .resumed), (.connected, .connected):
       run[run.count - 1] = event
     default: run.append(event)
+    }
+  }
+}
+
+extension LiveEvent<Data> {
+  /// The bytes of an event that counts as a value; `nil` for others.
+  fileprivate var size: Int? {
+    switch self {
+    case .value(let value): value.count
+    case .failed: 0
+    case .connected, .disconnected, .reconnected, .resumed, .dropped: nil
     }
   }
 }

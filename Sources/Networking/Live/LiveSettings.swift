@@ -10,7 +10,8 @@ public struct LiveSettings: Sendable {
   public var acknowledgement = Duration.seconds(10)
 
   /// How long a connection may be silent. 30 seconds after the last sign of life, by default, a WebSocket is sent a
-  /// ping. Proxies drop connections that are silent for longer, often after 60 seconds.
+  /// ping. Proxies drop connections that are silent for longer, often after 60 seconds. A server of the older protocol
+  /// that sends keep-alives is sent none: if they stop for so long, and ``pong`` more, the connection is given up.
   public var silence = Duration.seconds(30)
 
   /// How long to wait for a sign of life after a ping; then the connection is given up. 10 seconds by default.

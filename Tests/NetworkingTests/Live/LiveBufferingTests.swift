@@ -105,6 +105,31 @@ import Testing
     #expect(harness.take() == "reconnected disconnected")
   }
 
+  @Test("L4: what failed, or was dropped before, counts, too, and takes no more and more memory")
+  func otherEvents() {
+    let harness = Harness(.dropOldest(values: 2))
+    for number in 0..<1000 {
+      harness.source.onNext(.failed(RequestError(.graphQL, "\(number)")))
+      harness.source.onNext(.dropped(2))
+    }
+    harness.send([7])
+    #expect(harness.take().hasPrefix("dropped(2999) failed"))
+    #expect(harness.seen.elements.count == 3)
+  }
+
+  @Test("L2: each gap stays where it was while values are dropped before and behind it")
+  func manyGaps() {
+    let harness = Harness(.dropOldest(values: 4))
+    for number in 1...9 {
+      harness.source.onNext(number == 1 ? .connected : .reconnected)
+      harness.send([number])
+    }
+    #expect(harness.take() == "dropped(5) connected reconnected 6 reconnected 7 reconnected 8 reconnected 9")
+    harness.send([10])
+    harness.source.onNext(.reconnected)
+    #expect(harness.take() == "10 reconnected")
+  }
+
   @Test("the end comes after what was kept, and a disposed observer gets nothing")
   func ends() {
     let harness = Harness(.dropOldest())

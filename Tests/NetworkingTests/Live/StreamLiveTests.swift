@@ -190,6 +190,31 @@ import Testing
     #expect(seen.elements.filter { $0.value != nil || $0 == .resumed } == [.value(3), .resumed, .value(2)])
   }
 
+  @Test(
+    "L2: a gap is reported after an id that cannot be sent back, or that the server has taken back",
+    arguments: ["id: 17\nid", "id: 17\nid:", "id: a\u{1}b", "id:  17", "id: " + String(repeating: "7", count: 2000)])
+  func notResumed(id: String) throws {
+    let harness = try Harness(.eventStream)
+    let cut = "\(id)\nevent: next\ndata: {\"data\":{\"countdown\":3}}\n\n"
+    harness.transport.expect(.any, .response(headers: Format.eventStream.contentType, body: Data(cut.utf8)))
+    harness.transport.always(.any, Format.eventStream.response([2]))
+    let seen = harness.run()
+    #expect(harness.transport.requests.last?.headers["Last-Event-ID"] == nil)
+    #expect(seen.elements.filter { $0.value != nil || $0 == .reconnected } == [.value(3), .reconnected, .value(2)])
+    #expect(seen.state.value.isCompleted)
+  }
+
+  @Test("L6: a server that sets the pause to 0 and goes away is asked less and less often")
+  func noPause() throws {
+    let harness = try Harness(.eventStream, attempts: nil)
+    let headers = Format.eventStream.contentType
+    harness.transport.always(.any, .response(headers: headers, body: Data("retry: 0\n\n".utf8)))
+    let seen = harness.subscribe()
+    harness.scheduler.advance(by: .seconds(100))
+    #expect(harness.transport.requests.count == 10)
+    seen.dispose()
+  }
+
   @Test("a multipart response: what ends a subscription, and what does not")
   func multipartEnds() throws {
     func body(_ parts: String...) -> Data {

@@ -125,6 +125,63 @@ import Testing
     #expect(harness.sockets.attempts.count == 2)
   }
 
+  @Test("L6: an operation that is refused with a new token, too, ends alone, also if its siblings do well")
+  func refusedAgain() throws {
+    let harness = try SocketHarness(tokens: Self.provider())
+    let (seen, first) = try harness.connected()
+    let sibling = harness.subscribe()
+    let refusal = #"[{"message":"not yours","extensions":{"code":"UNAUTHENTICATED"}}]"#
+    first.next(first.ids[1], 3)
+    first.send(#"{"id":"\#(first.ids[0])","type":"error","payload":\#(refusal)}"#)
+    harness.settle()
+    let second = try harness.last
+    second.acknowledge()
+    second.next(second.ids[1], 2)
+    second.send(#"{"id":"\#(second.ids[0])","type":"error","payload":\#(refusal)}"#)
+    second.next(second.ids[1], 1)
+    harness.advance(5)
+    #expect(harness.sockets.attempts.count == 2 && !second.isDisposed)
+    #expect(seen.state.value.error?.isUnauthenticated == true)
+    #expect(sibling.elements.compactMap(\.value) == [3, 2, 1] && sibling.state.value.error == nil)
+  }
+
+  @Test("L6: an operation may be refused for its token once in each connection that has lasted")
+  func refusedLater() throws {
+    let harness = try SocketHarness(tokens: Self.provider())
+    let (seen, _) = try harness.connected()
+    let refusal = #"[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]"#
+    for count in 1...4 {
+      let attempt = try harness.last
+      harness.advance(20)
+      attempt.send(#"{"id":"\#(attempt.ids[0])","type":"error","payload":\#(refusal)}"#)
+      harness.settle()
+      #expect(harness.sockets.attempts.count == count + 1)
+      try harness.last.acknowledge()
+      try harness.last.pong()
+    }
+    harness.settle()
+    #expect(seen.state.value.error == nil && seen.elements.last == .reconnected)
+  }
+
+  @Test("R5: a token that requests have replaced while the socket was dialled is taken, not refreshed again")
+  func replacedWhileDialling() throws {
+    let refreshes = Locked(0)
+    let provider = InMemoryTokenProvider(AccessToken("old")) { _ in
+      refreshes.withLock { $0 += 1 }
+      return .just(AccessToken("new"))
+    }
+    let harness = try SocketHarness(tokens: provider)
+    let seen = harness.subscribe()
+    let first = try harness.last
+    #expect(first.request.headers["Authorization"] == "Bearer old")
+    provider.setToken(AccessToken("theirs"))
+    first.open()
+    first.close(4403)
+    harness.settle()
+    #expect(try harness.last.request.headers["Authorization"] == "Bearer theirs")
+    #expect(refreshes.withLock { $0 } == 0 && seen.state.value.error == nil)
+  }
+
   @Test(
     "the statuses by which an upgrade is refused are tried again, with a new token, or final",
     arguments: [

@@ -159,6 +159,73 @@ import Testing
     seen.dispose()
   }
 
+  @Test("a pong that nobody asked for announces nothing, and later operations are announced by theirs")
+  func unsolicitedPong() throws {
+    let harness = try SocketHarness()
+    let (_, attempt) = try harness.connected()
+    attempt.pong()
+    attempt.pong()
+    let next = harness.subscribe()
+    #expect(next.elements.isEmpty)
+    attempt.pong()
+    harness.settle()
+    #expect(next.elements == [.connected])
+  }
+
+  @Test("operations are sent as fast as the server reads them, so that they fit into what may wait for the socket")
+  func paced() throws {
+    let harness = try SocketHarness()
+    let size = 1 << 20
+    let all = try (0..<12).map { number in
+      let body = "{\"number\":\(number),\"text\":\"\(String(repeating: "x", count: size))\"}"
+      let request = try HTTPRequest(
+        method: .post, url: harness.client.baseURL, body: Data(body.utf8), isReplayable: true)
+      return Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    }
+    for _ in 0..<2 {
+      harness.settle()
+      let attempt = try harness.last
+      attempt.acknowledge()
+      let sentCount = { attempt.state.value.texts.count { $0.hasPrefix("{\"id\":") } }
+      var counts = [sentCount()]
+      while sentCount() < all.count, counts.count < 20 {
+        attempt.pong()
+        counts.append(sentCount())
+      }
+      #expect(attempt.messages.compactMap { $0["payload"]?["number"]?.integerValue } == Array(0..<12))
+      for (count, next) in zip([0] + counts, counts) { #expect((next - count) * size <= WebSocketLimits().unsent / 2) }
+      attempt.pong()
+      attempt.close(1012)
+      harness.advance(1)
+    }
+    #expect(all.allSatisfy { $0.elements.contains(.reconnected) && $0.state.value.error == nil })
+  }
+
+  @Test("an operation that is too large for a shared socket fails alone, and says so")
+  func oversized() throws {
+    let harness = try SocketHarness()
+    let (sibling, attempt) = try harness.connected()
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(count: (8 << 20) + 1), isReplayable: true)
+    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .invalidRequest && attempt.ids.count == 1)
+    #expect(sibling.state.value.error == nil && !attempt.isDisposed)
+  }
+
+  @Test("a subscription with '@defer' is refused before anything is sent, and told why")
+  func deferred() throws {
+    struct Slow: GraphQLSubscription {
+      typealias ResponseData = JSONValue
+      static let query: GraphQLDocument = #"subscription slow { a { b ... @defer(label: "c") { c } } }"#
+    }
+    let harness = try SocketHarness()
+    let seen = Seen(Slow().subscribe(on: harness.client))
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .invalidRequest && harness.sockets.attempts.isEmpty)
+    #expect(seen.state.value.error?.message.contains("take '@defer' and '@stream' out") == true)
+  }
+
   @Test(
     "a message that the protocol does not have ends the subscriptions with 4004",
     arguments: [
@@ -228,6 +295,11 @@ import Testing
         attempt.send(#"{"type":"ka"}"#)
         harness.advance(29)
       }
+      #expect(!attempt.isDisposed && attempt.state.value.pings == 1)
+      // A keep-alive that is as frequent as a silence is long may come a little later.
+      harness.advance(2)
+      attempt.send(#"{"type":"ka"}"#)
+      harness.advance(39)
       #expect(!attempt.isDisposed && attempt.state.value.pings == 1)
       harness.advance(1)
       #expect(attempt.isDisposed && attempt.closeCode == 4499)

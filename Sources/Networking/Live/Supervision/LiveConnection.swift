@@ -96,7 +96,7 @@ final class LiveConnection: Sendable {
     switch input {
     case .open(let number, let operation, let observer):
       work.operations[number] = (operation, observer)
-      run(.add(number, isReplayable: operation.request.isReplayable))
+      run(.add(number, isReplayable: operation.request.isReplayable, size: operation.request.body?.count ?? 0))
     case .close(let number):
       guard work.operations[number] != nil else { return }
       run(.remove(number))
@@ -105,7 +105,7 @@ final class LiveConnection: Sendable {
       work.wake = nil
       run(.tick)
     case .machine(let input):
-      if case .line(let generation, .opened(let line, _)) = input, generation == work.machine.supervisor.generation {
+      if case .line(let generation, .opened(let line, _)) = input, work.machine.supervisor.isDialling(generation) {
         work.line = line
       }
       run(input)

@@ -53,11 +53,13 @@ protocol LiveLine: Sendable {
 /// An operation is sent again on each new connection, in the order in which operations were begun, and under an id that
 /// was not used before; a mutation that was sent is not. It counts as connected once the server has answered a ping that
 /// was sent behind it, or has sent something for it: what is fetched from then on, and what comes, leave no gap between
-/// them. Messages for ids that are not in use are ignored: they come late
-/// for an operation that was cancelled, or are a server's mistake.
+/// them. Where there are pings, they also pace what is sent: so many bytes of operations, and more once the server has
+/// answered, so that thousands of operations do not exceed what may wait for the socket. Messages for ids that are not
+/// in use are ignored: they come late for an operation that was cancelled, or are a server's mistake.
 struct LiveMachine: Sendable {
   enum Input: Sendable {
-    case add(Int, isReplayable: Bool)
+    /// An operation, whose message has about so many bytes.
+    case add(Int, isReplayable: Bool, size: Int)
     case remove(Int)
     case line(generation: Int, LiveLineEvent)
     case tick
@@ -75,6 +77,7 @@ struct LiveMachine: Sendable {
 
   private struct Operation {
     let isReplayable: Bool
+    let size: Int
     /// The id on the current connection, once it has been sent there.
     var id: String?
     var hasBeenSent = false
@@ -94,7 +97,16 @@ struct LiveMachine: Sendable {
   private var pings = 0
   private var pongs = 0
   private var unannounced: [Int] = []
+  /// The operations that the server refused for the last token, and has sent nothing for since.
+  private var refused: Set<Int> = []
+  /// The operations that are sent once the server has read those before them.
+  private var unsent = Fifo<Int>()
+  /// How many bytes of operations were sent before the last ping, and after it, that the server may not have read.
+  private var unread = (before: 0, after: 0)
   private var actions: [Action] = []
+
+  /// How many bytes of operations may be sent ahead of the server.
+  private static let sentAhead = 4 << 20
 
   init(_ supervisor: LiveSupervisor) {
     self.supervisor = supervisor
@@ -107,7 +119,8 @@ struct LiveMachine: Sendable {
 
   mutating func handle(_ input: Input, at now: Duration) -> [Action] {
     switch input {
-    case .add(let number, let isReplayable): add(number, isReplayable, at: now)
+    case .add(let number, let isReplayable, let size):
+      add(number, Operation(isReplayable: isReplayable, size: size), at: now)
     case .remove(let number): remove(number, at: now)
     case .line(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
     case .tick: perform(supervisor.tick(at: now), at: now)
@@ -116,12 +129,12 @@ struct LiveMachine: Sendable {
     return actions
   }
 
-  private mutating func add(_ number: Int, _ isReplayable: Bool, at now: Duration) {
-    operations[number] = Operation(isReplayable: isReplayable)
+  private mutating func add(_ number: Int, _ operation: Operation, at now: Duration) {
+    operations[number] = operation
     perform(supervisor.need(true, at: now), at: now)
     guard supervisor.isOpen, operations[number]?.id == nil else { return }
-    send(number)
-    confirm(at: now)
+    unsent.append(number)
+    sendMore(at: now)
   }
 
   private mutating func remove(_ number: Int, at now: Duration) {
@@ -151,22 +164,30 @@ struct LiveMachine: Sendable {
     case .ping(let payload): actions.append(.send(.pong(payload)))
     case .keepAlive: break
     case .pong:
+      // One that nobody asked for is legal, and answers nothing.
+      guard pongs < pings else { return }
       pongs += 1
+      if pongs == pings { unread.before = 0 }
       announceAll()
-      confirm(at: now)
+      sendMore(at: now)
     case .next(let id, let result):
       guard let number = number(of: id) else { return }
       announce(number)
+      if !refused.isEmpty { refused.remove(number) }
       supervisor.proveToken()
       actions.append(.deliver(number, .value(result)))
     case .complete(let id):
       if let number = number(of: id) { end(number, nil, at: now) }
     case .failed(let id, let failure):
       guard let number = number(of: id) else { return }
-      // A token is the connection's, and so is what a router reloads.
-      if failure.remedy == .none || !supervisor.mayRecover(from: failure) {
+      // A token is the connection's, and so is what a router reloads. But what is refused with a new token, too, is
+      // refused by itself, although the others may do well with it.
+      let isRejection = failure.remedy == .refreshToken
+      let isRefusedAgain = isRejection && refused.contains(number) && supervisor.state != .ready
+      if failure.remedy == .none || isRefusedAgain || !supervisor.mayRecover(from: failure) {
         end(number, failure.error, at: now)
       } else {
+        if isRejection { refused.insert(number) }
         perform(supervisor.lost(failure, at: now), at: now)
       }
     }
@@ -186,10 +207,12 @@ struct LiveMachine: Sendable {
           .dial(generation: supervisor.generation, refreshingToken: refreshingToken))
       case .start:
         (pings, pongs, unannounced) = (0, 0, [])
-        for number in operations.keys.sorted() { send(number) }
-        confirm(at: now)
+        (unsent, unread) = (Fifo(), (0, 0))
+        for number in operations.keys.sorted() { unsent.append(number) }
+        sendMore(at: now)
       case .ping:
         pings += 1
+        unread = (unread.before + unread.after, 0)
         actions.append(.send(.ping))
       case .close: actions.append(.closeLine(code: 1000))
       case .drop(let code):
@@ -207,7 +230,7 @@ struct LiveMachine: Sendable {
         needLess(at: now)
       case .fail(let error):
         for number in operations.keys.sorted() { actions.append(.end(number, error)) }
-        operations = [:]
+        (operations, refused) = ([:], [])
         needLess(at: now)
       }
     }
@@ -221,7 +244,16 @@ struct LiveMachine: Sendable {
       error.reached = .maybe
       actions.append(.end(number, error))
       operations[number] = nil
+      refused.remove(number)
     }
+  }
+
+  /// Sends what waits, as far as the server keeps up.
+  private mutating func sendMore(at now: Duration) {
+    while !supervisor.canPing || unread.before + unread.after < Self.sentAhead, let number = unsent.popFirst() {
+      send(number)
+    }
+    confirm(at: now)
   }
 
   private mutating func send(_ number: Int) {
@@ -235,12 +267,14 @@ struct LiveMachine: Sendable {
     // A ping that is on its way was sent before this.
     operations[number]?.ping = pings + 1
     unannounced.append(number)
+    unread.after += operation.size
     actions.append(.send(.subscribe(id: id, operation: number)))
   }
 
-  /// Sees to it that operations that were sent are announced: by a ping, one at a time, if the protocol has them.
+  /// Sees to it that operations that were sent are announced, and that others are sent: by a ping, one at a time, if the
+  /// protocol has them.
   private mutating func confirm(at now: Duration) {
-    guard !unannounced.isEmpty else { return }
+    guard !unannounced.isEmpty || !unsent.isEmpty else { return }
     guard supervisor.canPing else { return announceAll() }
     if pings == pongs { perform([supervisor.ping(at: now)], at: now) }
   }
@@ -269,6 +303,7 @@ struct LiveMachine: Sendable {
 
   private mutating func forget(_ number: Int) -> Operation? {
     guard let operation = operations.removeValue(forKey: number) else { return nil }
+    refused.remove(number)
     if let id = operation.id { numbers[id] = nil }
     return operation
   }

@@ -72,6 +72,9 @@ struct LiveSupervisor: Sendable {
   /// Whether operations can be sent.
   var isOpen: Bool { state == .acknowledged || state == .ready }
 
+  /// Whether it waits for this attempt to be accepted.
+  func isDialling(_ generation: Int) -> Bool { state == .dialling && generation == self.generation }
+
   /// Whether the protocol has pings.
   var canPing: Bool { traits.pings }
 
@@ -85,7 +88,9 @@ struct LiveSupervisor: Sendable {
   private var silenceEnd: Duration? {
     guard isOpen else { return nil }
     if let pongDue { return pongDue }
-    return traits.pings || hasKeepAlive ? heardAt + settings.silence : nil
+    // A server that keeps the connection alive by itself may do so just as often as a silence lasts.
+    if hasKeepAlive { return heardAt + settings.silence + settings.pong }
+    return traits.pings ? heardAt + settings.silence : nil
   }
 
   /// Sets whether there are operations.
@@ -137,9 +142,10 @@ struct LiveSupervisor: Sendable {
     return .ping
   }
 
-  /// The server says how long to wait before an attempt.
+  /// The server says how long to wait before an attempt. Not less than a tenth of a second, of which pauses still grow:
+  /// a server that says 0 and goes away would be asked without any pause.
   mutating func setPause(_ pause: Duration) {
-    backoff.initial = min(pause, settings.pauses.maximum)
+    backoff.initial = min(max(pause, .milliseconds(100)), settings.pauses.maximum)
   }
 
   /// Does what is due.

@@ -89,28 +89,40 @@ private final class StreamDialler: LiveDialler {
 
   func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
-      let request = try makeRequest(with: field)
+      let lastEvent = lastEvent
+      let request = makeRequest(with: field, lastEvent)
       let redactor = Redactor(secretsOf: request.context.secrets + request.headers)
       request.context.onFieldsAdded?(field.map { [$0] } ?? [])
       let parts = client.transport.send(request, through: client.middlewares.forStreams)
-      return .just(.prepared).concat(read(parts)).catch { error in
+      return .just(.prepared).concat(read(parts, isResumed: lastEvent != nil)).catch { error in
         throw RequestError(wrapping: error).named(request.operationName).redacted(by: redactor)
       }
     }
   }
 
-  private func makeRequest(with field: HTTPField?) throws(RequestError) -> HTTPRequest {
+  private func makeRequest(with field: HTTPField?, _ lastEvent: HTTPField?) -> HTTPRequest {
     var request = request
     request.headers.remove("Accept")
     request.headers.append(format.accept)
     if let field { request.headers.append(field) }
-    if let id = lastEventID.withLock({ $0 }) { try request.headers.set("Last-Event-ID", to: id) }
+    if let lastEvent {
+      request.headers.remove(lastEvent.name)
+      request.headers.append(lastEvent)
+    }
     return request
   }
 
-  private func read(_ parts: Observable<HTTPResponsePart>) -> Observable<LiveLineEvent> {
-    let isResumed = lastEventID.withLock { $0 } != nil
-    return parts.transform(StreamResponse.none) { [self] response, part, emit in
+  /// The field that asks for what came after the last event. There is none without an id, after an empty one, by which
+  /// a server takes the last one back, or for one that does not fit into a field.
+  private var lastEvent: HTTPField? {
+    guard let id = lastEventID.withLock({ $0 }), !id.isEmpty, id.utf8.count <= 1024,
+      let field = try? HTTPField(name: "Last-Event-ID", value: id), field.value == id
+    else { return nil }
+    return field
+  }
+
+  private func read(_ parts: Observable<HTTPResponsePart>, isResumed: Bool) -> Observable<LiveLineEvent> {
+    parts.transform(StreamResponse.none) { [self] response, part, emit in
       switch (part, response) {
       case (.head(let head), _):
         if head.isSuccess, let reader = format.reader(of: head, after: lastEventID.withLock { $0 }) {

@@ -68,6 +68,13 @@ public struct WebSocketLiveTransport: LiveTransport {
           "A WebSocket carries other subscriptions, too, and cannot be suspended for one of them: "
             + "choose another buffering, or an event stream.")
       }
+      let size = operation.request.body?.count ?? 0
+      guard size <= liveOperationLimit else {
+        throw RequestError(
+          .invalidRequest,
+          "The operation has \(size) bytes, and may have \(liveOperationLimit) on a WebSocket that it shares: "
+            + "send less, or use an event stream.")
+      }
       return try connection(of: client, operation.request).open(operation)
     }
   }
@@ -91,6 +98,10 @@ public struct WebSocketLiveTransport: LiveTransport {
     return connection
   }
 }
+
+/// The largest operation on a shared WebSocket, in bytes. With what `LiveMachine` sends ahead of the server, it is less than
+/// may wait to be sent (`WebSocketLimits.unsent`), so that an operation cannot cost the others their connection.
+private let liveOperationLimit = 8 << 20
 
 /// Opens WebSockets to one server for one holder of tokens.
 private struct WebSocketDialler: LiveDialler {
