@@ -88,7 +88,10 @@ public struct EventStreamParser: Sendable {
     if value.first == .space { value = value.dropFirst() }
     switch String(decoding: line[..<colon], as: UTF8.self) {
     case "event": type = String(decoding: value, as: UTF8.self)
-    case "data": data = data.map { $0 + [.lineFeed] + value } ?? Array(value)
+    case "data" where data == nil: data = Array(value)
+    case "data":
+      data?.append(.lineFeed)
+      data?.append(contentsOf: value)
     case "id" where !value.contains(0): lastEventID = String(decoding: value, as: UTF8.self)
     case "retry" where !value.isEmpty && value.allSatisfy(\.isDigit):
       retryDelay = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }

@@ -43,12 +43,14 @@ public struct MultipartParser: Sendable {
   /// The place in the buffer before which there is no delimiter.
   private var searched = 0
   private var headers: HTTPHeaders = [:]
+  /// How many bytes the header fields have.
+  private var headerSize = 0
   /// Whether the part has been passed on before its delimiter came.
   private var isPassedOn = false
 
   /// - Parameters:
   ///   - boundary: What separates the parts, without the dashes before it.
-  ///   - limit: The greatest size of a part in bytes, 1 MiB by default.
+  ///   - limit: The greatest size of a part in bytes, with its header fields, 1 MiB by default.
   ///   - isWhole: Whether a body is whole although its delimiter has not come: some servers send that only with the
   ///     next part.
   public init(boundary: String, limit: Int = 1 << 20, isWhole: (@Sendable (Data) -> Bool)? = nil) {
@@ -67,7 +69,7 @@ public struct MultipartParser: Sendable {
       parts.append(MultipartPart(headers: headers, body: Data(buffer)))
       isPassedOn = true
     }
-    guard isComplete || buffer.count <= limit else {
+    guard isComplete || buffer.count + headerSize <= limit else {
       throw RequestError(.tooLarge, "A part of the response is larger than \(limit) bytes.")
     }
     return parts
@@ -95,6 +97,7 @@ public struct MultipartParser: Sendable {
         if line.last == .carriageReturn { line.removeLast() }
         if line.isEmpty { section = .body }
         if let field = Self.field(line) { headers.append(field) }
+        headerSize += line.count
         drop(to: end + 1)
       }
     case .body:
@@ -112,7 +115,7 @@ public struct MultipartParser: Sendable {
 
   private mutating func begin(after delimiter: Range<Int>, isLast: Bool) {
     drop(to: delimiter.upperBound)
-    (section, headers, isPassedOn, isComplete) = (.headers, [:], false, isLast)
+    (section, headers, headerSize, isPassedOn, isComplete) = (.headers, [:], 0, false, isLast)
   }
 
   private mutating func drop(to end: Int) {

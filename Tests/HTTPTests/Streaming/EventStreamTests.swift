@@ -43,6 +43,17 @@ import Testing
     #expect(parser.retryDelay == .milliseconds(1500))
   }
 
+  @Test func `an event of very many lines takes time in proportion to its size`() throws {
+    let count = 200_000
+    let text = String(repeating: "data: 12345678901234567890\n", count: count) + "\n"
+    var parser = EventStreamParser(limit: 16 << 20)
+    let start = clock()
+    let events = try parser.consume(Data(text.utf8))
+    // To copy all for each line would be 400 GB. This is processor time, so that other programs do not count.
+    #expect(clock() - start < 60 * CLOCKS_PER_SEC)
+    #expect(events.count == 1 && events.first?.data?.utf8.count == 21 * count - 1)
+  }
+
   @Test func `an event over the limit is an error, in one line and in many`() {
     for text in [String(repeating: "x", count: 101), String(repeating: "data: 12345678\n", count: 20)] {
       var parser = EventStreamParser(limit: 100)

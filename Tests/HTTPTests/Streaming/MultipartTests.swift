@@ -57,6 +57,15 @@ import Testing
     #expect(error?.kind == .tooLarge)
   }
 
+  @Test func `header fields without end are an error, however they are split`() {
+    var parser = MultipartParser(boundary: "b", limit: 1000)
+    let error = #expect(throws: RequestError.self) {
+      _ = try parser.consume(Data("--b\r\n".utf8))
+      for _ in 0..<200 { _ = try parser.consume(Data("A: b\r\nno field\r\n".utf8)) }
+    }
+    #expect(error?.kind == .tooLarge)
+  }
+
   @Test(arguments: [
     ("multipart/mixed; boundary=graphql", "graphql"), ("multipart/mixed;boundary=\"a b\";deferSpec=20220824", "a b"),
     ("Multipart/Mixed", "-"), ("multipart/mixed;boundary=graphql;subscriptionSpec=1.0,application/json", "graphql"),
