@@ -144,6 +144,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
       member.place.isRead = true
       return true
     }
+    if !deferred(key).isEmpty { return true }
     recordMissing(key, readAs: nil)
     return false
   }
@@ -151,6 +152,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeNil(forKey key: Key) throws -> Bool {
     guard object != nil else { return true }
     guard let member = member(key) else {
+      if !deferred(key).isEmpty { return false }
       recordMissing(key, readAs: "a value")
       return true
     }
@@ -169,11 +171,16 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     return try recording.madeUp(type, at: path)
   }
 
+  /// The deferred fragments of the object that have a label. A client puts a member in their place, also while they are
+  /// pending.
+  private func deferred(_ label: Key) -> [SelectionPlan.FragmentPlan] {
+    object?.object.selections.flatMap { $0.deferred(label.stringValue) } ?? []
+  }
+
   /// The deferred fragment with a label, which has its fields in the object; `nil` if the document has no such label.
   private func decode(_ type: any DeferredFragment.Type, _ label: Key) throws -> (any DeferredFragment)? {
-    guard let object = object?.object else { return nil }
-    let fragments = object.selections.flatMap { $0.deferred(label.stringValue) }
-    guard !fragments.isEmpty else { return nil }
+    let fragments = deferred(label)
+    guard let object = object?.object, !fragments.isEmpty else { return nil }
     guard fragments.contains(where: { $0.type.map(object.type.isOf) ?? true }) else { return type.notArrived }
     return try type.ready(
       from: RecordingDecoder(recording: recording, source: source, type: "\(type)", codingPath: codingPath + [label]))
@@ -182,6 +189,9 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   func decodeIfPresent<Value: Decodable>(_ type: Value.Type, forKey key: Key) throws -> Value? {
     guard object != nil else { return nil }
     guard let member = member(key) else {
+      if let fragment = type as? any DeferredFragment.Type, let value = try decode(fragment, key) as? Value {
+        return value
+      }
       recordMissing(key, readAs: nil)
       return nil
     }

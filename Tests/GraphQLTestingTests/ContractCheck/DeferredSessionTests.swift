@@ -47,6 +47,47 @@ import Testing
       """
   }
 
+  /// The same with optional members, which a server that ignores the directives fills, too.
+  private struct Lenient: GraphQLSession {
+    struct ResponseData: Decodable, Sendable {
+      let me: User
+      let node: Node
+    }
+    struct User: Decodable, Sendable {
+      let stats: Deferred<Stats>?
+    }
+    struct Stats: Decodable, Sendable {
+      let likeCount: Int
+    }
+    struct Node: Decodable, Sendable {
+      let id: String
+      let post: Deferred<Post>?
+
+      enum CodingKeys: CodingKey { case id, post }
+
+      init(from decoder: any Decoder) throws {
+        let container = try decoder.container(keyedBy: CodingKeys.self)
+        id = try container.decode(String.self, forKey: .id)
+        let isThere = try container.contains(.post) && !container.decodeNil(forKey: .post)
+        post = isThere ? try container.decode(Deferred<Post>.self, forKey: .post) : nil
+      }
+    }
+    struct Post: Decodable, Sendable { let title: String }
+    static let query: GraphQLDocument = """
+      query lenient {
+        me { ... @defer(label: "stats") { likeCount } }
+        node { id ... on Post @defer(label: "post") { title } }
+      }
+      """
+  }
+
+  private struct WrongOptional: GraphQLSession {
+    struct ResponseData: Decodable, Sendable { let me: User }
+    struct User: Decodable, Sendable { let stats: Deferred<Stats>?, statistics: Deferred<Stats>? }
+    struct Stats: Decodable, Sendable { let likeCount: String }
+    static let query: GraphQLDocument = #"query wrong { me { ... @defer(label: "stats") { likeCount } } }"#
+  }
+
   private struct Wrong: GraphQLSession {
     struct ResponseData: Decodable, Sendable { let me: User }
     struct User: Decodable, Sendable { let stats: Deferred<Stats> }
@@ -58,6 +99,10 @@ import Testing
   func check() throws {
     let check = SessionCheck(try Schema(parsing: Self.sdl), combinations: 50)
     #expect(check.findings(in: Correct.self).map(\.line) == [])
+    #expect(check.findings(in: Lenient.self).map(\.line) == [])
+    let optional = check.findings(in: WrongOptional.self).map(\.line)
+    #expect(optional.contains { $0.hasPrefix("error data.me.likeCount: is Int") }, "\(optional)")
+    #expect(optional.contains { $0.contains("data.me.statistics: is read but not selected") }, "\(optional)")
     let lines = check.findings(in: Wrong.self).map(\.line)
     #expect(lines.contains { $0.hasPrefix("error data.me.likeCount: is Int") }, "\(lines)")
     #expect(lines.contains { $0.contains("name: is read but not selected") }, "\(lines)")
