@@ -34,9 +34,10 @@ struct IncrementalMerger: Sendable {
     self.plan = plan
   }
 
-  /// Takes the next payload. Throws `badResponse` for one that does not fit what came before.
+  /// Takes the next payload. Throws `badResponse` for one that does not fit what came before. Does nothing once the
+  /// response is complete: some servers send an empty payload behind the last one.
   mutating func merge(_ payload: IncrementalPayload) throws(RequestError) {
-    guard !isComplete else { throw .unfit("a payload came after the last one") }
+    if isComplete { return }
     if !hasBegun {
       hasBegun = true
       data = payload.top.data
@@ -60,8 +61,9 @@ struct IncrementalMerger: Sendable {
       if let errors = completed.errors { fail(fragment, errors) } else { delivered.insert(fragment) }
     }
     merge(extensions: payload.extensions)
-    isComplete = !payload.hasNext
-    if isComplete, let id = pending.keys.min() { throw .unfit("it ends although '\(id)' has not arrived") }
+    if payload.hasNext { return }
+    if let id = pending.keys.min() { throw .unfit("it ends although '\(id)' has not arrived") }
+    isComplete = true
   }
 
   private mutating func merge(_ part: IncrementalPayload.Part) throws(RequestError) {
@@ -86,7 +88,7 @@ struct IncrementalMerger: Sendable {
       } else if value == .null {
         return fail(fragment, part.errors)
       } else {
-        try update(target[...]) { $0.merge(value) }
+        try add(value, to: target)
         if announced == nil { delivered.insert(fragment) }
       }
     }
@@ -113,6 +115,17 @@ struct IncrementalMerger: Sendable {
       list = .array(elements)
     }
     if let problem { throw .unfit(problem) }
+  }
+
+  /// Adds the members of a deferred fragment to its object.
+  private mutating func add(_ value: JSONValue, to path: Path) throws(RequestError) {
+    guard case .object = value else { throw .unfit("what came for \(path.text) is no object") }
+    var isObject = true
+    try update(path[...]) { object in
+      guard case .object = object else { return isObject = false }
+      object.merge(value)
+    }
+    guard isObject else { throw .unfit("a fragment came for \(path.text), which is no object") }
   }
 
   private func count(at path: some Sequence<GraphQLError.PathElement>) -> Int? {

@@ -42,7 +42,8 @@ extension GraphQLSession {
   ///
   /// The response is multipart (draft specification of incremental delivery, and its predecessors of 2022 and 2020); a
   /// server that ignores the directives sends one JSON response, which is one element. `Accept` asks for all of these,
-  /// unless the session's `headers` contain it. Numbers are merged as 64-bit integers and doubles.
+  /// unless the session's `headers` contain it; with `text/event-stream` there, the same parts come as server-sent
+  /// events. Numbers are merged as 64-bit integers and doubles.
   ///
   /// The error policy applies to each element: with `none`, any error, also of a deferred fragment, ends the stream. If
   /// the response ends too early, or cannot be read any further, the stream fails with a `RequestError` whose `cause` is
@@ -59,9 +60,9 @@ extension GraphQLSession {
           plan, errorPolicy, client.decoder, limit: client.responseBodyLimit)
         let last = Locked<IncrementalResponse<ResponseData>?>(nil)
         return parts.transform(reader) { reader, part, emit in
-          if let response = try reader.read(part) { emit(response) }
+          try reader.read(part, emit)
         } finishing: { reader, emit in
-          if let response = try reader.finish() { emit(response) }
+          try reader.finish(emit)
         }
         .map { IncrementalResponse(sent.described($0.response), isComplete: $0.isComplete) }
         .do(onNext: { response in last.withLock { $0 = response } })
@@ -92,8 +93,8 @@ extension ResponseParser {
       var reader = IncrementalReader<ResponseData>(plan, policy, decoder, limit: .max)
       var last: IncrementalResponse<ResponseData>?
       do {
-        for part in response.parts { last = try reader.read(part) ?? last }
-        last = try reader.finish() ?? last
+        for part in response.parts { try reader.read(part) { last = $0 } }
+        try reader.finish { last = $0 }
       } catch {
         throw RequestError(reading: error).keeping(last)
       }
@@ -132,10 +133,11 @@ extension RequestError {
 }
 
 /// Reads a response that arrives in parts, split anywhere, or in one.
-private struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
+struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
   private enum Body: Sendable {
     case none
     case multipart(MultipartParser)
+    case events(EventStreamParser)
     case whole(HTTPResponse)
   }
 
@@ -145,67 +147,87 @@ private struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
   private var body = Body.none
   private var count = 0
   private var merger: IncrementalMerger
+  /// Whether something has been merged that has not been passed on.
+  private var hasGrown = false
 
   init(_ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy, _ decoder: any BodyDecoder, limit: Int) {
     (self.policy, self.decoder, self.limit) = (policy, decoder, limit)
     merger = IncrementalMerger(plan)
   }
 
-  /// Takes the next part, and returns what has grown by it.
-  mutating func read(_ part: HTTPResponsePart) throws -> IncrementalResponse<ResponseData>? {
-    switch part {
-    case .head(let head):
-      if head.isSuccess, let boundary = head.multipartBoundary {
-        body = .multipart(MultipartParser(boundary: boundary, limit: limit, isWhole: { $0.isWholeJSONObject }))
-      } else {
-        body = .whole(HTTPResponse(head: head))
-      }
-    case .body(let piece):
-      count += piece.count
-      guard count <= limit else {
-        throw RequestError(.tooLarge, "The response is larger than \(limit) bytes.")
-      }
-      switch body {
-      case .multipart(var parser):
-        body = .none
-        let parts = try parser.consume(piece)
-        body = .multipart(parser)
-        var hasGrown = false
-        for part in parts where !part.body.isEmpty {
-          let payload = try IncrementalPayload(json: part.body.bytes)
-          if payload.isHeartbeat { continue }
-          try merger.merge(payload)
-          hasGrown = true
-        }
-        return hasGrown ? try response() : nil
-      case .whole(var whole):
-        body = .none
-        whole.body += piece
-        body = .whole(whole)
-      case .none: break
-      }
+  /// Takes the next part, and passes on the response if it has grown: once, whatever has come together, since all data
+  /// are decoded each time. What came before an error is passed on, too.
+  mutating func read(
+    _ part: HTTPResponsePart, _ emit: (IncrementalResponse<ResponseData>) -> Void
+  ) throws {
+    defer { hasGrown = false }
+    do {
+      try merge(part)
+    } catch {
+      if hasGrown, let grown = try? response() { emit(grown) }
+      throw error
     }
-    return nil
+    if hasGrown { emit(try response()) }
+  }
+
+  private mutating func merge(_ part: HTTPResponsePart) throws {
+    guard case .body(let piece) = part else {
+      if case .head(let head) = part { begin(head) }
+      return
+    }
+    count += piece.count
+    guard count <= limit else {
+      throw RequestError(.tooLarge, "The response is larger than \(limit) bytes.")
+    }
+    switch body {
+    case .multipart(var parser):
+      body = .none
+      let parts = try parser.consume(piece)
+      body = .multipart(parser)
+      for part in parts where !part.body.isEmpty { try merge(part.body) }
+    case .events(var parser):
+      body = .none
+      let events = try parser.consume(piece)
+      body = .events(parser)
+      for event in events where event.type == "next" { try merge(Data((event.data ?? "").utf8)) }
+    case .whole(var whole):
+      body = .none
+      whole.body += piece
+      body = .whole(whole)
+    case .none: break
+    }
+  }
+
+  private mutating func begin(_ head: HTTPResponseHead) {
+    if head.isSuccess, let boundary = head.multipartBoundary {
+      body = .multipart(MultipartParser(boundary: boundary, limit: limit, isWhole: { $0.isWholeJSONObject }))
+    } else if head.isSuccess, head.mediaType == "text/event-stream" {
+      body = .events(EventStreamParser(limit: limit))
+    } else {
+      body = .whole(HTTPResponse(head: head))
+    }
+  }
+
+  private mutating func merge(_ text: Data) throws {
+    guard !merger.isComplete else { return }
+    let payload = try IncrementalPayload(json: text.bytes)
+    if payload.isHeartbeat { return }
+    try merger.merge(payload)
+    hasGrown = true
   }
 
   /// The body has ended.
-  mutating func finish() throws -> IncrementalResponse<ResponseData>? {
-    guard case .whole(let whole) = body else {
-      return merger.isComplete ? nil : try whole(nil)
+  mutating func finish(_ emit: (IncrementalResponse<ResponseData>) -> Void) throws {
+    if case .whole(let whole) = body {
+      let last = try whole.readGraphQL { body in
+        try merger.merge(IncrementalPayload(json: body.bytes))
+        return try response()
+      }
+      if merger.isComplete { emit(last) }
     }
-    return try whole.readGraphQL { body in
-      try merger.merge(IncrementalPayload(json: body.bytes))
-      return try self.whole(response())
-    }
-  }
-
-  private func whole(
-    _ response: IncrementalResponse<ResponseData>?
-  ) throws(RequestError) -> IncrementalResponse<ResponseData>? {
     guard merger.isComplete else {
       throw RequestError(.connectionLost, "The response ended before all of its parts had arrived.")
     }
-    return response
   }
 
   private func response() throws -> IncrementalResponse<ResponseData> {

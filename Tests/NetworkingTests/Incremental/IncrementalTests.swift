@@ -173,6 +173,8 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
+  private static let longPath = Array(repeating: #""a""#, count: 10_000).joined(separator: ",")
+
   @Test(
     "a payload that does not fit is an error that says why",
     arguments: [
@@ -185,6 +187,20 @@ private struct GetFriends: GraphQLSession {
       (#"{"incremental":[{"path":["b",0],"data":{"a":1}}],"hasNext":true}"#, "nothing at 'b[0]'"),
       (#"{"incremental":[{"path":["a"],"items":[1]}],"hasNext":true}"#, "'a', which is no list"),
       (#"{"incremental":[{"path":["list",2],"items":[1]}],"hasNext":true}"#, "begin at 2, but it has 1"),
+      (#"{"incremental":[{"path":["list",9223372036854775807],"items":[1]}],"hasNext":true}"#, "but it has 1"),
+      (#"{"incremental":[{"path":["list",9223372036854775807],"data":1}],"hasNext":true}"#, "is no object"),
+      (#"{"incremental":[{"path":["list",9223372036854775807],"data":{}}],"hasNext":true}"#, "there is nothing at"),
+      (#"{"incremental":[{"path":["list",-1],"items":[1]}],"hasNext":true}"#, "begin at -1, but it has 1"),
+      (#"{"incremental":[{"path":["list",0],"data":2}],"hasNext":true}"#, "what came for 'list[0]' is no object"),
+      (#"{"path":["list",0],"data":{"b":2},"hasNext":true}"#, "'list[0]', which is no object"),
+      (#"{"incremental":[{"path":["a"],"data":{"b":1}}],"hasNext":true}"#, "'a', which is no object"),
+      (#"{"incremental":[{"path":["a","b","c"],"data":{"b":1}}],"hasNext":true}"#, "nothing at 'a.b.c'"),
+      (#"{"incremental":[{"path":["list"],"data":{"b":1}}],"hasNext":true}"#, "'list', which is no object"),
+      (#"{"incremental":[{"id":"0","subPath":["list",0,0],"data":{}}],"hasNext":true}"#, "nothing at 'list[0][0]'"),
+      (#"{"incremental":[{"id":"0","items":[1]}],"hasNext":true}"#, "the top of the data, which is no list"),
+      (#"{"incremental":[{"path":[\#(longPath)],"data":{}}],"hasNext":true}"#, "nothing at"),
+      (#"{"completed":[{"id":"0"},{"id":"0"}],"hasNext":true}"#, "'0' ends, but was not announced"),
+      (#"{"pending":[{"id":"1","path":[]},{"id":"1","path":[]}],"hasNext":true}"#, "'1' is announced twice"),
     ])
   func unfit(payload: String, reason: String) async throws {
     let client = try IncrementalServer.client(sending: [
@@ -195,6 +211,80 @@ private struct GetFriends: GraphQLSession {
     #expect(end.elements.count == 1)
     #expect(end.error?.kind == .badResponse)
     #expect(end.error?.message.contains(reason) == true, "\(String(describing: end.error))")
+  }
+
+  @Test("what a server sends behind the last payload changes nothing, in one piece and in many")
+  func late() async throws {
+    let payloads = [
+      #"{"data":{"a":[1]},"hasNext":true}"#, #"{"hasNext":false}"#, #"{"hasNext":false}"#, #"{"data":{}}"#,
+    ]
+    let body = try IncrementalServer.body(payloads.map { try JSONValue(json: $0) })
+    for size in [1, 7, body.count] {
+      let pieces = stride(from: 0, to: body.count, by: size).map { body[$0..<min($0 + size, body.count)] }
+      let server = IncrementalServer(parts: [.head(IncrementalServer.head)] + pieces.map { .body(Data($0)) })
+      let client = try IncrementalServer.client(server)
+      let last = try await AnyData().responses(on: client).values.reduce(into: []) { $0.append($1) }.last
+      #expect(last?.data == ["a": [1]] && last?.isComplete == true)
+      #expect(try await AnyData().data(on: client).value == ["a": [1]])
+    }
+  }
+
+  @Test("what came before a payload that does not fit is passed on, and kept, although both came in one piece")
+  func growthBeforeError() async throws {
+    let payloads = [
+      #"{"data":{"a":[1]},"hasNext":true}"#, #"{"incremental":[{"path":["a",1],"items":[2]}],"hasNext":true}"#,
+      #"{"incremental":[{"path":["a",9],"items":[3]}],"hasNext":true}"#,
+    ]
+    let body = try IncrementalServer.body(payloads.map { try JSONValue(json: $0) })
+    let client = try IncrementalServer.client(
+      IncrementalServer(parts: [.head(IncrementalServer.head), .body(body)]))
+    let seen = Seen(AnyData().responses(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.map(\.data) == [["a": [1, 2]]] && end.error?.kind == .badResponse)
+    #expect((end.error?.cause as? IncompleteResponse<JSONValue>)?.response.data == ["a": [1, 2]])
+  }
+
+  @Test("an ending with something outstanding is no complete response")
+  func outstanding() async throws {
+    let client = try IncrementalServer.client(sending: [
+      #"{"data":{"a":1},"pending":[{"id":"0","path":[]}],"hasNext":true}"#,
+      #"{"incremental":[{"id":"0","data":{"b":1}}],"hasNext":false}"#,
+    ])
+    let seen = Seen(AnyData().responses(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.error?.message.contains("it ends although '0' has not arrived") == true)
+    #expect(end.elements.allSatisfy { !$0.isComplete })
+  }
+
+  @Test(
+    "G10: a response may come as server-sent events, as from Yoga, in any form and split anywhere",
+    arguments: [.ids, .paths, .flat] as [IncrementalForm])
+  func events(form: IncrementalForm) async throws {
+    // An event for each payload, of which the form of 2020 has two in a text.
+    let payloads = try #require(Self.payloads[form]).flatMap {
+      $0.replacingOccurrences(of: "\r\n--graphql\r\n\r\n", with: "\n").split(separator: "\n")
+    }
+    let body = Data(
+      (":\n\n" + payloads.map { "event: next\ndata: \($0)\n\n:\n\n" }.joined() + "event: complete\ndata\n\n").utf8)
+    let head = HTTPResponseHead(status: 200, headers: ["Content-Type": "text/event-stream"])
+    for size in [1, 2, 3, 50, body.count] {
+      let pieces = stride(from: 0, to: body.count, by: size).map { body[$0..<min($0 + size, body.count)] }
+      let client = try IncrementalServer.client(
+        IncrementalServer(parts: [.head(head)] + pieces.map { .body(Data($0)) }))
+      let responses = try await GetFriends().responses(on: client).values.reduce(into: []) { $0.append($1) }
+      #expect(responses.last?.data == Self.growth[3] && responses.last?.isComplete == true)
+      if size == 1, form == .ids { #expect(responses.map(\.data) == Self.growth) }
+      #expect(try await GetFriends().data(on: client).value == Self.growth[3])
+    }
+    // The end of the stream before the last payload is a cut, with and without an event that says so.
+    for end in ["", "event: complete\n\n"] {
+      let cut = Data("event: next\ndata: \(payloads[0])\n\n\(end)".utf8)
+      let client = try IncrementalServer.client(IncrementalServer(parts: [.head(head), .body(cut)]))
+      let seen = Seen(GetFriends().responses(on: client))
+      let end = try await seen.state.wait { $0.isEnded }
+      #expect(end.elements.map(\.data) == [Self.growth[0]] && end.error?.kind == .connectionLost)
+      #expect(end.error?.cause is IncompleteResponse<GetFriends.ResponseData>)
+    }
   }
 
   @Test("fragments with a sub-path, a heartbeat and a part at the top of the data are merged")
