@@ -46,18 +46,16 @@ final class FakeServer<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 }
 
 /// A value under a lock.
-final class Mutable<Value: Sendable>: @unchecked Sendable {
-  // Touched under the lock alone.
-  private let lock = NSLock()
-  private var stored: Value
+final class Mutable<Value: Sendable>: Sendable {
+  private let stored: Locked<Value>
 
-  init(_ value: Value) { stored = value }
+  init(_ value: Value) { stored = Locked(value) }
 
-  var value: Value { lock.withLock { stored } }
+  var value: Value { stored.withLock { $0 } }
 
   @discardableResult
   func update<Result>(_ change: (inout Value) throws -> Result) rethrows -> Result {
-    try lock.withLock { try change(&stored) }
+    try stored.withLockUnchecked(change)
   }
 }
 
