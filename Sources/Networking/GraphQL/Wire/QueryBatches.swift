@@ -9,7 +9,7 @@ import Streams
 final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
   private struct Key: Hashable {
-    let url: URL
+    let url: String
     let headers: HTTPHeaders
   }
 
@@ -20,7 +20,7 @@ final class QueryBatches: Sendable {
     _ request: HTTPRequest, recorder: any HTTPMiddleware, on client: APIClient, by settings: GraphQLBatching
   ) -> Observable<HTTPResponsePart> {
     let parts = Observable<HTTPResponsePart>.create { [self] observer in
-      let key = Key(url: request.url, headers: request.headers)
+      let key = Key(url: request.target.text, headers: request.headers)
       let member = QueryBatch.Member(request, recorder, observer)
       let (batch, count) = open.withLock { open in
         let batch = open[key] ?? QueryBatch(client, settings.scheduler)
@@ -148,7 +148,11 @@ private final class QueryBatch: Sendable {
   private func merged(_ members: [Member]) -> HTTPRequest {
     let requests = members.map(\.request)
     var merged = requests[0].withoutObservers
-    merged.body = Data("[".utf8) + requests.map { $0.body ?? Data() }.joined(separator: Data(",".utf8)) + Data("]".utf8)
+    merged.body = requests.reduce(into: Data()) { list, request in
+      list.append(UInt8(ascii: list.isEmpty ? "[" : ","))
+      if let body = request.body { list.append(body) }
+    }
+    merged.body?.append(UInt8(ascii: "]"))
     func longest(_ path: KeyPath<HTTPTimeouts, Duration?>) -> Duration? {
       let durations = requests.compactMap { $0.timeouts[keyPath: path] }
       return durations.count == requests.count ? durations.max() : nil
