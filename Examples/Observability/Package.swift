@@ -10,15 +10,20 @@ let package = Package(
     .package(url: "https://github.com/apple/swift-log.git", exact: "1.16.2"),
     .package(url: "https://github.com/apple/swift-metrics.git", exact: "2.13.0"),
     .package(url: "https://github.com/apple/swift-distributed-tracing.git", exact: "1.7.3"),
+    .package(url: "https://github.com/swift-server/swift-service-lifecycle.git", exact: "2.13.0"),
   ],
   targets: [
     .target(
       name: "Observability",
       dependencies: [
         .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
         .product(name: "Tracing", package: "swift-distributed-tracing"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
       ]),
     .testTarget(
       name: "ObservabilityTests",
@@ -28,7 +33,10 @@ let package = Package(
         .product(name: "HTTPMiddlewares", package: "MomentsSDK"),
         .product(name: "Networking", package: "MomentsSDK"),
         .product(name: "NetworkingTesting", package: "MomentsSDK"),
+        .product(name: "SocketHTTP", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
+        .product(name: "ServiceLifecycle", package: "swift-service-lifecycle"),
+        .product(name: "ServiceLifecycleTestKit", package: "swift-service-lifecycle"),
         .product(name: "InMemoryLogging", package: "swift-log"),
         .product(name: "Logging", package: "swift-log"),
         .product(name: "Metrics", package: "swift-metrics"),
