@@ -41,7 +41,7 @@ public enum StoreConformance {
   }
 
   /// What a source of truth did in the place of what it must do.
-  public struct Violation: Error, CustomStringConvertible {
+  public struct Violation: Error, Hashable, CustomStringConvertible {
     /// What was found, and what should have been, in a line for each.
     public let description: String
   }

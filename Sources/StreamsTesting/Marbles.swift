@@ -103,10 +103,15 @@ func marbleLine<Element>(
 }
 
 /// The default error of `#` in a marble string.
-public struct MarbleError: Error, Hashable, Sendable {
+public struct MarbleError: Error, Hashable, Sendable, CustomStringConvertible {
   /// Makes the error.
   public init() {}
+
+  /// `MarbleError`.
+  public var description: String { "MarbleError" }
 }
+
+extension Marbles: Equatable where Element: Equatable {}
 
 /// What is wrong with a marble string.
 struct MarbleFault: Error {

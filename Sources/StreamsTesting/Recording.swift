@@ -95,15 +95,4 @@ public struct Recorded<Element: Sendable>: Sendable {
   }
 }
 
-extension Recorded: Equatable where Element: Equatable {
-  /// Whether time and event are equal. Two errors are equal if their descriptions are.
-  public static func == (left: Recorded, right: Recorded) -> Bool {
-    guard left.time == right.time else { return false }
-    return switch (left.event, right.event) {
-    case (.next(let left), .next(let right)): left == right
-    case (.error(let left), .error(let right)): String(describing: left) == String(describing: right)
-    case (.completed, .completed): true
-    default: false
-    }
-  }
-}
+extension Recorded: Equatable where Element: Equatable {}

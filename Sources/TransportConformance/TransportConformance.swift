@@ -34,7 +34,7 @@ public enum TransportConformance {
   }
 
   /// What a transport did instead of what it must do.
-  public struct Violation: Error, CustomStringConvertible {
+  public struct Violation: Error, Hashable, CustomStringConvertible {
     /// What happened, and what should have happened.
     public let description: String
   }

@@ -74,4 +74,11 @@ import Testing
   @Test func `the last of two equal keys in a literal counts`() {
     #expect((["a": 1, "a": 2] as JSONValue)["a"] == 2)
   }
+
+  @Test("a value prints as JSON, and one that JSON does not have as Swift does")
+  func description() {
+    #expect("\(["a": [1, 2.5, true, nil, "x\"y"]] as JSONValue)" == #"{"a":[1,2.5,true,null,"x\"y"]}"#)
+    #expect("\(JSONValue.number(.nan))" == "nan" && "\(JSONValue.array([.number(.infinity)]))" == "[inf]")
+  }
+
 }

@@ -120,7 +120,7 @@ import Testing
       observer.difference(from: "-a-b|") == """
         expected  -a-b|
         recorded  -a--(bc)#
-                  error(StreamsTesting.MarbleError()) at 5.0 seconds
+                  error(MarbleError) at 5.0 seconds
         """)
   }
 

@@ -321,7 +321,7 @@ public struct SyntaxList<Element: SyntaxView>: Collection, Sendable {
 }
 
 /// A name in the text (specification, section 2.1.9).
-public struct NameSyntax: Sendable, CustomStringConvertible {
+public struct NameSyntax: Hashable, Sendable, CustomStringConvertible {
   @usableFromInline let tree: SyntaxTree
   @usableFromInline let start: UInt32
   @usableFromInline let end: UInt32
@@ -355,6 +355,9 @@ public struct NameSyntax: Sendable, CustomStringConvertible {
     left.end - left.start == right.end - right.start
       && left.withBytes { left in right.withBytes { right in left.elementsEqual(right) } }
   }
+
+  /// Hashes the spelling.
+  public func hash(into hasher: inout Hasher) { withBytes { hasher.combine(bytes: UnsafeRawBufferPointer($0)) } }
 
   /// Whether a name is spelt like a text.
   @inlinable public static func == (name: NameSyntax, text: String) -> Bool {

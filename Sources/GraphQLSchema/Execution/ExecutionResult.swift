@@ -2,7 +2,7 @@ public import GraphQLLanguage
 public import JSON
 
 /// The result of an execution: a response (section 7).
-public struct ExecutionResult: Sendable {
+public struct ExecutionResult: Hashable, Sendable {
   /// The data; `nil` if the execution did not begin.
   public let data: ResponseValue?
   /// The errors, in the order in which they came up.
@@ -49,7 +49,7 @@ public struct ResponseField: Hashable, Sendable {
 }
 
 /// An error of a response (section 7.1.2).
-public struct ExecutionError: Error, Hashable, Sendable {
+public struct ExecutionError: Error, Hashable, Sendable, CustomStringConvertible {
   /// What is wrong.
   public let message: String
   /// The places in the document.
@@ -69,6 +69,27 @@ public struct ExecutionError: Error, Hashable, Sendable {
     self.path = path
     self.extensions = extensions
   }
+
+  /// The path in the response, if the error is about a field, and the message.
+  public var description: String {
+    let place = path.map { element in
+      switch element {
+      case .key(let key): key
+      case .index(let index): "\(index)"
+      }
+    }
+    return place.isEmpty ? message : "\(place.joined(separator: ".")): \(message)"
+  }
+}
+
+extension ExecutionResult: CustomStringConvertible {
+  /// The response as JSON.
+  public var description: String { (try? json()).map { String(decoding: $0, as: UTF8.self) } ?? "\(errors)" }
+}
+
+extension ResponseValue: CustomStringConvertible {
+  /// The value as JSON, with the fields of objects in order.
+  public var description: String { (try? json()).map { String(decoding: $0, as: UTF8.self) } ?? "\(json)" }
 }
 
 extension ExecutionResult: JSONEncodable {

@@ -38,3 +38,16 @@ extension Schema {
     element(at: try SchemaCoordinate(parsing: coordinate))
   }
 }
+
+extension SchemaElement: CustomStringConvertible {
+  /// What the named thing prints.
+  public var description: String {
+    switch self {
+    case .type(let type): type.description
+    case .field(let field): field.description
+    case .inputValue(let value): value.description
+    case .enumValue(let value): value.description
+    case .directive(let directive): directive.description
+    }
+  }
+}

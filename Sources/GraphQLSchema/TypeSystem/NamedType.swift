@@ -347,3 +347,25 @@ extension SyntaxList<DirectiveSyntax> {
     return directive.stringArgument("reason") ?? "No longer supported"
   }
 }
+
+// Otherwise each would print the whole schema.
+
+extension Field: CustomStringConvertible {
+  /// The coordinate and the type, such as `User.name: String!`.
+  public var description: String { "\(coordinate): \(type)" }
+}
+
+extension InputValue: CustomStringConvertible {
+  /// The name and the type, such as `first: Int`.
+  public var description: String { "\(name): \(type)" }
+}
+
+extension EnumValue: CustomStringConvertible {
+  /// The name.
+  public var description: String { name }
+}
+
+extension DirectiveDefinition: CustomStringConvertible {
+  /// The name, such as `@skip`.
+  public var description: String { "@\(name)" }
+}

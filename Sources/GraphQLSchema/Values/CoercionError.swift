@@ -13,7 +13,10 @@ public struct CoercionError: Error, Hashable, Sendable, CustomStringConvertible 
 }
 
 /// Everything that is wrong with the variables of an operation.
-public struct CoercionErrors: Error, Hashable, Sendable {
+public struct CoercionErrors: Error, Hashable, Sendable, CustomStringConvertible {
   /// The errors, in the order of the variables.
   public let errors: [CoercionError]
+
+  /// The messages, one per line.
+  public var description: String { errors.map(\.message).joined(separator: "\n") }
 }

@@ -49,3 +49,11 @@ extension SessionCheck {
     public internal(set) var responses = 0
   }
 }
+
+extension SessionCheck.Report: CustomStringConvertible {
+  /// The findings, one per line, then what was not explored, and the number of responses.
+  public var description: String {
+    let lines = findings.map(\.description) + unexplored.map { "not explored: \($0)" } + ["responses: \(responses)"]
+    return lines.joined(separator: "\n")
+  }
+}

@@ -94,6 +94,41 @@ extension RequestError: CustomStringConvertible {
   }
 }
 
+extension RequestError: Hashable {
+  /// Whether two errors say the same. Their causes count as equal if they are of one type and have one description.
+  public static func == (left: RequestError, right: RequestError) -> Bool {
+    left.kind == right.kind && left.message == right.message && left.operationName == right.operationName
+      && left.status == right.status && left.retryAfter == right.retryAfter && left.excerpt == right.excerpt
+      && left.reached == right.reached && left.cause.isSame(as: right.cause)
+  }
+
+  /// Hashes the kind, the message and the status.
+  public func hash(into hasher: inout Hasher) {
+    hasher.combine(kind)
+    hasher.combine(message)
+    hasher.combine(status)
+  }
+}
+
+extension (any Error)? {
+  /// Whether two errors count as equal where values hold errors of any type: if they are of one type and, unless they are
+  /// request errors, which have an `==`, have one description.
+  package func isSame(as other: (any Error)?) -> Bool {
+    guard let self, let other else { return self == nil && other == nil }
+    guard type(of: self) == type(of: other) else { return false }
+    return switch (self, other) {
+    case (let left as RequestError, let right as RequestError): left == right
+    case (let left as EncodingError, let right as EncodingError): left.text == right.text
+    default: String(describing: self) == String(describing: other)
+    }
+  }
+}
+
+extension EncodingError {
+  /// What is wrong, without the value: the description of a date that is no number traps.
+  fileprivate var text: String { if case .invalidValue(_, let context) = self { context.debugDescription } else { "" } }
+}
+
 extension RequestError: LocalizedError {
   /// The same as `description`: what `localizedDescription` gives.
   public var errorDescription: String? { description }
@@ -222,7 +257,7 @@ public protocol ReachingCause: Error {
 }
 
 /// The cause of a request's error if it was not sent, or was rejected, because its token could not be refreshed.
-public struct TokenRefreshFailure: ReachingCause {
+public struct TokenRefreshFailure: ReachingCause, Hashable, CustomStringConvertible {
   /// Why the token could not be refreshed, without what the response to the refresh contained.
   public let error: RequestError
 
@@ -230,6 +265,9 @@ public struct TokenRefreshFailure: ReachingCause {
   public init(_ error: RequestError) {
     self.error = error
   }
+
+  /// One line for people.
+  public var description: String { "The token could not be refreshed: \(error)" }
 
   /// The request was rejected, or not sent.
   public var reached: RequestError.Reach? { .rejected }

@@ -40,7 +40,7 @@ public struct RequestObservers: RequestObserver {
 
 /// An event in the life of a request. Cases may be added, so a `switch` over them needs a `default`.
 @nonexhaustive
-public enum RequestEvent: Sendable {
+public enum RequestEvent: Hashable, Sendable {
   /// It has waited in line for this long, and continues.
   case dequeued(after: Duration)
 
@@ -70,7 +70,7 @@ public enum RequestEvent: Sendable {
 }
 
 /// What became of a request, with all its attempts.
-public struct RequestSummary: Sendable {
+public struct RequestSummary: Hashable, Sendable {
   /// How it ended; if a client decodes the response, a failure to decode counts, too.
   public let outcome: RequestOutcome
   /// The status of the last response, if there was one.
@@ -105,7 +105,7 @@ public struct RequestSummary: Sendable {
 }
 
 /// What became of one attempt.
-public struct AttemptSummary: Sendable {
+public struct AttemptSummary: Hashable, Sendable {
   /// The number of the attempt, from 1.
   public let number: Int
   /// How it ended.
@@ -147,7 +147,7 @@ public struct AttemptSummary: Sendable {
 }
 
 /// How a request or an attempt ended.
-public enum RequestOutcome: Sendable {
+public enum RequestOutcome: Hashable, Sendable {
   /// The whole response arrived, whatever its status.
   case succeeded
   /// It failed with an error.
@@ -165,5 +165,26 @@ public enum RequestOutcome: Sendable {
     case .failed(let error): error.kind.description
     case .cancelled: "cancelled"
     }
+  }
+}
+
+extension RequestOutcome: CustomStringConvertible {
+  /// `succeeded`, `cancelled`, or the error.
+  public var description: String { if case .failed(let error) = self { "failed: \(error)" } else { label } }
+}
+
+extension RequestSummary: CustomStringConvertible {
+  /// One line: how it ended, the status, the number of attempts, the bytes and the time.
+  public var description: String {
+    "\(outcome)\(status.map { " with status \($0)" } ?? "") after \(duration), attempts: \(attemptCount), "
+      + "bytes sent: \(sentBytes), received: \(receivedBytes)"
+  }
+}
+
+extension AttemptSummary: CustomStringConvertible {
+  /// One line: the number, how it ended, the status, the bytes and the time.
+  public var description: String {
+    "attempt \(number) \(outcome)\(status.map { " with status \($0)" } ?? "") after \(duration), "
+      + "bytes sent: \(sentBytes), received: \(receivedBytes)"
   }
 }

@@ -16,6 +16,11 @@ public struct MultipartPart: Hashable, Sendable {
   }
 }
 
+extension MultipartPart: CustomStringConvertible {
+  /// The fields, with values redacted that may be secret, and the size of the body.
+  public var description: String { "\(headers)\n\n\(body.count) bytes" }
+}
+
 /// Reads a multipart body piece by piece, split anywhere (RFC 2046, section 5.1.1).
 ///
 /// It is as tolerant as GraphQL servers need: lines may end with a line feed alone, the first delimiter may be missing,

@@ -55,6 +55,16 @@ public struct HTTPResponseHead: Hashable, Sendable {
   }
 }
 
+extension HTTPResponse: CustomStringConvertible {
+  /// The head, and the size of the body; not what the body says, which may be secret.
+  public var description: String { "\(head)\n\n\(body.count) bytes" }
+}
+
+extension HTTPResponseHead: CustomStringConvertible {
+  /// The status, and the fields, one per line, with values redacted that may be secret.
+  public var description: String { headers.isEmpty ? "\(status)" : "\(status)\n\(headers)" }
+}
+
 extension HTTPResponseHead {
   /// Whether the body is a JSON document, by its media type: `application/json`, `text/json`, or a type with the suffix
   /// `+json` (RFC 6839, section 3.1). Lines or sequences of documents are not.

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Which requests go through a proxy. Requests to this machine never do.
-public struct ProxyConfiguration: Sendable {
+public struct ProxyConfiguration: Hashable, Sendable {
   /// The proxy for `http` and the one for `https`, or why they cannot be used.
   private let http: Result<ProxyServer, RequestError>?
   private let https: Result<ProxyServer, RequestError>?

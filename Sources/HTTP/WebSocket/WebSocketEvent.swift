@@ -26,7 +26,7 @@ public enum WebSocketMessage: Hashable, Sendable {
 }
 
 /// How a WebSocket connection was closed: what the server said in its close frame, whichever side began to close.
-public struct WebSocketClosure: Hashable, Sendable {
+public struct WebSocketClosure: Hashable, Sendable, CustomStringConvertible {
   /// The server's code: `noStatus` if its close had none, and `abnormal` if this side began to close and the connection
   /// ended without the server's close.
   public var code: WebSocketCloseCode
@@ -39,6 +39,9 @@ public struct WebSocketClosure: Hashable, Sendable {
     self.code = code
     self.reason = reason
   }
+
+  /// The code, and the reason if there is one.
+  public var description: String { reason.isEmpty ? "\(code)" : "\(code): \(reason.sanitized(upTo: 128))" }
 }
 
 /// Why a WebSocket connection is closed (RFC 6455, section 7.4, and IANA's registry of close codes).
@@ -99,7 +102,7 @@ public struct WebSocketCloseCode: RawRepresentable, Hashable, Sendable, CustomSt
 }
 
 /// The cause of the ``RequestError`` of a WebSocket connection, where the kind does not say it all.
-public enum WebSocketFailure: Error {
+public enum WebSocketFailure: Error, Hashable {
   /// The server answered the upgrade with another status than 101. The error is of the kind `httpStatus`, or
   /// `redirectRefused` for a redirect, and has the status, `Retry-After` and the start of the body.
   case refused(HTTPResponseHead)
@@ -114,4 +117,18 @@ public enum WebSocketFailure: Error {
   /// The server violated the protocol, or sent a message over the limit; the connection was closed with this code. The
   /// error is of the kind `badResponse`, or `tooLarge`.
   case violation(WebSocketCloseCode)
+}
+
+extension WebSocketFailure: CustomStringConvertible {
+  /// One line for people.
+  public var description: String {
+    switch self {
+    case .refused(let head): "The server refused the WebSocket with status \(head.status)."
+    case .badHandshake: "The server's response does not accept the WebSocket: a header is missing or wrong."
+    case .wrongSubprotocol(let selected?):
+      "The server selected the subprotocol '\(selected.sanitized(upTo: 128))', which was not offered."
+    case .wrongSubprotocol(nil): "The server selected none of the subprotocols."
+    case .violation(let code): "The server violated the protocol; the connection was closed with \(code)."
+    }
+  }
 }

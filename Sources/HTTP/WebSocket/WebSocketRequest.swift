@@ -57,6 +57,29 @@ public struct WebSocketRequest: Sendable {
   }
 }
 
+extension WebSocketRequest: Hashable, CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// Whether two requests are for the same connection, with equal settings.
+  public static func == (left: WebSocketRequest, right: WebSocketRequest) -> Bool {
+    left.url == right.url && left.headers == right.headers && left.subprotocols == right.subprotocols
+      && left.compression == right.compression && left.limits == right.limits && left.timeouts == right.timeouts
+      && left.operationName == right.operationName
+  }
+
+  /// Hashes the address.
+  public func hash(into hasher: inout Hasher) { hasher.combine(url) }
+
+  /// The address without the values of its query, and the subprotocols.
+  public var description: String {
+    "WebSocket \(url.shownSafely)\(subprotocols.isEmpty ? "" : ", \(subprotocols.joined(separator: ", "))")"
+  }
+
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
+  public var debugDescription: String { description }
+
+  /// What `dump` shows: the same as `description`.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "request", value: description)]) }
+}
+
 /// Whether messages are compressed (permessage-deflate, RFC 7692); the server decides whether it takes the offer.
 ///
 /// Over TLS, compression lets whoever can have a text of theirs sent beside a secret guess the secret by the size of

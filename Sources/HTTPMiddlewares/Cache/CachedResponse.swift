@@ -170,3 +170,8 @@ extension HTTPHeaders {
     return HTTPHeaders(filter { !names.contains($0.name.lowercased()) } + new)
   }
 }
+
+extension CachedResponse: CustomStringConvertible {
+  /// The response's head, with values redacted that may be secret, and the size of its body.
+  public var description: String { response.description }
+}

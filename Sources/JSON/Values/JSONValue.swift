@@ -151,3 +151,16 @@ extension JSONReader {
     return JSONValue(try readDouble())
   }
 }
+
+extension JSONValue: CustomStringConvertible {
+  /// The value as JSON; `NaN` or an infinity, which JSON does not have, as Swift writes the whole.
+  public var description: String {
+    if let json = try? json() { return String(decoding: json, as: UTF8.self) }
+    return switch self {
+    case .number(let number): "\(number)"
+    case .array(let elements): "\(elements)"
+    case .object(let members): "\(members)"
+    default: "null"
+    }
+  }
+}

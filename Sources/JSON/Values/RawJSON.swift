@@ -3,12 +3,15 @@ import Foundation
 /// JSON that is kept as bytes: to store a server's response as it came, or to write something that is already encoded.
 ///
 /// Encoders and decoders other than ``JSONCoder`` write and read it through ``JSONValue``.
-public struct RawJSON: Hashable, Sendable {
+public struct RawJSON: Hashable, Sendable, CustomStringConvertible {
   /// The text in UTF-8: exactly one value.
   public let bytes: [UInt8]
 
   /// How deep arrays and objects nest in it.
   let depth: Int
+
+  /// The text.
+  public var description: String { String(decoding: bytes, as: UTF8.self) }
 
   /// Takes bytes that are known to be exactly one value.
   init(checked bytes: [UInt8], depth: Int) {

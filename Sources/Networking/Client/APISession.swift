@@ -120,7 +120,7 @@ extension APISession where ResponseType: Decodable {
 }
 
 /// The parameters of a session without any: no query, no body.
-public struct NoParameters: Encodable, Sendable {
+public struct NoParameters: Encodable, Hashable, Sendable {
   /// Makes the only value.
   public init() {}
 }

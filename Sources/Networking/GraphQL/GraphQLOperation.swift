@@ -3,7 +3,7 @@ import HTTP
 import JSON
 
 /// The kind and the name of an operation in a GraphQL document.
-public struct GraphQLOperation: Hashable, Sendable {
+public struct GraphQLOperation: Hashable, Sendable, CustomStringConvertible {
   /// What an operation does (GraphQL specification, section 2.3).
   public enum Kind: String, Sendable {
     /// Reads.
@@ -28,6 +28,9 @@ public struct GraphQLOperation: Hashable, Sendable {
 
   /// Its name, if it has one.
   public let name: String?
+
+  /// The kind and the name, such as `query getUser`.
+  public var description: String { kind.rawValue + (name.map { " \($0)" } ?? "") }
 }
 
 /// The constant text of one or more GraphQL operations.
@@ -37,9 +40,12 @@ public struct GraphQLOperation: Hashable, Sendable {
 ///     static let query: GraphQLDocument = """
 ///       query getUser($id: ID!) { user(id: $id) { name } }
 ///       """
-public struct GraphQLDocument: Hashable, Sendable {
+public struct GraphQLDocument: Hashable, Sendable, CustomStringConvertible {
   /// The text that is sent.
   public var text: String { prepared.value }
+
+  /// The text.
+  public var description: String { text }
 
   /// The operations in the text, in order; none if the text is not GraphQL, which the error of a request says.
   public let operations: [GraphQLOperation]

@@ -137,3 +137,12 @@ enum GraphQLHeaders {
     "Apollo-Require-Preflight": "true", "GraphQL-Require-Preflight": "1", "X-GraphQL-Yoga-CSRF": "1",
   ]
 }
+
+extension GraphQLRequest: Equatable where Variables: Equatable {}
+
+extension GraphQLRequest: Hashable where Variables: Hashable {}
+
+extension GraphQLRequest: CustomStringConvertible {
+  /// The operation's name and the document; not the variables, which may be secret.
+  public var description: String { (operationName.map { "\($0): " } ?? "") + query }
+}

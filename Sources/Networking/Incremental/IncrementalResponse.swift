@@ -116,6 +116,13 @@ public struct IncompleteResponse<ResponseData: Sendable>: Error, CustomStringCon
   public var description: String { "The response is incomplete." + (cause.map { " \($0)" } ?? "") }
 }
 
+extension IncompleteResponse: Equatable where ResponseData: Equatable {
+  /// Whether responses and causes are equal. Causes count as equal if they are of one type and have one description.
+  public static func == (left: IncompleteResponse, right: IncompleteResponse) -> Bool {
+    left.response == right.response && left.cause.isSame(as: right.cause)
+  }
+}
+
 extension IncompleteResponse: RedactableCause {
   func redacted(by redactor: Redactor) -> IncompleteResponse {
     IncompleteResponse(response: response, cause: (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause)

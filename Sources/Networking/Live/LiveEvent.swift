@@ -58,17 +58,6 @@ extension LiveEvent {
   }
 }
 
-extension LiveEvent: Equatable where Value: Equatable {
-  /// Whether the events are of one kind, with equal values; errors count as equal if their descriptions are.
-  public static func == (left: LiveEvent, right: LiveEvent) -> Bool {
-    switch (left, right) {
-    case (.connected, .connected), (.reconnected, .reconnected), (.resumed, .resumed): true
-    case (.value(let left), .value(let right)): left == right
-    case (.dropped(let left), .dropped(let right)): left == right
-    case (.failed(let left), .failed(let right)): left.description == right.description
-    case (.disconnected(let left, let delay), .disconnected(let right, let other)):
-      left.description == right.description && delay == other
-    default: false
-    }
-  }
-}
+extension LiveEvent: Equatable where Value: Equatable {}
+
+extension LiveEvent: Hashable where Value: Hashable {}

@@ -122,6 +122,10 @@ extension EnvelopeKeys {
   public static func isSuccess(_ code: String) -> Bool { code == "0" }
 }
 
+extension Envelope: Equatable where Content: Equatable {}
+
+extension Envelope: Hashable where Content: Hashable {}
+
 /// The code and the message of an envelope that reports a failure.
 public struct EnvelopeFailure: Error, Hashable, CustomStringConvertible {
   /// The code, at most 256 bytes of it; a number as its digits.

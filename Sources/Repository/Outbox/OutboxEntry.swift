@@ -1,3 +1,5 @@
+import HTTP
+
 /// A mutation that waits in an ``Outbox``, or that was set aside there.
 public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Identifiable {
   /// Identifies the entry, and is the idempotency key of all its attempts: a UUID.
@@ -129,5 +131,30 @@ public struct OutboxReport<Mutation: Codable & Sendable>: Sendable {
     self.refused = refused
     self.unreadable = unreadable
     self.error = error
+  }
+}
+
+extension OutboxEntry: Equatable where Mutation: Equatable {}
+
+extension OutboxEntry: Hashable where Mutation: Hashable {}
+
+extension OutboxChange: Equatable where Mutation: Equatable, Response: Equatable {
+  /// Whether two changes are the same. Errors count as equal if they are of one type and have one description.
+  public static func == (left: OutboxChange, right: OutboxChange) -> Bool {
+    switch (left, right) {
+    case (.added(let left), .added(let right)), (.withdrawn(let left), .withdrawn(let right)): left == right
+    case (.sent(let left, let response), .sent(let right, let other)): left == right && response == other
+    case (.refused(let left, let reason), .refused(let right, let other)):
+      left == right && Optional(reason).isSame(as: other)
+    default: false
+    }
+  }
+}
+
+extension OutboxReport: Equatable where Mutation: Equatable {
+  /// Whether two reports say the same. Errors count as equal if they are of one type and have one description.
+  public static func == (left: OutboxReport, right: OutboxReport) -> Bool {
+    left.sent == right.sent && left.refused == right.refused && left.unreadable == right.unreadable
+      && left.error.isSame(as: right.error)
   }
 }

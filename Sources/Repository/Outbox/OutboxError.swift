@@ -4,7 +4,7 @@ import Networking
 
 /// Why an outbox did not send a submitted mutation, or does not know its outcome. Cases may be added.
 @nonexhaustive
-public enum OutboxError: Error, Sendable {
+public enum OutboxError: Error, Hashable, Sendable {
   /// The mutation is on disk, and will be sent later; the error says why it was not sent now.
   case queued(because: RequestError)
 

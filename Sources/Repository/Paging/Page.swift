@@ -30,3 +30,5 @@ extension Page {
 }
 
 extension Page: Equatable where Item: Equatable, Cursor: Equatable {}
+
+extension Page: Hashable where Item: Hashable, Cursor: Hashable {}

@@ -1,3 +1,4 @@
+import HTTP
 public import Streams
 
 /// Loads a list page by page, by page number or by cursor.
@@ -136,5 +137,18 @@ public struct PagerState<Item: Sendable>: Sendable {
   public init(items: [Item] = [], phase: Phase = .idle) {
     self.items = items
     self.phase = phase
+  }
+}
+
+extension PagerState: Equatable where Item: Equatable {}
+
+extension PagerState.Phase: Equatable {
+  /// Whether two phases are the same. Errors count as equal if they are of one type and have one description.
+  public static func == (left: Self, right: Self) -> Bool {
+    switch (left, right) {
+    case (.idle, .idle), (.refreshing, .refreshing), (.loadingMore, .loadingMore), (.noMore, .noMore): true
+    case (.failed(let left), .failed(let right)): Optional(left).isSame(as: right)
+    default: false
+    }
   }
 }

@@ -61,3 +61,5 @@ public struct StoredValue<Value: Sendable>: Sendable {
 }
 
 extension StoredValue: Equatable where Value: Equatable {}
+
+extension StoredValue: Hashable where Value: Hashable {}

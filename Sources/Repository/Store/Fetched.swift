@@ -1,3 +1,4 @@
+import HTTP
 public import Networking
 import Streams
 
@@ -13,6 +14,20 @@ public struct Fetched<Value: Sendable>: Sendable {
   public init(_ value: Value, errors: [any Error] = []) {
     self.value = value
     self.errors = errors
+  }
+}
+
+extension Fetched: Equatable where Value: Equatable {
+  /// Whether values and errors are equal. Errors count as equal if they are of one type and have one description.
+  public static func == (left: Fetched, right: Fetched) -> Bool {
+    left.value == right.value && left.errors.isSame(as: right.errors)
+  }
+}
+
+extension [any Error] {
+  /// Whether two lists have the same errors, in order.
+  func isSame(as other: [any Error]) -> Bool {
+    count == other.count && zip(self, other).allSatisfy { Optional($0).isSame(as: $1) }
   }
 }
 

@@ -60,6 +60,25 @@ public struct Snapshot<Value: Sendable>: Sendable {
   @usableFromInline var missingValueError: any Error { errors.first ?? StoreError.notCached }
 }
 
+extension Snapshot: Equatable where Value: Equatable {
+  /// Whether two snapshots show the same. Errors count as equal if they are of one type and have one description.
+  public static func == (left: Snapshot, right: Snapshot) -> Bool {
+    left.value == right.value && left.source == right.source && left.age == right.age
+      && left.isStale == right.isStale && left.isPartial == right.isPartial && left.isFetching == right.isFetching
+      && left.errors.isSame(as: right.errors)
+  }
+}
+
+extension Snapshot: CustomStringConvertible {
+  /// One line: where the value comes from and how old it is, its state, the value, and what went wrong.
+  public var description: String {
+    let origin = source.map { "\($0.rawValue), \(age) old" } ?? "no source"
+    let state = (isStale ? ", stale" : "") + (isPartial ? ", partial" : "") + (isFetching ? ", fetching" : "")
+    let value = value.map { "\($0)" } ?? "no value"
+    return "\(origin)\(state): \(value)" + errors.map { "; \($0)" }.joined()
+  }
+}
+
 /// Where the value of a ``Snapshot`` comes from.
 public enum SnapshotSource: String, Sendable {
   /// The memory of this process.

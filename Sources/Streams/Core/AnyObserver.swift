@@ -72,6 +72,19 @@ public enum Event<Element: Sendable>: Sendable {
   case completed
 }
 
+extension Event: Equatable where Element: Equatable {
+  /// Whether two events are equal. Errors count as equal if they are of one type and have one description.
+  public static func == (left: Event, right: Event) -> Bool {
+    switch (left, right) {
+    case (.next(let left), .next(let right)): left == right
+    case (.error(let left), .error(let right)):
+      type(of: left) == type(of: right) && String(describing: left) == String(describing: right)
+    case (.completed, .completed): true
+    default: false
+    }
+  }
+}
+
 /// The source behind `create`: any thread may call it at any time, and its events keep the grammar of a stream.
 ///
 /// `@unchecked Sendable`, and without exclusivity checks: `sink` is written only by `release()`, which the serializer

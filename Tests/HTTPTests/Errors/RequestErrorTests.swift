@@ -80,6 +80,28 @@ import Testing
     ]
     #expect(all.count == 12)
   }
+
+  @Test("errors that say the same are equal, and their causes count by type and description")
+  func equality() {
+    struct Cause: Error { let number: Int }
+    let error = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))
+    var other = RequestError(.timedOut, "Late.", operationName: "getUser", status: 504, cause: Cause(number: 1))
+    #expect(error == other && error.hashValue == other.hashValue)
+    other.retryAfter = .seconds(1)
+    #expect(error != other)
+    other = error
+    other.cause = Cause(number: 2)
+    #expect(error != other)
+    other.cause = nil
+    #expect(error != other && other == other)
+    other = error
+    other.reached = .never
+    #expect(error != other)
+    let date = Date(timeIntervalSince1970: .nan)
+    let invalid = EncodingError.invalidValue(date, .init(codingPath: [], debugDescription: "No date."))
+    #expect(RequestError(wrapping: invalid) == RequestError(wrapping: invalid))
+  }
+
 }
 
 extension RequestError.Kind {

@@ -1,3 +1,4 @@
+import Foundation
 import HTTP
 import Testing
 
@@ -27,4 +28,41 @@ import Testing
     #expect(field.name == "X-Odd name")
     #expect(field.value == "a\tb")
   }
+
+  @Test("S1: what a response, its parts and a WebSocket's request print holds neither secrets nor bodies")
+  func descriptions() throws {
+    let headers: HTTPHeaders = ["Content-Type": "text/plain", "Set-Cookie": "canary-cookie"]
+    let response = HTTPResponse(status: 200, headers: headers, body: Data("canary-body".utf8))
+    #expect(response.description == "200\nContent-Type: text/plain\nSet-Cookie: <redacted>\n\n11 bytes")
+    #expect(HTTPResponseHead(status: 204).description == "204")
+    let part = MultipartPart(headers: headers, body: Data("canary-body".utf8))
+    let url = try #require(URL(string: "wss://example.com/live?token=canary-token"))
+    let socket = try WebSocketRequest(
+      url: url, headers: ["Authorization": "Bearer canary-token"], subprotocols: ["graphql-transport-ws"])
+    #expect(socket.description.hasPrefix("WebSocket wss://example.com/live"))
+    for value in [response, response.head, HTTPResponsePart.head(response.head), part, socket] as [any Sendable] {
+      var dumped = ""
+      dump(value, to: &dumped)
+      for text in ["\(value)", String(reflecting: value), dumped] { #expect(!text.contains("canary"), "\(text)") }
+    }
+  }
+
+  @Test("a failure and a closure of a WebSocket are one line for people")
+  func webSocket() {
+    let head = HTTPResponseHead(status: 403)
+    #expect("\(WebSocketFailure.refused(head))" == "The server refused the WebSocket with status 403.")
+    #expect(WebSocketFailure.refused(head) == .refused(head) && WebSocketFailure.refused(head) != .badHandshake(head))
+    #expect("\(WebSocketClosure(code: .normal, reason: "bye\n"))" == "1000: bye\\n")
+  }
+
+  @Test("summaries of requests are equal by their values, and print one line")
+  func summaries() {
+    let failed = RequestOutcome.failed(RequestError(.httpStatus, "No.", status: 503))
+    let summary = RequestSummary(outcome: failed, status: 503, attemptCount: 2, duration: .seconds(1))
+    #expect(summary == RequestSummary(outcome: failed, status: 503, attemptCount: 2, duration: .seconds(1)))
+    #expect(RequestEvent.ended(summary) != .ended(RequestSummary(outcome: .succeeded)))
+    let line = "failed: HTTP status: No. with status 503 after 1.0 seconds, attempts: 2, bytes sent: 0, received: 0"
+    #expect(summary.description == line)
+  }
+
 }

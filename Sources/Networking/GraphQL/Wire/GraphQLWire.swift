@@ -59,8 +59,8 @@ public struct GraphQLWire: Sendable {
 }
 
 /// In which form the document of an operation travels.
-public struct GraphQLDocumentForm: Sendable {
-  enum Kind: Sendable {
+public struct GraphQLDocumentForm: Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
     case text, automaticallyPersisted
     case trusted(TrustedDocumentShape, GraphQLManifest?)
   }
@@ -87,8 +87,8 @@ public struct GraphQLDocumentForm: Sendable {
 }
 
 /// Where the id of a trusted document stands in a request.
-public struct TrustedDocumentShape: Sendable {
-  enum Kind: Sendable {
+public struct TrustedDocumentShape: Hashable, Sendable {
+  enum Kind: Hashable, Sendable {
     case documentID, apollo
     case parameter(String)
   }
@@ -133,7 +133,7 @@ extension GraphQLDocumentForm {
 }
 
 /// What stands for an operation's document in a request.
-enum SentDocument {
+enum SentDocument: Hashable {
   /// The text, and for a server that persists queries, its hash.
   case text(withHash: Bool)
   /// The hash alone.

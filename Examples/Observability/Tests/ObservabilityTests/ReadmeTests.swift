@@ -1,0 +1,83 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import Logging
+import Models
+import Networking
+import NetworkingTesting
+import Observability
+import Repository
+import ServiceLifecycle
+import SocketHTTP
+import Streams
+import Testing
+import Tracing
+
+/// The README's samples, word for word.
+private enum Samples {
+  static func observed(endpoint: URL, transport: some HTTPTransport, logger: Logger) throws -> APIClient {
+    var client = try APIClient(baseURL: endpoint, transport: transport, middlewares: .standard())
+    client.observer = RequestObservers([
+      RequestLogger(logger), RequestMetrics(), RequestTracer(InstrumentationSystem.tracer),
+    ])
+    return client
+  }
+
+  static func run(
+    _ transport: SocketTransport, _ repo: MomentsRepo, _ outbox: Outbox<MomentLike, MomentsDetails>,
+    _ timelines: Store<String, MomentsDetails>, _ server: some Service, logger: Logger
+  ) async throws {
+    let service = ClientService(transport, endsWithin: .seconds(10), logger: logger)
+      .following("likes", repo.followLikes(userID: "0"))
+      .closing("outbox") {
+        await outbox.flush()
+        await outbox.close()
+      }
+      .closing("timelines") { await timelines.close() }
+    try await ServiceGroup(
+      services: [service, server], gracefulShutdownSignals: [.sigterm, .sigint], logger: logger
+    ).run()
+  }
+}
+
+@Suite("The README")
+struct ReadmeTests {
+  @Test("each sample stands in this file")
+  func samples() throws {
+    let file = URL(fileURLWithPath: #filePath)
+    let readme = file.deletingLastPathComponent().deletingLastPathComponent().deletingLastPathComponent()
+      .appending(path: "README.md")
+    let text = Self.unindented(try String(contentsOf: file, encoding: .utf8))
+    let samples = try String(contentsOf: readme, encoding: .utf8).matches(of: /(?ms)^```swift\n(.*?)^```/)
+    #expect(samples.count == 2)
+    for sample in samples { #expect(text.contains(Self.unindented(String(sample.1))), "\(sample.1)") }
+  }
+
+  private static func unindented(_ text: String) -> String {
+    text.split(separator: "\n").map { $0.trimmingCharacters(in: .whitespaces) }.joined(separator: "\n")
+  }
+
+  @Test("the observed client sends, and the service closes the outbox when its group ends")
+  func run() async throws {
+    struct Server: Service {
+      func run() async throws { throw CancellationError() }
+    }
+    let scripted = ScriptedTransport()
+    scripted.always(.any, .json(#"{"data": {"updateMomentLike": null}}"#))
+    let endpoint = try #require(URL(string: "https://bff.example.com/graphql"))
+    let logger = Logger(label: "sample") { _ in SwiftLogNoOpLogHandler() }
+    let client = try Samples.observed(endpoint: endpoint, transport: scripted, logger: logger)
+    let folder = FileManager.default.temporaryDirectory.appending(path: "service-\(UUID().uuidString)")
+    defer { try? FileManager.default.removeItem(at: folder) }
+    let likes = UpdateMomentLikeSession(client: client)
+    let repo = MomentsRepo(
+      getMomentsByUserIDSession: GetMomentsByUserIDSession(client: client), updateMomentLikeSession: likes)
+    let timelines = Store<String, MomentsDetails> { _ in .never() }
+    let outbox = try Outbox(folder: folder, partition: "0", session: likes)
+    await #expect(throws: (any Error).self) {
+      try await Samples.run(SocketTransport(), repo, outbox, timelines, Server(), logger: logger)
+    }
+    _ = try Outbox(folder: folder, partition: "0", session: likes)  // which the first would refuse, were it open
+    withExtendedLifetime(outbox) {}
+  }
+}
