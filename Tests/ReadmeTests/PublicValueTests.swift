@@ -150,7 +150,9 @@ private struct PublicTypes {
       if found.2.contains("public"), found.3 == "struct" || found.3 == "enum" {
         declaration.isPublicValue = true
         let body = lines[(number + 1)...].prefix { !$0.hasPrefix(found.1 + "}") }
-        let cases = body.filter { $0.contains(/^ *(?:indirect )?case \w/) }
+        let cases = body.filter { line in
+          ["case ", "indirect case "].contains { line.hasPrefix(found.1 + "  " + $0) }
+        }
         declaration.isPlainEnum = found.3 == "enum" && !cases.contains { $0.contains("(") }
       }
       declarations[name] = declaration

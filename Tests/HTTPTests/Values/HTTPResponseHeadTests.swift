@@ -29,7 +29,7 @@ import Testing
     #expect(field.value == "a\tb")
   }
 
-  @Test("S1: what a response, its parts and a WebSocket's request print holds neither secrets nor bodies")
+  @Test("S3: what a response, its parts and a WebSocket's request print holds neither secrets nor bodies")
   func descriptions() throws {
     let headers: HTTPHeaders = ["Content-Type": "text/plain", "Set-Cookie": "canary-cookie"]
     let response = HTTPResponse(status: 200, headers: headers, body: Data("canary-body".utf8))
