@@ -38,7 +38,7 @@ struct ClientServiceTests {
 
     /// Waits for a line that may be there already.
     func wait(for line: String) async throws {
-      let written = subject.filter { $0 == line }.startWith("")
+      let written = subject.asObservable().filter { $0 == line }.startWith("")
       for try await _ in written.values where all.contains(line) { return }
     }
   }
@@ -154,7 +154,7 @@ struct ClientServiceTests {
     transport.expect(.any, .json(#"{"data":{"name":"Wei"}}"#))
     let client = try APIClient(
       baseURL: #require(URL(string: "https://bff.example.com/graphql")),
-      defaultHeaders: ["Authorization": "Bearer canary-token"], transport: transport,
+      transport: transport, defaultHeaders: ["Authorization": "Bearer canary-token"],
       middlewares: [LoggingMiddleware(logger(handler), level: .notice, detail: .headers)])
     _ = try await GetUser().post(on: client).value
     #expect(handler.entries.allSatisfy { $0.level == .notice })
@@ -171,7 +171,7 @@ private final class SilentServer: Sendable {
   private let descriptor: Int32
 
   init() throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7f00_0001).bigEndian
@@ -182,6 +182,7 @@ private final class SilentServer: Sendable {
         && getsockname(descriptor, pointer, &size) == 0
     }
     try #require(isListening)
+    self.descriptor = descriptor
     port = UInt16(bigEndian: address.sin_port)
   }
 

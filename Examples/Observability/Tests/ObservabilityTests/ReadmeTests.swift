@@ -12,6 +12,7 @@ import SocketHTTP
 import Streams
 import Testing
 import Tracing
+import UnixSignals
 
 /// The README's samples, word for word.
 private enum Samples {
