@@ -61,6 +61,7 @@ final class RedisConnection: @unchecked Sendable {
 
   private func run() {
     var context: RedisContext?
+    var idleRounds = 0
     while true {
       if context == nil {
         do {
@@ -74,17 +75,32 @@ final class RedisConnection: @unchecked Sendable {
         }
       }
       let calls: [Call]? = condition.withLock {
-        if context == nil, !isClosed { _ = condition.wait(until: Date(timeIntervalSinceNow: 0.1)) }
-        while waiting.isEmpty, !isClosed, context != nil { condition.wait() }
+        if waiting.isEmpty || context == nil, !isClosed {
+          _ = condition.wait(until: Date(timeIntervalSinceNow: 0.1))
+        }
         if isClosed { return nil }
         if context == nil { return [] }
         defer { waiting = [] }
         return waiting
       }
       guard let calls else { return fail(RedisError.notConnected) }
-      if calls.isEmpty { continue }
       guard let connected = context else { continue }
-      if !carryOut(calls, connected) { context = nil }
+      idleRounds = calls.isEmpty ? idleRounds + 1 : 0
+      let isAlive = calls.isEmpty ? check(connected, byPing: idleRounds % 10 == 0) : carryOut(calls, connected)
+      if !isAlive { context = nil }
+    }
+  }
+
+  /// Whether a connection that is not used is still there. Redis reports nothing for one that is lost, so without this
+  /// a process that has all it needs in memory would miss what others change.
+  private func check(_ context: RedisContext, byPing: Bool) -> Bool {
+    do {
+      if context.isEnded { throw RedisError.connectionLost("Redis has closed the connection.") }
+      if byPing { _ = try context.call("PING") }
+      return true
+    } catch {
+      fail(error)
+      return false
     }
   }
 

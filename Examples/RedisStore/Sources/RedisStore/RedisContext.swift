@@ -105,6 +105,12 @@ final class RedisContext {
     }
   }
 
+  /// Whether the other side has closed the connection, while no reply is awaited.
+  var isEnded: Bool {
+    var event = pollfd(fd: context.pointee.fd, events: Int16(POLLIN), revents: 0)
+    return poll(&event, 1, 0) > 0
+  }
+
   /// Sends a command and waits for its reply.
   func call(_ words: String...) throws -> RedisReply {
     append(words.map { Array($0.utf8) })

@@ -118,6 +118,8 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
       switch lease {
       case .granted: return try await lead(key, token, origin)
       case .value(let value): return value
+      // Such as that of another version of the program: the lease is taken in its place.
+      case .unreadable(let version): known = version
       case .isTaken(let version):
         if known.isEmpty { known = version }
         try await Task.sleep(for: .milliseconds(Int.random(in: 5...25)))
@@ -129,6 +131,7 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   private enum Lease {
     case granted
     case value(Value)
+    case unreadable(version: String)
     case isTaken(version: String)
   }
 
@@ -140,12 +143,12 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
       case .bytes(let version) = parts[1]
     else { throw RedisError.unexpectedReply }
     if kind == "lease".bytes { return .granted }
-    if kind == "value".bytes, parts.count == 3, case .bytes(let data) = parts[2],
+    let number = String(decoding: version, as: UTF8.self)
+    guard kind == "value".bytes else { return .isTaken(version: number) }
+    guard parts.count == 3, case .bytes(let data) = parts[2],
       let value = try? JSONDecoder().decode(Value.self, from: Data(data))
-    {
-      return .value(value)
-    }
-    return .isTaken(version: String(decoding: version, as: UTF8.self))
+    else { return .unreadable(version: number) }
+    return .value(value)
   }
 
   private func lead(_ key: Key, _ token: String, _ origin: @Sendable () async throws -> Value) async throws -> Value {

@@ -6,7 +6,9 @@ import Streams
 /// One process: reads commands from its input, a line each, and writes what happens to its output.
 ///
 ///     get KEY | watch KEY | save KEY VALUE | invalidate KEY | clear | hits KEY COUNT
+///     tick KEY COUNT PAUSE | poll KEY LAST
 ///
+/// `tick` saves the numbers up to `COUNT`, with pauses in milliseconds, and `poll` reads until it has read `LAST`.
 /// A request of the origin takes a while, and is counted as a byte at the end of a file that all processes share.
 final class Node: Sendable {
   private let store: Store<String, String>
@@ -36,10 +38,7 @@ final class Node: Sendable {
         Task { await self.get(words[1]) }
       case "watch":
         store.values(words[1]).subscribe(onNext: { say("saw \(words[1]) \($0)") }).disposed(by: bag)
-      case "save":
-        store.save(words[2], for: words[1])
-        await store.flush()
-        say("saved \(words[1]) \(words[2])")
+      case "save": await save(words[2], for: words[1])
       case "invalidate":
         store.invalidate(words[1])
         await store.flush()
@@ -49,9 +48,36 @@ final class Node: Sendable {
         await store.flush()
         say("cleared")
       case "hits": await hits(words[1], Int(words[2]) ?? 1)
+      case "tick":
+        for number in 1...(Int(words[2]) ?? 1) {
+          await save("\(number)", for: words[1])
+          try? await Task.sleep(for: .milliseconds(Int(words[3]) ?? 1))
+        }
+        say("ticked \(words[1])")
+      case "poll": Task { await self.poll(words[1], until: words[2]) }
       default: say("what?")
       }
     }
+  }
+
+  private func save(_ value: String, for key: String) async {
+    store.save(value, for: key)
+    await store.flush()
+    say("saved \(key) \(value)")
+  }
+
+  /// Reads what the process and Redis have, again and again, and says of each value when the last read of it began.
+  private func poll(_ key: String, until end: String) async {
+    var last: (value: String, began: Int)?
+    while last?.value != end {
+      let began = microseconds()
+      if let value = try? await store.get(key, .cacheOnly).value.value {
+        if let last, value != last.value { say("left \(key) \(last.value) \(last.began)") }
+        last = (value, began)
+      }
+      try? await Task.sleep(for: .milliseconds(1))
+    }
+    say("polled \(key)")
   }
 
   private func get(_ key: String) async {
@@ -90,8 +116,11 @@ private func count(in path: String) throws -> Int {
   return Int(lseek(file, 0, SEEK_END))
 }
 
-/// Writes a line with the time in microseconds.
+/// The time, by which those of several processes are compared.
+private func microseconds() -> Int { Int(Date().timeIntervalSince1970 * 1_000_000) }
+
+/// Writes a line with the time.
 func say(_ text: String) {
-  let line = "\(Int(Date().timeIntervalSince1970 * 1_000_000)) \(text)\n"
+  let line = "\(microseconds()) \(text)\n"
   FileHandle.standardOutput.write(Data(line.utf8))
 }

@@ -2,6 +2,8 @@ import Foundation
 import RedisStore
 import Repository
 import StoreConformance
+import Streams
+import Synchronization
 import Testing
 
 @Suite("a Redis as the tier of many processes", .serialized)
@@ -56,6 +58,107 @@ struct FleetTests {
       #expect(seen == (0...20).map { "saw k \($0)" })
     }
     #expect(delays.sorted()[delays.count * 9 / 10] < 50_000, "the delays in microseconds: \(delays)")
+  }
+
+  /// For each value that a process has read after the next one was reported as written: for how long, in microseconds.
+  private func staleness(in readers: [FleetProcess], of writer: FleetProcess) -> [Int] {
+    var written: [Int: Int] = [:]
+    for line in writer.lines where line.text.hasPrefix("saved k ") {
+      if let number = line.text.split(separator: " ").last.flatMap({ Int($0) }) { written[number] = line.microseconds }
+    }
+    var ages: [Int] = []
+    for reader in readers {
+      var values: [Int] = []
+      for line in reader.lines where line.text.hasPrefix("left k ") {
+        let words = line.text.split(separator: " ")
+        guard words.count == 4, let value = Int(words[2]), let last = Int(words[3]) else { continue }
+        values.append(value)
+        if let next = written[value + 1] { ages.append(max(last - next, 0)) }
+      }
+      // None reads an older value after a newer one.
+      #expect(values == Set(values).sorted())
+    }
+    return ages
+  }
+
+  @Test(arguments: [false, true])
+  func `F1: no read is older than 50 ms, but for a few, or than a second if the connection is cut`(isCut: Bool)
+    async throws
+  {
+    let processes = try await makeProcesses(4)
+    let (writer, readers) = (processes[0], processes[1...])
+    writer.send("save k 0")
+    try await writer.wait { $0 == "saved k 0" }
+    // One that watches is notified of each value; the others read the next one when they need it.
+    processes[3].send("watch k")
+    for reader in readers { reader.send("poll k 150") }
+    writer.send("tick k 150 20")
+    if isCut {
+      try await writer.wait { $0 == "saved k 50" }
+      try server.command("CLIENT", "KILL", "TYPE", "pubsub")
+      try await writer.wait { $0 == "saved k 100" }
+      try server.command("CLIENT", "KILL", "TYPE", "normal")
+    }
+    try await writer.wait { $0 == "ticked k" }
+    for reader in readers { try await reader.wait { $0 == "polled k" } }
+    let ages = staleness(in: Array(readers), of: writer).sorted()
+    #expect(ages.count > 100)
+    let (few, longest) = (ages[ages.count * 9 / 10], ages[ages.count - 1])
+    #expect(few < 50_000 && longest < 1_000_000, "in microseconds: \(ages.suffix(40))")
+  }
+
+  @Test func `F4: two accounts in one Redis have values, leases and reports of their own`() async throws {
+    let redis = (0..<2).map { _ in Redis(RedisServer(port: server.port), timeLimit: .seconds(2)) }
+    for redis in redis { redis.waitUntilConnected() }
+    let tiers = zip(redis, ["anna", "ben"]).map { RedisStore<String, String>($0, partition: $1) }
+    let stores = zip(tiers, ["anna", "ben"]).map { tier, name in
+      Store<String, String>(sourceOfTruth: tier) { key in
+        try await tier.fetch(key) {
+          // Both leases are taken at the same time.
+          try await Task.sleep(for: .milliseconds(200))
+          return "\(name)'s"
+        }
+      }
+    }
+    async let (anna, ben) = (stores[0].get("k").value.value, stores[1].get("k").value.value)
+    #expect(try await [anna, ben] == ["anna's", "ben's"])
+    for store in stores { await store.flush() }
+    // Ben's process reports Anna's change to Anna's partition, and not to Ben's.
+    let annasThere = RedisStore<String, String>(redis[1], partition: "anna")
+    let reports: Mutex<[String: [SourceChange<String>]]> = Mutex([:])
+    let bag = DisposeBag()
+    for (name, tier) in [("anna", annasThere), ("ben", tiers[1])] {
+      tier.changes.subscribe(onNext: { change in reports.withLock { $0[name, default: []].append(change) } })
+        .disposed(by: bag)
+    }
+    stores[0].save("changed", for: "only hers")
+    await stores[0].flush()
+    for _ in 0..<1_000 where !reports.withLock({ $0["anna"]?.contains(.key("only hers")) == true }) {
+      try await Task.sleep(for: .milliseconds(1))
+    }
+    #expect(reports.withLock { $0["anna"]?.contains(.key("only hers")) } == true)
+    #expect(reports.withLock { $0["ben"]?.contains { $0 != .key("k") } } != true)
+    #expect(try await tiers[0].read("only hers")?.value == "changed")
+    #expect(try await tiers[1].read("only hers") == nil)
+    #expect(try await tiers[1].read("k")?.value == "ben's")
+    try stores[0].signOut()
+    await stores[0].flush()
+    #expect(try await tiers[0].keys() == [])
+    #expect(try await tiers[1].keys() == ["k"])
+  }
+
+  @Test func `F2: a Redis that is full, or has something else under a key, costs no answer`() async throws {
+    let processes = try await makeProcesses(1, "0")
+    try server.command("SET", #"store:v:5:fleet:"text""#, "x")
+    try server.command("HSET", #"store:v:5:fleet:"old""#, "d", "{", "w", "1", "i", "0", "n", "7")
+    for key in ["text", "old"] {
+      processes[0].send("get \(key)")
+      try await processes[0].wait { $0.hasPrefix("got \(key) \(key)#") }
+    }
+    #expect(try server.command("HGET", #"store:v:5:fleet:"old""#, "d") == #""old#2""#)
+    try server.command("CONFIG", "SET", "maxmemory", "1")
+    processes[0].send("get full")
+    try await processes[0].wait { $0.hasPrefix("got full full#3 ") }
   }
 
   @Test func `F3: eight processes that miss a key at once make one request`() async throws {
