@@ -149,6 +149,52 @@ extension StoreConformance {
       }
     ),
     AsyncCase(
+      "a change is reported under its key, whatever that is",
+      { one, other, failures in
+        let reported = Reported(other.changes)
+        for key in hostileKeys {
+          reported.forget()
+          try await one.write(stored("v"), for: key, isResponse: false)
+          failures.expect(
+            await reported.contains(key),
+            "the write of \(key.prefix(40).debugDescription) was not reported within a second")
+        }
+      }
+    ),
+    AsyncCase(
+      "a change in another partition is not reported",
+      body: { open in
+        let (one, other, elsewhere) = (try open("a"), try open("a"), try open("b"))
+        for subject in [one, elsewhere] { try await subject.removeAll() }
+        let reported = Reported(other.changes)
+        try await elsewhere.write(stored("v"), for: "of the other partition", isResponse: false)
+        try await one.write(stored("v"), for: "k", isResponse: false)
+        guard await reported.contains("k") else {
+          throw Violation(description: "the write was not reported within a second")
+        }
+        if reported.all.contains(.key("of the other partition")) {
+          throw Violation(description: "a key of another partition was reported")
+        }
+      }
+    ),
+    AsyncCase(
+      "no read gives an older value after a newer one",
+      { one, other, failures in
+        let reading = Task {
+          var last = -1
+          let end = ContinuousClock.now + .seconds(10)
+          while last < 99, ContinuousClock.now < end {
+            guard let value = try await other.read("k").flatMap({ Int($0.value) }) else { continue }
+            if value < last { return failures.add("value \(value) was read after value \(last)") }
+            last = value
+          }
+          if last < 99 { failures.add("the last value was not read") }
+        }
+        for number in 0..<100 { try await one.write(stored("\(number)"), for: "k", isResponse: false) }
+        try await reading.value
+      }
+    ),
+    AsyncCase(
       "a cancelled read ends",
       { one, _, failures in
         let began = ContinuousClock.now
@@ -169,6 +215,8 @@ private final class Reported: Sendable {
   init(_ stream: Observable<SourceChange<String>>) {
     stream.subscribe(onNext: { [changes] change in changes.withLock { $0.append(change) } }).disposed(by: bag)
   }
+
+  var all: [SourceChange<String>] { changes.withLock { $0 } }
 
   func forget() { changes.withLock { $0 = [] } }
 
