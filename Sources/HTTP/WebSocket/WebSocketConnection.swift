@@ -41,7 +41,8 @@ public struct WebSocketConnection: Sendable {
   /// Sends a message, or queues it for as long as the socket has no room.
   ///
   /// Throws `overloaded` if the peer does not keep up, so that more than ``WebSocketLimits/unsent`` would be queued, and
-  /// `connectionLost` if the connection is closed or closing; then nothing of the message is sent.
+  /// `connectionLost` if the connection is closed or closing; then nothing of the message is sent. In a process that was
+  /// forked from the connection's own, this and all other methods throw `forkedProcess`.
   public func send(_ message: WebSocketMessage) throws(RequestError) {
     try perform(.send(message))
   }

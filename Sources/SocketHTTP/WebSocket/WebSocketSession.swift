@@ -73,6 +73,8 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
 
   /// Carries out a command of the handle.
   private func perform(_ command: WebSocketConnection.Command) throws(RequestError) {
+    // The socket is the parent's, who would send frames of its own between those of this process.
+    if ForkedProcess.isChild { throw .afterFork }
     let (result, loop) = output.withLock { output in
       (Result { () throws(RequestError) in try output?.perform(command) }, output?.loop)
     }

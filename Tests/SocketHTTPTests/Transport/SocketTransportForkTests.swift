@@ -40,4 +40,44 @@ import Testing
   }
 }
 
+extension SocketTransportForkTests {
+  @Test func `a forked process cannot send on its parent's WebSocket, which goes on as it was`() async {
+    await #expect(processExitsWith: .success) {
+      let server = try WebSocketPeerServer { peer in
+        try peer.accept()
+        while true {
+          let frame = try peer.readFrame()
+          try peer.send(ServerFrame.bytes(frame.opcode, frame.payload))
+        }
+      }
+      let transport = SocketTransport()
+      let log = try WebSocketLog(transport.connect(server.request()))
+      let connection = try await log.opened()
+      typealias Fork = @convention(c) () -> pid_t
+      let fork = unsafeBitCast(try #require(dlsym(dlopen(nil, RTLD_NOW), "fork")), to: Fork.self)
+      let child = fork()
+      if child == 0 {
+        alarm(10)
+        count { try connection.send("child") }
+        count { try connection.ping() }
+        count { try connection.close() }
+        _exit(counted.withLock { $0 } == 3 ? 0 : 1)
+      }
+      var status: Int32 = -1
+      #expect(retryingOnInterrupt { Int(waitpid(child, &status, 0)) } == Int(child))
+      try #require(status == 0)
+      try connection.send("parent")
+      try await log.entries.wait(for: "the echo") { $0.count == 2 }
+      try #require(log.texts == ["parent"])
+    }
+  }
+}
+
 private let counted = Locked(0)
+
+/// Counts an error that says that the process was forked.
+private func count(_ command: () throws -> Void) {
+  do { try command() } catch {
+    if (error as? RequestError)?.kind == .forkedProcess { counted.withLock { $0 += 1 } }
+  }
+}
