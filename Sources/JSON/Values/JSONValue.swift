@@ -136,8 +136,18 @@ extension JSONValue: JSONDecodable, JSONEncodable {
     case .integer(let value): json.writeInteger(value)
     case .number(let value): json.writeDouble(value)
     case .string(let value): json.writeString(value)
-    case .array(let elements): json.write(elements)
-    case .object(let members): json.write(members)
+    // Not by the generic `write`, which is several times slower.
+    case .array(let elements):
+      json.beginArray()
+      for element in elements { element.encode(to: &json) }
+      json.endArray()
+    case .object(let members):
+      json.beginObject()
+      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
+        json.writeKey(key)
+        value.encode(to: &json)
+      }
+      json.endObject()
     }
   }
 }

@@ -236,43 +236,46 @@ extension JSONValue {
       change(&self)
       return true
     }
-    switch (step, self) {
+    guard holds(step) else { return false }
+    switch (step, take()) {
     case (.key(let key), .object(var members)):
-      guard var member = members[key] else { return false }
-      // Neither is shared while it is changed, or all of it would be copied.
-      self = .null
-      members[key] = .null
-      defer {
-        members[key] = member
-        self = .object(members)
-      }
-      return member.update(at: path.dropFirst(), change)
+      defer { self = .object(members) }
+      guard let place = members.index(forKey: key) else { return false }
+      return members.values[place].update(at: path.dropFirst(), change)
     case (.index(let index), .array(var elements)):
-      guard elements.indices.contains(index) else { return false }
-      self = .null
       defer { self = .array(elements) }
       return elements[index].update(at: path.dropFirst(), change)
     default: return false
     }
   }
 
+  private func holds(_ step: GraphQLError.PathElement) -> Bool {
+    switch (step, self) {
+    case (.key(let key), .object(let members)): members.index(forKey: key) != nil
+    case (.index(let index), .array(let elements)): elements.indices.contains(index)
+    default: false
+    }
+  }
+
+  /// Takes the value out. What is changed must be held in one place alone, or all of it would be copied.
+  private mutating func take() -> JSONValue {
+    defer { self = .null }
+    return self
+  }
+
   /// Adds the members of another object, and what it has inside those of the same name; lists by their places.
   fileprivate mutating func merge(_ other: JSONValue) {
-    switch (self, other) {
+    switch (take(), other) {
     case (.object(var members), .object(let others)):
-      self = .null
       for (key, value) in others {
-        guard var member = members[key] else {
+        if let place = members.index(forKey: key) {
+          members.values[place].merge(value)
+        } else {
           members[key] = value
-          continue
         }
-        members[key] = .null
-        member.merge(value)
-        members[key] = member
       }
       self = .object(members)
     case (.array(var elements), .array(let others)):
-      self = .null
       for (index, value) in others.enumerated() {
         if index < elements.count { elements[index].merge(value) } else { elements.append(value) }
       }
