@@ -7,8 +7,8 @@ import Streams
 import TestSupport
 
 /// Sends queries and mutations through the standard stack to the real server, behind a proxy that spoils one in twenty,
-/// under tokens that live a second, while a process full of ``Troubles`` is made, and a ``LiveWatch`` is kept; then says whether all was as it has
-/// to be.
+/// under tokens that live a second, while a process full of ``Troubles`` is made, and a ``LiveWatch`` is kept; then says
+/// whether all was as it has to be.
 @main
 struct Soak {
   /// What one request may take, and how late its deadline may come.

@@ -29,8 +29,9 @@ extension Store {
   ///       .subscribe(onNext: { event in … })
   ///
   /// What happened before the stream was connected, between two connections, or was dropped because the observer was
-  /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again for those who watch it, see
-  /// ``invalidate(_:)``; if that request fails in an outage, it is made again after a pause of up to a minute.
+  /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
+  /// for those who watch it, see ``invalidate(_:)``; if that request fails in an outage, it is made again after a pause
+  /// of up to a minute.
   public func follow<Live>(
     _ key: Key, _ events: Observable<LiveEvent<Live>>, scheduler: some Scheduler = ConcurrentScheduler(),
     change: @escaping @Sendable (Live, Value) throws -> Value?

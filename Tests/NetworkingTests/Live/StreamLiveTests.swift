@@ -147,6 +147,26 @@ import Testing
     #expect(harness.transport.requests.count == 2 && seen.state.value.error?.status == status)
   }
 
+  @Test(
+    "L6: a token that a stream says has expired is not used again, in whatever format it says so",
+    arguments: Format.allCases, ["UNAUTHENTICATED", "SUBSCRIPTION_JWT_EXPIRED"])
+  func expired(format: Format, code: String) throws {
+    let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
+    let harness = try Harness(format, tokens: provider)
+    let errors = #""errors":[{"message":"m","extensions":{"code":"\#(code)"}}]"#
+    let last =
+      format == .eventStream
+      ? "event: next\ndata: {\"data\":null,\(errors)}\n\n"
+      : "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n{\"payload\":null,\(errors)}\r\n--graphql--\r\n"
+    harness.transport.expect(
+      .any,
+      .response(headers: format.contentType, body: Data((format.body([3], isComplete: false) + last).utf8)))
+    harness.transport.always(.any, format.response([2]))
+    let seen = harness.run()
+    #expect(harness.transport.requests.map { $0.headers["Authorization"] } == ["Bearer old", "Bearer new"])
+    #expect(seen.elements.compactMap(\.value) == [3, 2] && seen.state.value.isCompleted)
+  }
+
   @Test("L6: Retry-After is obeyed", arguments: Format.allCases)
   func retryAfter(format: Format) throws {
     let harness = try Harness(format)
