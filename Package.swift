@@ -2,9 +2,12 @@
 
 import PackageDescription
 
+let applePlatforms: [Platform] = [.macOS, .iOS, .tvOS, .watchOS, .visionOS]
+
 let package = Package(
   name: "MomentsSDK",
   products: [
+    .library(name: "Platform", targets: ["Platform"]),
     .library(name: "Streams", targets: ["Streams"]),
     .library(name: "StreamsTesting", targets: ["StreamsTesting"]),
     .library(name: "HTTP", targets: ["HTTP"]),
@@ -30,46 +33,56 @@ let package = Package(
     .trait(
       name: "SocketHTTP",
       description: "The transport on sockets is the default of a client on Linux. Without it, pass a transport."),
+    .trait(
+      name: "URLSession",
+      description: "The command moments has --transport urlsession, and links all of Foundation, and libcurl."),
     .default(enabledTraits: ["SocketHTTP"]),
   ],
   targets: [
-    .target(name: "Streams"),
-    .target(name: "StreamsTesting", dependencies: ["Streams"]),
     .target(name: "CLinux"),
-    .target(name: "HTTP", dependencies: ["Streams"]),
-    .target(name: "HTTPMiddlewares", dependencies: ["HTTP", "Streams"]),
-    .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTP", "Streams"]),
+    // The part of Foundation that the SDK is built on: small programs link no more of it.
+    .target(name: "Platform", dependencies: ["CLinux"]),
+    .target(name: "Streams", dependencies: ["Platform"]),
+    .target(name: "StreamsTesting", dependencies: ["Streams"]),
+    .target(name: "HTTP", dependencies: ["Platform", "Streams"]),
+    .target(name: "HTTPMiddlewares", dependencies: ["HTTP", "Platform", "Streams"]),
+    .target(name: "SocketHTTP", dependencies: ["CLinux", "HTTP", "Platform", "Streams"]),
     // A target of its own, since FoundationNetworking needs libcurl, and even more to be linked statically.
     .target(name: "URLSessionHTTP", dependencies: ["HTTP", "Streams"]),
-    .target(name: "JSON"),
+    .target(name: "JSON", dependencies: ["Platform"]),
     .target(name: "GraphQLLanguage"),
     .target(name: "GraphQLSchema", dependencies: ["GraphQLLanguage", "JSON"]),
-    .target(name: "Models", dependencies: ["JSON"]),
+    .target(name: "Models", dependencies: ["JSON", "Platform"]),
     .target(
       name: "Networking",
       dependencies: [
-        "Streams", "GraphQLLanguage", "HTTP", "HTTPMiddlewares", "JSON", "Models",
+        "Streams", "GraphQLLanguage", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Platform",
         .target(name: "SocketHTTP", condition: .when(platforms: [.linux], traits: ["SocketHTTP"])),
-        .target(name: "URLSessionHTTP", condition: .when(platforms: [.macOS, .iOS, .tvOS, .watchOS, .visionOS])),
+        .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ]),
     .target(
-      name: "Repository", dependencies: ["Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking"]),
-    .target(name: "StoreConformance", dependencies: ["Repository", "Streams"]),
+      name: "Repository",
+      dependencies: ["Streams", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking", "Platform"]),
+    .target(name: "StoreConformance", dependencies: ["Platform", "Repository", "Streams"]),
     .target(
       name: "GraphQLTesting",
-      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Streams"]),
-    .target(name: "NetworkingTesting", dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking"]),
-    .target(name: "LoopbackServers"),
-    .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Streams"]),
+      dependencies: ["GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Platform", "Streams"]),
+    .target(
+      name: "NetworkingTesting",
+      dependencies: ["Streams", "GraphQLLanguage", "HTTP", "JSON", "Networking", "Platform"]),
+    .target(name: "LoopbackServers", dependencies: ["Platform"]),
+    .target(name: "TransportConformance", dependencies: ["HTTP", "LoopbackServers", "Platform", "Streams"]),
     .executableTarget(
       name: "moments",
       dependencies: [
-        "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Repository", "SocketHTTP", "URLSessionHTTP",
+        "Streams", "HTTP", "HTTPMiddlewares", "Models", "Networking", "Platform", "Repository", "SocketHTTP",
+        .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ], exclude: ["README.md"]),
     .executableTarget(
       name: "graphql",
       dependencies: [
-        "GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "SocketHTTP", "Streams", "URLSessionHTTP",
+        "GraphQLLanguage", "GraphQLSchema", "HTTP", "JSON", "Networking", "Platform", "SocketHTTP", "Streams",
+        .target(name: "URLSessionHTTP", condition: .when(platforms: applePlatforms)),
       ],
       exclude: ["README.md"]),
 
@@ -82,8 +95,9 @@ let package = Package(
         "BFFOperations", "HTTP", "HTTPMiddlewares", "Networking", "SocketHTTP", "Streams", "TestSupport",
       ], path: "Tests/Soak",
       exclude: ["crowd.py", "proxy.py"]),
+    .testTarget(name: "PlatformTests", dependencies: ["Platform", "Streams", "TestSupport"]),
     .testTarget(name: "TestSupportTests", dependencies: ["TestSupport"]),
-    .testTarget(name: "StreamsTests", dependencies: ["Streams", "StreamsTesting", "TestSupport"]),
+    .testTarget(name: "StreamsTests", dependencies: ["Platform", "Streams", "StreamsTesting", "TestSupport"]),
     .testTarget(name: "StreamsTestingTests", dependencies: ["Streams", "StreamsTesting"]),
     .testTarget(
       name: "HTTPTests",
@@ -93,15 +107,14 @@ let package = Package(
     .testTarget(
       name: "HTTPMiddlewaresTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting",
-        "TestSupport",
+        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "Platform", "SocketHTTP", "Streams",
+        "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "SocketHTTPTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting",
-        "TestSupport",
-        "TransportConformance",
+        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "Platform", "SocketHTTP", "Streams",
+        "StreamsTesting", "TestSupport", "TransportConformance",
       ], exclude: ["WebSocket/server.py"]),
     .testTarget(
       name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
@@ -145,7 +158,7 @@ let package = Package(
       dependencies: [
         "moments", "GraphQLSchema", "GraphQLTesting", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models",
         "Networking", "Repository", "Streams", "StreamsTesting", "TestSupport",
-        "URLSessionHTTP",
+        .target(name: "URLSessionHTTP", condition: .when(traits: ["URLSession"])),
       ]),
   ]
 )

@@ -1,5 +1,5 @@
-import Foundation
 package import HTTP
+import Platform
 package import Streams
 
 extension Observable where Element == HTTPResponsePart {

@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 public import Streams
 
 /// Logs each exchange as lines of text: what is sent, and how it ended.

@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 public import Streams
 
 /// Follows redirects within one origin. Without this middleware, redirects are refused.

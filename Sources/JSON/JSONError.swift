@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// Why a JSON text cannot be read or a value cannot be written: the place, and what was expected there.
 ///

@@ -1,4 +1,4 @@
-import Glibc
+import Platform
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
 package enum Loopback {
@@ -10,7 +10,7 @@ package enum Loopback {
     setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))
     var address = address(port: 0)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
-    let bound = withSockaddr(&address) { Glibc.bind(socket.number, $0, length) }
+    let bound = withSockaddr(&address) { Platform.bind(socket.number, $0, length) }
     try FailedCall.check(bound, "bind")
     let named = withSockaddr(&address) { getsockname(socket.number, $0, &length) }
     try FailedCall.check(named, "getsockname")
@@ -20,14 +20,14 @@ package enum Loopback {
   /// A socket that listens at a port that the system chose.
   package static func listen(backlog: Int32) throws -> (socket: Descriptor, port: UInt16) {
     let (socket, port) = try bind()
-    try FailedCall.check(Glibc.listen(socket.number, backlog), "listen")
+    try FailedCall.check(Platform.listen(socket.number, backlog), "listen")
     return (socket, port)
   }
 
   /// A connected socket; waits until the connection stands.
   package static func connect(port: UInt16) throws -> Descriptor {
     let socket = try makeSocket()
-    let result = retryingOnInterrupt { startConnecting(socket, port: port) }
+    let result = uninterrupted { startConnecting(socket, port: port) }
     try FailedCall.check(result, "connect")
     return socket
   }
@@ -36,22 +36,22 @@ package enum Loopback {
   package static func connect(
     port: UInt16, withinMilliseconds limit: Int32
   ) throws -> (socket: Descriptor, stands: Bool) {
-    let socket = try makeSocket(flags: Int32(SOCK_NONBLOCK.rawValue))
+    let socket = try makeSocket(flags: StreamSocket.neverBlocks)
     if startConnecting(socket, port: port) == 0 { return (socket, true) }
     guard errno == EINPROGRESS else { throw FailedCall(call: "connect", code: errno) }
     var entry = pollfd(fd: socket.number, events: Int16(POLLOUT), revents: 0)
-    return (socket, retryingOnInterrupt { poll(&entry, 1, limit) } == 1)
+    return (socket, uninterrupted { poll(&entry, 1, limit) } == 1)
   }
 
   private static func makeSocket(flags: Int32 = 0) throws -> Descriptor {
-    let type = Int32(SOCK_STREAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue) | flags
+    let type = StreamSocket.type | StreamSocket.closesOnExec | flags
     return Descriptor(try FailedCall.check(socket(AF_INET, type, 0), "socket"))
   }
 
   private static func startConnecting(_ socket: Descriptor, port: UInt16) -> Int32 {
     var address = address(port: port)
     return withSockaddr(&address) {
-      Glibc.connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
+      Platform.connect(socket.number, $0, socklen_t(MemoryLayout<sockaddr_in>.size))
     }
   }
 
@@ -78,7 +78,7 @@ extension Descriptor {
     var rest = bytes
     while !rest.isEmpty {
       let sent = rest.withUnsafeBytes { buffer in
-        retryingOnInterrupt { Glibc.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
+        uninterrupted { Platform.send(number, buffer.baseAddress, buffer.count, Int32(MSG_NOSIGNAL)) }
       }
       guard sent > 0 else { return false }
       rest = rest.dropFirst(sent)
@@ -95,7 +95,7 @@ extension Descriptor {
   /// The next bytes, at most `limit`; none at the end, and none after a failure.
   package func receive(upTo limit: Int = 65_536, flags: Int32 = 0) -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: limit) { buffer, count in
-      count = max(0, retryingOnInterrupt { recv(number, buffer.baseAddress, limit, flags) })
+      count = max(0, uninterrupted { recv(number, buffer.baseAddress, limit, flags) })
     }
   }
 }

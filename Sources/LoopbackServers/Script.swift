@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 extension ScriptedServer {
   /// What the server does next on a connection.
@@ -93,7 +93,7 @@ extension ScriptedServer {
     package var headers: [(name: String, value: String)] {
       head.components(separatedBy: "\r\n").dropFirst().map { line in
         let parts = line.split(separator: ":", maxSplits: 1, omittingEmptySubsequences: false)
-        return (String(parts[0]), parts.count == 2 ? parts[1].trimmingCharacters(in: .whitespaces) : "")
+        return (String(parts[0]), parts.count == 2 ? String(parts[1].trimmed) : "")
       }
     }
 

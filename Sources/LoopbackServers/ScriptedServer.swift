@@ -1,5 +1,4 @@
-package import Foundation
-import Glibc
+package import Platform
 import Synchronization
 
 /// A TCP server on 127.0.0.1 that does on each connection what its script says, well-mannered or not.
@@ -37,15 +36,19 @@ package final class ScriptedServer: Sendable {
     (listener, port) = try Loopback.listen(backlog: 512)
     log = Monitor(Log())
     // The thread holds these parts and not the server, so that the server can be released while the thread runs.
-    Thread.detachNewThread { [listener, log, connections] in
+    try startThread(named: "ScriptedServer") { [listener, log, connections] in
       var number = 0
       while let socket = Self.accept(from: listener) {
         guard connections.insert(socket, number) else { break }
         log.update { $0.connections.append(ConnectionLog()) }
         let connection = ScriptedConnection(number: number, socket: socket, log: log)
         let steps = script(number)
-        Thread.detachNewThread { [number] in
-          connection.run(steps)
+        do throws(SystemError) {
+          try startThread(named: "Scripted") { [number] in
+            connection.run(steps)
+            connections.remove(number)
+          }
+        } catch {
           connections.remove(number)
         }
         number += 1
@@ -98,7 +101,7 @@ package final class ScriptedServer: Sendable {
 
   private static func accept(from listener: Descriptor) -> Descriptor? {
     while true {
-      let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
+      let number = uninterrupted { Platform.accept(listener.number, nil, nil) }
       if number >= 0 {
         _ = fcntl(number, F_SETFD, FD_CLOEXEC)
         var yes: Int32 = 1
@@ -270,7 +273,7 @@ extension ScriptedConnection {
       let rest = end.map { max(.zero, $0 - .now) }
       // Rounded up to the next millisecond, so that the last round is not a busy one.
       let milliseconds = rest.map { $0.milliseconds } ?? -1
-      if retryingOnInterrupt({ poll(&entry, 1, milliseconds) }) > 0 { throw .clientClosed }
+      if uninterrupted({ poll(&entry, 1, milliseconds) }) > 0 { throw .clientClosed }
       if rest == .zero { return }
     }
   }
@@ -283,7 +286,7 @@ extension ScriptedConnection {
       pollfd(fd: socket.number, events: closedByPeer, revents: 0),
       pollfd(fd: reader.number, events: Int16(POLLIN), revents: 0),
     ]
-    _ = retryingOnInterrupt { poll(&entries, 2, -1) }
+    _ = uninterrupted { poll(&entries, 2, -1) }
     if entries[0].revents != 0 { throw .clientClosed }
   }
 
@@ -328,7 +331,7 @@ extension ScriptedConnection {
       if let end = reading.buffer.firstIndex(of: 0x0A) {
         let line = String(decoding: reading.buffer[..<end], as: UTF8.self)
         reading.buffer.removeSubrange(...end)
-        return line.trimmingCharacters(in: .whitespacesAndNewlines)
+        return line.hasSuffix("\r") ? String(line.dropLast()) : line
       }
       try receive(&reading)
     }

@@ -1,5 +1,5 @@
-import Foundation
 import JSON
+import Platform
 
 extension JSONReader {
   /// Reads a value of GraphQL's `ID` type: a string, or a number of up to 38 digits, which becomes a string of its

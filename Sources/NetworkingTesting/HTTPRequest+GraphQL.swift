@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 import JSON
 import Networking
+import Platform
 
 extension HTTPRequest {
   /// A member of the GraphQL request that this one carries in its body or, for `GET`, in the query.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A body in a form that a file can hold: as text if it is UTF-8, otherwise as Base64.
 public struct RecordedBody: Codable, Hashable, Sendable {

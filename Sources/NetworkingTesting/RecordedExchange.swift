@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 
 /// A request and its response, in a form that a file can hold.
 ///

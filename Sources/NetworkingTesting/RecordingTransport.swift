@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 public import Streams
 
 /// Sends requests through another transport, and records each exchange that completes, to be replayed in tests.

@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 public import JSON
+import Platform
 
 /// The condition by which an expectation selects requests.
 public struct RequestMatcher: Sendable, CustomStringConvertible {

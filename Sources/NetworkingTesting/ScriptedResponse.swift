@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 
 /// What a ``ScriptedTransport`` does with a request: steps, one after another.
 public struct ScriptedResponse: Sendable {

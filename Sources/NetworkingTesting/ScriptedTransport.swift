@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 public import Networking
+public import Platform
 public import Streams
 
 /// A transport that responds by a script and records its requests, for tests of anything that uses a transport or

@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 public import Streams
 
 /// Sends requests over sockets of its own: HTTP/1.1 with persistent connections, and one thread that waits for all of

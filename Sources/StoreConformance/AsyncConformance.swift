@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 public import Repository
 import Streams
 
@@ -44,8 +44,12 @@ extension StoreConformance.AsyncCase {
   fileprivate init(_ test: StoreConformance.Case) {
     self.init(test.description) { open in
       try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
-        Thread.detachNewThread {
-          continuation.resume(with: Result { try test.check { Waiting(truth: try open($0)) } })
+        do throws(SystemError) {
+          try startThread(named: "StoreCheck") {
+            continuation.resume(with: Result { try test.check { Waiting(truth: try open($0)) } })
+          }
+        } catch {
+          continuation.resume(throwing: error)
         }
       }
     }

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 import Repository
 import Streams
 
@@ -48,13 +48,15 @@ func stored(_ value: String, at seconds: Int64 = 1_700_000_000, isInvalidated: B
 
 /// Runs a body repeatedly on several threads, which begin together and continue until each has finished its rounds, so
 /// that all of them overlap, even on one core. Returns when all have finished.
-func onThreads(_ count: Int, rounds: Int, _ body: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void) {
+func onThreads(
+  _ count: Int, rounds: Int, _ body: @escaping @Sendable (_ thread: Int, _ round: Int) -> Void
+) throws {
   let (ready, done, start) = (DispatchGroup(), DispatchGroup(), DispatchSemaphore(value: 0))
   let unfinished = Locked(count)
   for thread in 0..<count {
     ready.enter()
     done.enter()
-    Thread.detachNewThread {
+    try startThread(named: "StoreCheck") {
       ready.leave()
       start.wait()
       var round = 0

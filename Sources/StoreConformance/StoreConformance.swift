@@ -202,7 +202,7 @@ extension StoreConformance {
       { _, subject, failures in
         let values = (0..<4).map { String(repeating: "\($0)", count: 1_000 + $0) }
         try subject.write(stored(values[0]), for: "k")
-        onThreads(4, rounds: 50) { thread, round in
+        try onThreads(4, rounds: 50) { thread, round in
           failures.note {
             if thread == 0 {
               try subject.write(stored(values[round % 4]), for: "k")
@@ -222,7 +222,7 @@ extension StoreConformance {
       "two instances of the same partition can both write",
       { open, first, failures in
         let second = try open("a")
-        onThreads(2, rounds: 25) { thread, round in
+        try onThreads(2, rounds: 25) { thread, round in
           let subject = thread == 0 ? first : second
           failures.note { try subject.write(stored("\(round)"), for: "\(thread)-\(round % 25)") }
         }
@@ -235,7 +235,7 @@ extension StoreConformance {
       "keys are listed, and everything is removed, while other threads write",
       { open, subject, failures in
         let keys = (0..<8).map { "\($0)" }
-        onThreads(4, rounds: 25) { thread, round in
+        try onThreads(4, rounds: 25) { thread, round in
           failures.note {
             switch thread {
             case 0:

@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import LoopbackServers
+import Platform
 
 extension TransportConformance {
   /// T8: how an exchange with a misbehaving server ends.

@@ -1,6 +1,7 @@
-import Foundation
+import Dispatch
 import HTTP
 import LoopbackServers
+import Platform
 import Streams
 
 extension TransportConformance {

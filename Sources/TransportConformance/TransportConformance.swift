@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 import LoopbackServers
+import Platform
 import Streams
 
 /// What every ``HTTPTransport`` must do, as test cases that run a transport against real servers on 127.0.0.1,

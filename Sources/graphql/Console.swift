@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Where results and messages go: standard output, in colour if it is a terminal, and standard error.
 struct Console: Sendable {
@@ -24,7 +24,7 @@ struct Console: Sendable {
     isColored && !text.isEmpty ? "\u{1B}[\(ink.rawValue)m\(text)\u{1B}[0m" : text
   }
 
-  func write(_ text: String) { try? FileHandle.standardOutput.write(contentsOf: Data(text.utf8)) }
+  func write(_ text: String) { try? FileDescriptor.standardOutput.writeAll(Array(text.utf8)) }
 
-  func complain(_ line: String) { try? FileHandle.standardError.write(contentsOf: Data((line + "\n").utf8)) }
+  func complain(_ line: String) { try? FileDescriptor.standardError.writeAll(Array((line + "\n").utf8)) }
 }

@@ -1,6 +1,6 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
+import Platform
 
 /// `validate` and `format`.
 extension GraphQLCommand {

@@ -1,7 +1,7 @@
-import Foundation
 import GraphQLSchema
 import HTTP
 import JSON
+import Platform
 import SocketHTTP
 import Streams
 import URLSessionHTTP
@@ -37,7 +37,7 @@ extension GraphQLCommand {
       "Content-Type": "application/json", "Accept": "application/graphql-response+json, application/json;q=0.9",
     ]
     for text in arguments.headers {
-      let parts = text.split(separator: ":", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      let parts = text.split(separator: ":", maxSplits: 1).map { String($0.trimmed) }
       guard parts.count == 2 else {
         throw Failure(exitCode: .usage, message: "--header must be \"NAME: VALUE\"")
       }

@@ -1,7 +1,7 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import HTTP
+import Platform
 
 /// Something that is wrong in a file.
 struct Finding: Encodable {

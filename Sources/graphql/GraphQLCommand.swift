@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// One run of the command.
 @main

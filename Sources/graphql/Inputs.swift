@@ -1,7 +1,7 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import JSON
+import Platform
 
 /// A file that was read, or standard input.
 struct Input {
@@ -12,17 +12,18 @@ struct Input {
   /// Reads a file, or standard input for `-`.
   init(_ path: String) throws(GraphQLCommand.Failure) {
     name = path == "-" ? "<stdin>" : path
-    do {
-      bytes = [UInt8](try path == "-" ? Self.standardInput() : Data(contentsOf: URL(fileURLWithPath: path)))
+    do throws(SystemError) {
+      bytes = try path == "-" ? FileDescriptor.standardInput.readAll() : FileDescriptor.contents(of: path)
     } catch {
-      var isFolder: ObjCBool = false
-      let exists = FileManager.default.fileExists(atPath: path, isDirectory: &isFolder)
-      let reason = !exists ? "there is no such file" : isFolder.boolValue ? "it is a folder" : "it cannot be read"
+      let reason =
+        switch error.code {
+        case ENOENT, ENOTDIR: "there is no such file"
+        case EISDIR: "it is a folder"
+        default: "it cannot be read"
+        }
       throw GraphQLCommand.Failure(exitCode: .noInput, message: "\(path): \(reason)")
     }
   }
-
-  private static func standardInput() throws -> Data { try FileHandle.standardInput.readToEnd() ?? Data() }
 
   /// The lines of the text, for messages that show one.
   var text: String { String(decoding: bytes, as: UTF8.self) }

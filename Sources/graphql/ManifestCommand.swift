@@ -1,6 +1,6 @@
-import Foundation
 import GraphQLLanguage
 import Networking
+import Platform
 
 /// `manifest`.
 extension GraphQLCommand {

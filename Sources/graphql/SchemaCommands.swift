@@ -1,8 +1,8 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import HTTP
 import JSON
+import Platform
 
 /// `schema print`, `schema check` and `schema diff`.
 extension GraphQLCommand {

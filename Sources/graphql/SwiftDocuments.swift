@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// The constants of the type `GraphQLDocument` in Swift files, as the program has them when it runs: literals, and other
 /// such constants, joined by `+`.

@@ -1,7 +1,10 @@
-import Foundation
 import HTTP
+import Platform
 import SocketHTTP
-import URLSessionHTTP
+
+#if URLSession
+  import URLSessionHTTP
+#endif
 
 /// The URL of a GraphQL endpoint.
 struct Endpoint: Equatable, Sendable {
@@ -122,7 +125,7 @@ enum Timeout {
 
 /// How the command connects to a server: the transport, and its TLS settings.
 struct TransportOptions: Equatable, Sendable {
-  /// The transports.
+  /// The transports. That on `URLSession` is in the command if it was built with the package's trait `URLSession`.
   enum Kind: String {
     case socket, urlsession
   }
@@ -141,6 +144,13 @@ struct TransportOptions: Equatable, Sendable {
 
   /// Reads the files; throws if the options do not go together, or a file does not contain what it should.
   mutating func check() throws(UsageError) {
+    #if !URLSession
+      guard kind != .urlsession else {
+        throw UsageError(
+          "--transport urlsession is not in this build; use --transport socket, or build with --traits SocketHTTP,URLSession"
+        )
+      }
+    #endif
     guard (certificate == nil) == (key == nil) else {
       throw UsageError("--cert and --key go together; give both, or the same file twice")
     }
@@ -166,10 +176,7 @@ struct TransportOptions: Equatable, Sendable {
     guard kind != .urlsession else {
       throw UsageError("\(option) does not go with --transport urlsession; use --transport socket")
     }
-    var isFolder: ObjCBool = false
-    guard FileManager.default.fileExists(atPath: file, isDirectory: &isFolder), !isFolder.boolValue,
-      let pem = try? PEM.reading(file)
-    else {
+    guard let pem = try? PEM.reading(file) else {
       throw UsageError("\(option): '\(file)' is not a readable file")
     }
     return pem
@@ -177,7 +184,9 @@ struct TransportOptions: Equatable, Sendable {
 
   /// The configured transport.
   func transport() -> any HTTPTransport {
-    guard kind != .urlsession else { return URLSessionTransport() }
+    #if URLSession
+      if kind == .urlsession { return URLSessionTransport() }
+    #endif
     var configuration = SocketTransport.Configuration()
     configuration.tls = tls
     return SocketTransport(configuration: configuration)

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Repository
 
 /// The settings from the command line and the environment.

@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 import Models
 import Networking
+import Platform
 import Streams
 import Synchronization
 

@@ -27,7 +27,7 @@ enum Help {
                               can read what is sent
       --ca FILE               trust these certificates (PEM) besides the system's
       --cert FILE --key FILE  the client certificate, for servers that ask for one
-      --transport NAME        socket (default) or urlsession
+      --transport NAME        socket (default); urlsession, if that was built in
       --cache-dir DIR         keep timelines there, and likes that could not be
                               sent, for each user and endpoint
       --policy NAME           where timelines come from; those from the server are

@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 import Synchronization
 
 /// Handles Ctrl-C: cancels the running task, or ends the process if there is none.
@@ -44,7 +44,7 @@ final class Interrupt: Sendable {
   /// Both ends of a pipe; neither blocks.
   private static func makePipe() -> (reader: Int32, writer: Int32)? {
     var ends: [Int32] = [-1, -1]
-    guard Foundation.pipe(&ends) == 0 else { return nil }
+    guard Platform.pipe(&ends) == 0 else { return nil }
     for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
     return (ends[0], ends[1])
   }

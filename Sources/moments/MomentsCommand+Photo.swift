@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import Networking
+import Platform
 import Repository
 import Streams
 

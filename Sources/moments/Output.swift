@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// A file descriptor that text is written to, completely and unbuffered.
 struct Output: Sendable {
@@ -33,7 +33,7 @@ struct Output: Sendable {
     let code = text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
       while !rest.isEmpty {
-        let count = Foundation.write(descriptor, rest.baseAddress, rest.count)
+        let count = Platform.write(descriptor, rest.baseAddress, rest.count)
         if count >= 0 {
           rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(count))
         } else if errno == EAGAIN {

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// The properties of the output: its width and style.
 struct Terminal: Equatable, Sendable {

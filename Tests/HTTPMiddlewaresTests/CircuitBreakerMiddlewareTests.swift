@@ -1,6 +1,7 @@
 import Foundation
 import HTTPTestSupport
 import NetworkingTesting
+import Platform
 import Streams
 import StreamsTesting
 import Synchronization

@@ -4,8 +4,11 @@ import Networking
 import SocketHTTP
 import TestSupport
 import Testing
-import URLSessionHTTP
 @testable import moments
+
+#if URLSession
+  import URLSessionHTTP
+#endif
 
 struct EndpointTests {
   @Test(arguments: [
@@ -163,9 +166,19 @@ final class TransportOptionsTests {
     #expect(options.kind == .socket && options.authority == file)
     #expect(options.certificate == file && options.key == file && options.tls.identity != nil)
     #expect(options.transport() is SocketTransport)
-    #expect(try Arguments(["--transport=urlsession"]).transport.transport() is URLSessionTransport)
     #expect(try Arguments([]).transport.transport() is PlatformTransport)
   }
+
+  #if URLSession
+    @Test func `the transport on URLSession can be given`() throws {
+      #expect(try Arguments(["--transport=urlsession"]).transport.transport() is URLSessionTransport)
+    }
+  #else
+    @Test func `a transport that was not built in is wrong usage, and the message says how to build it in`() {
+      let error = #expect(throws: UsageError.self) { try Arguments(["--transport=urlsession"]) }
+      #expect(error?.message.contains("--traits SocketHTTP,URLSession") == true)
+    }
+  #endif
 
   @Test(arguments: [
     ["--transport", "pigeon"], ["--cert", #filePath], ["--key", #filePath], ["--ca", "/nowhere/ca.pem"],

@@ -178,7 +178,7 @@ extension ChildProcess {
   static func collect(output: Descriptor, errors: Descriptor, into state: Monitor<State>) {
     var entries = [output, errors].map { pollfd(fd: $0.number, events: Int16(POLLIN), revents: 0) }
     while entries.contains(where: { $0.fd >= 0 }) {
-      _ = retryingOnInterrupt { poll(&entries, 2, -1) }
+      _ = uninterrupted { poll(&entries, 2, -1) }
       for (index, descriptor) in [output, errors].enumerated() where entries[index].revents != 0 {
         let bytes = descriptor.read()
         if bytes.isEmpty {
@@ -198,7 +198,7 @@ extension Descriptor {
   /// The next bytes of a pipe or terminal; none at its end, which a terminal tells by an error.
   fileprivate func read() -> [UInt8] {
     [UInt8](unsafeUninitializedCapacity: 65_536) { buffer, count in
-      count = max(0, retryingOnInterrupt { Glibc.read(number, buffer.baseAddress, buffer.count) })
+      count = max(0, uninterrupted { Glibc.read(number, buffer.baseAddress, buffer.count) })
     }
   }
 
@@ -211,7 +211,7 @@ extension Descriptor {
     var rest = bytes[...]
     while !rest.isEmpty {
       let written = rest.withUnsafeBytes { buffer in
-        retryingOnInterrupt { Glibc.write(number, buffer.baseAddress, buffer.count) }
+        uninterrupted { Glibc.write(number, buffer.baseAddress, buffer.count) }
       }
       if written <= 0 { break }
       rest = rest.dropFirst(written)
@@ -317,11 +317,11 @@ final class SpawnedProcess: Sendable {
   func waitForEnd() -> (ending: ChildProcess.Ending, peakMemory: Int) {
     // First without reaping, so that the lock is not held while the process runs.
     var information = siginfo_t()
-    _ = retryingOnInterrupt { waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) }
+    _ = uninterrupted { waitid(P_PID, id_t(identifier), &information, WEXITED | WNOWAIT) }
     return isRunning.withLock { isRunning in
       var status: Int32 = 0
       var usage = rusage()
-      _ = retryingOnInterrupt { wait4(identifier, &status, 0, &usage) }
+      _ = uninterrupted { wait4(identifier, &status, 0, &usage) }
       isRunning = false
       // The macros WIFEXITED and so on, which Swift does not see.
       let signal = status & 0x7f

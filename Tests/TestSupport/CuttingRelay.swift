@@ -23,7 +23,7 @@ package final class CuttingRelay: Sendable {
     (listener, port) = try Loopback.listen(backlog: 512)
     Thread.detachNewThread { [listener, clients] in
       while true {
-        let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
+        let number = uninterrupted { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         let client = Descriptor(number)
         clients.update { $0.append(client) }
@@ -57,7 +57,7 @@ package final class CuttingRelay: Sendable {
         pollfd(fd: client.number, events: Int16(POLLIN), revents: 0),
         pollfd(fd: upstream.number, events: Int16(POLLIN), revents: 0),
       ]
-      guard retryingOnInterrupt({ poll(&entries, 2, -1) }) > 0 else { return }
+      guard uninterrupted({ poll(&entries, 2, -1) }) > 0 else { return }
       if entries[0].revents != 0 {
         let bytes = client.receive()
         guard !bytes.isEmpty, upstream.send(bytes[...]) else { return }

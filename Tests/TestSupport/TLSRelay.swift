@@ -31,7 +31,7 @@ package final class TLSRelay: Sendable {
     (listener, port) = try Loopback.listen(backlog: 512)
     Thread.detachNewThread { [listener, resumptions, closed, tunnelRequests] in
       while true {
-        let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
+        let number = uninterrupted { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         let client = Descriptor(number)
         Thread.detachNewThread {
@@ -79,7 +79,7 @@ private struct RelayedConnection {
         pollfd(fd: client.number, events: Int16(POLLIN), revents: 0),
         pollfd(fd: upstream.number, events: Int16(POLLIN), revents: 0),
       ]
-      guard retryingOnInterrupt({ poll(&entries, 2, -1) }) > 0 else { return }
+      guard uninterrupted({ poll(&entries, 2, -1) }) > 0 else { return }
       if entries[0].revents != 0 {
         let bytes = client.receive()
         guard !bytes.isEmpty, (try? passOn(bytes)) != nil else { return }

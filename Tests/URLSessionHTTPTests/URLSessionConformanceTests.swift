@@ -28,12 +28,27 @@ struct URLSessionConformanceTests {
   }
 
   @Test func `the part of Foundation that needs libcurl is imported in one file`() throws {
+    let importers = try Self.imports(of: ["FoundationNetworking"]).map(\.file.lastPathComponent)
+    #expect(importers == ["URLSessionTransport.swift"])
+  }
+
+  @Test func `no other module imports all of Foundation, which would make static programs large`() throws {
+    for (file, line) in try Self.imports(of: ["Foundation", "FoundationEssentials", "Glibc", "Musl", "Darwin"])
+    where Set(["Platform", "URLSessionHTTP"]).isDisjoint(with: file.pathComponents) {
+      Issue.record("\(file.path): write 'import Platform' in place of '\(line)'")
+    }
+  }
+
+  /// The lines of the package's sources that import one of these modules.
+  private static func imports(of modules: Set<String>) throws -> [(file: URL, line: String)] {
     let sources = RepositoryLayout.root.appending(path: "Sources")
     let files = try #require(FileManager.default.enumerator(at: sources, includingPropertiesForKeys: nil))
-    let importers = try files.compactMap { $0 as? URL }.filter {
-      try $0.pathExtension == "swift" && String(contentsOf: $0, encoding: .utf8).contains("import FoundationNetworking")
+    return try files.compactMap { $0 as? URL }.filter { $0.pathExtension == "swift" }.flatMap { file in
+      try String(contentsOf: file, encoding: .utf8).split(separator: "\n").filter { line in
+        let words = line.split(separator: " ")
+        return words.dropLast().last == "import" && words.last.map { modules.contains(String($0)) } == true
+      }.map { (file, String($0)) }
     }
-    #expect(importers.map(\.lastPathComponent) == ["URLSessionTransport.swift"])
   }
 
   @Test func `each exception is that of a case`() {

@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
+#include <sys/prctl.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -59,6 +60,11 @@ static inline int clinux_timer_set(int timer, uint64_t nanoseconds) {
   struct itimerspec time = {
       .it_value = {.tv_sec = nanoseconds / 1000000000, .tv_nsec = nanoseconds % 1000000000}};
   return timerfd_settime(timer, 0, &time, 0);
+}
+
+// Names the calling thread, by at most 15 bytes.
+static inline void clinux_name_thread(const char *name) {
+  prctl(PR_SET_NAME, name, 0, 0, 0);
 }
 
 #endif

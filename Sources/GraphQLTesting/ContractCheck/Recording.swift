@@ -1,7 +1,7 @@
-import Foundation
 import GraphQLSchema
 import JSON
 import Networking
+import Platform
 
 /// What a decoder asked of a response, and where that does not fit.
 ///

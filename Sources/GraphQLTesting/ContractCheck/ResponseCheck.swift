@@ -1,8 +1,8 @@
-import Foundation
 import GraphQLSchema
 import HTTP
 import JSON
 import Networking
+import Platform
 
 /// Holds the type of a session's data to the responses that a correct server may send.
 ///

@@ -1,8 +1,8 @@
-import Foundation
 import GraphQLLanguage
 public import GraphQLSchema
 public import JSON
 public import Networking
+import Platform
 
 /// Holds the sessions that people write to a schema, without generating any code.
 ///

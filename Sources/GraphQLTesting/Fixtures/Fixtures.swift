@@ -1,9 +1,9 @@
-import Foundation
 import GraphQLLanguage
 public import GraphQLSchema
 import HTTP
 public import JSON
 public import Networking
+import Platform
 
 /// Valid responses for any session, made up from the schema: for previews, and for tests that need some data.
 ///

@@ -1,8 +1,8 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import HTTP
 import JSON
+import Platform
 
 /// HTTP requests and responses that carry GraphQL, as the specification "GraphQL over HTTP" has them.
 struct GraphQLOverHTTP {
@@ -49,7 +49,7 @@ struct GraphQLOverHTTP {
 
   private func respond(toBody request: HTTPRequest, _ mediaType: MediaType) throws(Refusal) -> HTTPResponse {
     let type = request.headers["Content-Type"]?.split(separator: ";").first
-    guard type?.trimmingCharacters(in: .whitespaces).lowercased() == "application/json" else {
+    guard type?.trimmed.lowercased() == "application/json" else {
       throw Refusal(status: 415, message: "the body of a request must be application/json")
     }
     guard let body = request.body, let json = try? JSONValue(json: body.bytes) else {
@@ -102,7 +102,7 @@ struct GraphQLOverHTTP {
     guard let accept = request.headers["Accept"] else { return .json }
     var best: (type: MediaType, quality: Double)?
     for range in accept.split(separator: ",") {
-      let parts = range.split(separator: ";").map { $0.trimmingCharacters(in: .whitespaces).lowercased() }
+      let parts = range.split(separator: ";").map { $0.trimmed.lowercased() }
       let quality = parts.dropFirst().first { $0.hasPrefix("q=") }.flatMap { Double($0.dropFirst(2)) } ?? 1
       let type: MediaType? =
         switch parts.first {

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Streams
 
 /// The error of a request: the only error type that transports, middlewares, clients and sessions send.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 extension HTTPResponseHead {
   /// How long the server asks to wait, by `Retry-After` in seconds or as a date (RFC 9110, section 10.2.3); `nil` if it

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 package import Streams
 
 /// Follows one request while it is in flight, and reports to its observer. The request carries it along.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 public import Streams
 
 /// An event of an event stream (WHATWG HTML, section 9.2).

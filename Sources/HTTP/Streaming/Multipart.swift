@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 public import Streams
 
 /// A part of a multipart response (RFC 2046, section 5.1).
@@ -167,7 +167,7 @@ public struct MultipartParser: Sendable {
 
   private static func field(_ line: ArraySlice<UInt8>) -> HTTPField? {
     guard isField(line), let colon = line.firstIndex(of: .colon) else { return nil }
-    let value = String(decoding: line[(colon + 1)...], as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    let value = String(String(decoding: line[(colon + 1)...], as: UTF8.self).trimmed)
     return try? HTTPField(name: String(decoding: line[..<colon], as: UTF8.self), value: value)
   }
 }
@@ -180,9 +180,9 @@ extension HTTPResponseHead {
       let value = headers.first(where: { $0.hasName("Content-Type") })?.value
     else { return nil }
     for parameter in value.split(whereSeparator: { $0 == ";" || $0 == "," }) {
-      let pair = parameter.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      let pair = parameter.split(separator: "=", maxSplits: 1).map(\.trimmed)
       guard pair.count == 2, pair[0].lowercased() == "boundary" else { continue }
-      let boundary = pair[1].trimmingCharacters(in: CharacterSet(charactersIn: "\""))
+      let boundary = pair[1].filter { $0 != "\"" }
       if !boundary.isEmpty { return boundary }
     }
     return "-"

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Streams
 
 /// Removes from a text the secrets of requests: the values of headers that are not known to be public.

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 extension StringProtocol {
   /// The text with everything that could control a terminal, forge a log line, or hide or reorder text escaped as in a
@@ -168,6 +168,22 @@ extension UnsafeRawBufferPointer {
     }
     while position < count, self[position].isFieldByte { position += 1 }
     return position == count
+  }
+}
+
+extension Data {
+  /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than
+  /// receiving a response.
+  package func holds(_ text: String) -> Bool {
+    let text = Array(text.utf8)
+    return withUnsafeBytes { bytes in
+      var position = 0
+      while let start = bytes.firstIndex(of: text[0], from: position) {
+        if bytes[start...].starts(with: text) { return true }
+        position = start + 1
+      }
+      return false
+    }
   }
 }
 

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Reads an upload from its beginning to its end, a block at a time, and frames it in chunks if its size is not known
 /// (RFC 9112, section 7.1).

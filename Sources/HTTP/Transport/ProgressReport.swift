@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import Platform
 import Streams
 
 /// Counts the bytes of one exchange, and reports the progress, one call at a time. Progress during a call is reported

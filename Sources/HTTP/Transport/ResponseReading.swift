@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 public import Streams
 
 extension Observable where Element == HTTPResponsePart {
@@ -71,7 +71,7 @@ extension Observable where Element == HTTPResponsePart {
 private final class Download: Sendable {
   private struct State {
     var head: HTTPResponseHead?
-    var handle: FileHandle?
+    var file: FileDescriptor?
     var count = 0
     var isDiscarded = false
   }
@@ -103,43 +103,42 @@ private final class Download: Sendable {
   private func open(_ head: HTTPResponseHead) throws(RequestError) {
     // The system would end the name there, and write another file.
     guard !target.path(percentEncoded: false).utf8.contains(0) else { throw failure("its name holds a NUL") }
-    let failure: SystemError? = state.withLock { state in
-      guard !state.isDiscarded else { return nil }
-      let descriptor = part.path(percentEncoded: false).withCString { path in
-        Foundation.open(path, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0o600)
+    do {
+      try state.withLock { state in
+        guard !state.isDiscarded else { return }
+        state.file = try FileDescriptor.open(part.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL)
+        state.head = head
       }
-      guard descriptor >= 0 else { return .last }
-      state.head = head
-      state.handle = FileHandle(fileDescriptor: descriptor, closeOnDealloc: true)
-      return nil
+    } catch {
+      throw failure(error)
     }
-    if let failure { throw self.failure(failure) }
   }
 
   private func write(_ piece: Data) throws(RequestError) {
-    let (handle, isWithinLimit) = state.withLock { state in
+    let isWithinLimit = state.withLock { state in
       let isWithinLimit = piece.count <= limit - state.count
       state.count += piece.count
-      return (state.handle, isWithinLimit)
+      return isWithinLimit
     }
     guard isWithinLimit else {
       throw RequestError(.tooLarge, "The response is larger than \(limit) bytes: raise the limit.")
     }
-    do { try handle?.write(contentsOf: piece) } catch { throw failure(error) }
+    do {
+      // Under the lock, so that `discard` does not close the file meanwhile.
+      try state.withLock { state in try state.file?.writeAll(piece) }
+    } catch {
+      throw failure(error)
+    }
   }
 
   func finish() throws(RequestError) -> HTTPResponseHead {
-    let (head, handle) = state.withLock { state in
-      let result = (state.head, state.handle)
-      state.handle = nil
-      return result
-    }
-    guard let head, let handle else {
+    let (head, file) = state.withLock { state in (state.head, state.file.take()) }
+    guard let head, let file else {
       throw RequestError(.badResponse, "The transport gave a response without a head.")
     }
-    do { try handle.close() } catch { throw failure(error) }
+    do throws(SystemError) { try file.close() } catch { throw failure(error) }
     let result = part.path(percentEncoded: false).withCString { part in
-      target.path(percentEncoded: false).withCString { Foundation.rename(part, $0) }
+      target.path(percentEncoded: false).withCString { Platform.rename(part, $0) }
     }
     guard result == 0 else { throw failure(SystemError.last) }
     return head
@@ -147,11 +146,11 @@ private final class Download: Sendable {
 
   /// Removes what was written, unless it has replaced the target.
   func discard() {
-    let hasBegun = state.withLock { state in
-      state.handle = nil
+    let (file, hasBegun) = state.withLock { state in
       state.isDiscarded = true
-      return state.head != nil
+      return (state.file.take(), state.head != nil)
     }
+    try? file?.close()
     if hasBegun { unlink(part.path(percentEncoded: false)) }
   }
 

@@ -1,4 +1,5 @@
-import Foundation
+import Dispatch
+import Platform
 import Streams
 
 /// Reads a stream a few blocks ahead of the socket, in a task of its own; the task is suspended while there is enough.

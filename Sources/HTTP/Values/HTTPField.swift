@@ -1,3 +1,5 @@
+import Platform
+
 /// A header field: a name and a value that are valid by RFC 9110, section 5.
 public struct HTTPField: Hashable, Sendable {
   /// The name as it was given; names are compared without regard to case.
@@ -27,7 +29,7 @@ public struct HTTPField: Hashable, Sendable {
   /// Takes a field as a peer sent it, unchecked; white space around the value is removed.
   package init(received name: String, value: String) {
     self.name = name
-    self.value = value.hasBlankAround ? String(value.trimming { $0 == " " || $0 == "\t" }) : value
+    self.value = value.hasBlankAround ? String(value.trimmed) : value
   }
 
   /// Takes a field that has been checked, and whose value has no white space around it.
@@ -99,14 +101,6 @@ extension UInt8 {
 
 extension String {
   fileprivate var hasBlankAround: Bool { utf8.first?.isSpaceOrTab ?? false || utf8.last?.isSpaceOrTab ?? false }
-}
-
-extension StringProtocol {
-  fileprivate func trimming(_ isTrimmed: (Character) -> Bool) -> SubSequence {
-    let start = drop(while: isTrimmed)
-    guard let last = start.lastIndex(where: { !isTrimmed($0) }) else { return start.prefix(0) }
-    return start[...last]
-  }
 }
 
 extension HTTPField: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// The header fields of a message, in order. Names are compared without regard to case, and each field is checked when
 /// it is made.

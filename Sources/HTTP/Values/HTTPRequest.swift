@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A request that a transport can send as it is.
 public struct HTTPRequest: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A complete response: head and body.
 public struct HTTPResponse: Hashable, Sendable {

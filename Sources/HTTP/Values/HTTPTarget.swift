@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// The destination of a request: its URL, parsed once into the parts that connections and messages need.
 package final class HTTPTarget: Sendable {
@@ -221,7 +221,24 @@ extension URL {
     components.queryItems = components.queryItems?.map { item in
       item.value == nil ? URLQueryItem(name: "…", value: nil) : URLQueryItem(name: item.name, value: "…")
     }
-    return (components.string?.removingPercentEncoding ?? components.string ?? "<unreadable URL>").sanitized(upTo: 512)
+    return (components.string?.percentDecoded ?? components.string ?? "<unreadable URL>").sanitized(upTo: 512)
+  }
+}
+
+extension String {
+  /// The text without percent-encoding (RFC 3986, section 2.1); `nil` if that is malformed, or does not encode UTF-8.
+  fileprivate var percentDecoded: String? {
+    var bytes: [UInt8] = []
+    var rest = utf8[...]
+    while let byte = rest.popFirst() {
+      guard byte == UInt8(ascii: "%") else {
+        bytes.append(byte)
+        continue
+      }
+      guard let high = rest.popFirst()?.hexDigitValue, let low = rest.popFirst()?.hexDigitValue else { return nil }
+      bytes.append(UInt8(high << 4 | low))
+    }
+    return String(validating: bytes, as: UTF8.self)
   }
 }
 

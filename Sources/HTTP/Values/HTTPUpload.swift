@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 import Streams
 
 /// A request's body that is never in memory as a whole: pieces of memory, files and streams, one after another.
@@ -184,10 +184,6 @@ public struct HTTPUpload: Sendable {
 
   /// Opens a file, without waiting if it is a pipe.
   package static func open(_ path: String) throws(SystemError) -> Int32 {
-    // The system would end the name at a NUL, and open another file.
-    guard !path.utf8.contains(0) else { throw SystemError(code: ENOENT) }
-    let descriptor = Foundation.open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
-    guard descriptor >= 0 else { throw .last }
-    return descriptor
+    try FileDescriptor.open(path, O_RDONLY | O_NONBLOCK).number
   }
 }

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Which requests go through a proxy. Requests to this machine never do.
 public struct ProxyConfiguration: Hashable, Sendable {

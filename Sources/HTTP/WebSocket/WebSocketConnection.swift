@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// The handle to send by on an open WebSocket connection.
 ///

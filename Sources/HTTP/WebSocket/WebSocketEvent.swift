@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// What happens on a WebSocket connection, in order.
 public enum WebSocketEvent: Sendable {

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A WebSocket connection to be opened.
 public struct WebSocketRequest: Sendable {

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Sends each request with a token, and has the token refreshed when a server rejects it.

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Gives requests their tokens, and runs at most one refresh per holder at a time.

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Knows the current token, and how to get a new one. Where it stores them is up to the implementation.

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 
 /// The directives of `Cache-Control`, of a request or a response (RFC 9111, section 5.2; RFC 5861).
 ///
@@ -100,15 +101,5 @@ extension String {
   /// The text inside double quotes, if they are around it.
   fileprivate var withoutQuotes: String {
     count >= 2 && first == "\"" && last == "\"" ? String(dropFirst().dropLast()) : self
-  }
-}
-
-extension Substring {
-  /// Without the blanks and tabs around it.
-  fileprivate var trimmed: Substring {
-    var rest = self
-    while let first = rest.utf8.first, first == 0x20 || first == 0x09 { rest = rest.dropFirst() }
-    while let last = rest.utf8.last, last == 0x20 || last == 0x09 { rest = rest.dropLast() }
-    return rest
   }
 }

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Answers `GET` requests from stored responses as long as the server's headers allow it: a client's cache by RFC 9111,

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Whose requests a cache serves (RFC 9111, section 1).
 public enum CacheMode: Hashable, Sendable {

@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 
 /// What a response is found under: its URL, and whose it is.
 ///

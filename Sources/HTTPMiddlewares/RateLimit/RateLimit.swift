@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 import Streams
 
 /// What is left of a server's limit on requests, as its responses have told.
@@ -52,7 +52,7 @@ extension RateLimit {
   private static func parameters(_ value: String) -> [String: String] {
     var parameters: [String: String] = [:]
     for part in value.split(whereSeparator: { $0 == ";" || $0 == "," }) {
-      let pair = part.split(separator: "=", maxSplits: 1).map { $0.trimmingCharacters(in: .whitespaces) }
+      let pair = part.split(separator: "=", maxSplits: 1).map { String($0.trimmed) }
       if pair.count == 2, parameters[pair[0].lowercased()] == nil { parameters[pair[0].lowercased()] = pair[1] }
     }
     return parameters

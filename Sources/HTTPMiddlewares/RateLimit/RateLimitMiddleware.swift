@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Keeps to the limits that servers set on requests: waits until the next one is allowed, or fails with an error that
@@ -207,7 +207,7 @@ public struct RateLimitSignal: Sendable {
     let head = response.head
     let refusal = Refusal(retryAfter: head.retryAfter(now: now), limit: RateLimit(head.headers, now: now))
     if head.status == 429 || refusal.retryAfter != nil || refusal.limit?.remaining == 0 { return refusal }
-    let isSecondary = response.body.range(of: Data("secondary rate limit".utf8)) != nil
+    let isSecondary = response.body.holds("secondary rate limit")
     return isSecondary ? Refusal(retryAfter: .seconds(60), limit: refusal.limit) : nil
   }
 

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Sends a request again after a transient failure.

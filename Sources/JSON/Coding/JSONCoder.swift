@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// Reads and writes any `Codable` type as JSON, with ``JSONReader`` and ``JSONWriter``.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// A key with any name, or the index of an element. It fits into an `any CodingKey` without an allocation.
 package enum JSONKey: CodingKey {

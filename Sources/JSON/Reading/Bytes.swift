@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  public import Glibc
-#elseif canImport(Musl)
-  public import Musl
-#else
-  public import Darwin
-#endif
+public import Platform
 
 /// Whether `count` bytes are equal; both places must hold that many.
 @inlinable @inline(__always)

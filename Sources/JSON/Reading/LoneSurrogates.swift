@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 extension Data {
   /// The text with each escape of a surrogate that has no partner, such as `\uD83D` at the end of a string that was cut

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 extension Date {
   /// Reads an ISO 8601 date in the form of RFC 3339, section 5.6: `2026-01-31T12:00:00Z`,

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// JSON that is kept as bytes: to store a server's response as it came, or to write something that is already encoded.
 ///

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 extension String: JSONDecodable, JSONEncodable {
   /// Reads a string.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A type that writes itself as JSON, directly as bytes.
 ///

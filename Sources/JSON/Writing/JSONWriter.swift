@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// Writes a JSON text from front to back, in its shortest form, into memory that it hands over at the end.
 ///

@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 public import JSON
+public import Platform
 public import Streams
 
 /// Where and how sessions are sent: a value that is configured once and passed in.

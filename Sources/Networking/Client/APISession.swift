@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 public import JSON
+import Platform
 public import Streams
 
 /// A request as a value: where it goes, what it carries, and how its response is read.

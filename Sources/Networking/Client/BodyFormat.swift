@@ -1,5 +1,5 @@
-public import Foundation
 import HTTP
+public import Platform
 
 /// How a request's body encodes its parameters.
 ///

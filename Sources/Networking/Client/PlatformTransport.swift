@@ -1,7 +1,7 @@
 #if SocketHTTP && os(Linux) || canImport(Darwin)
-  public import Foundation
   public import HTTP
   public import JSON
+  public import Platform
 
   #if os(Linux)
     public import SocketHTTP

@@ -1,5 +1,5 @@
-import Foundation
 public import HTTP
+import Platform
 
 extension HTTPHeaders {
   /// `User-Agent`: the name and version of this SDK, and those of the system.

@@ -1,7 +1,7 @@
-import Foundation
 public import HTTP
 public import HTTPMiddlewares
 import JSON
+import Platform
 
 extension CacheMiddleware {
   /// Whether a response reports no GraphQL errors, for `mayStore`: one with errors may be better a moment later, and a

@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 public import HTTPMiddlewares
 import JSON
+import Platform
 
 extension AuthenticationChallenge {
   /// Status 401, or a GraphQL response of any status that has an error with the code `UNAUTHENTICATED`, and no data: if
@@ -31,20 +31,4 @@ extension Data {
     return envelope.errors
   }
 
-}
-
-extension Data {
-  /// Whether the bytes of a text, which is not empty, occur. Foundation's search takes many times longer than receiving
-  /// the response.
-  func holds(_ text: String) -> Bool {
-    let text = Array(text.utf8)
-    return withUnsafeBytes { bytes in
-      var position = 0
-      while let start = bytes.firstIndex(of: text[0], from: position) {
-        if bytes[start...].starts(with: text) { return true }
-        position = start + 1
-      }
-      return false
-    }
-  }
 }

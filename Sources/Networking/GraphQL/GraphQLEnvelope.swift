@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 
 /// The members of a response as received, by the one reader of GraphQL's wire format: whatever decoder reads `data`, it
 /// gets the text of that alone.

@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 import JSON
+public import Platform
 
 /// The errors of a GraphQL response, as the cause of a `RequestError`.
 public struct GraphQLErrors: Error, Hashable, CustomStringConvertible {

@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 public import HTTPMiddlewares
 import JSON
+import Platform
 
 extension RateLimitSignal {
   /// What `http` recognises, and a GraphQL response of any status, without data, with an error that means throttling: the

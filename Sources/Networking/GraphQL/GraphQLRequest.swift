@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 public import JSON
+import Platform
 
 /// The members of a GraphQL request (GraphQL over HTTP, section 5.1).
 public struct GraphQLRequest<Variables: Encodable & Sendable>: Encodable, Sendable {

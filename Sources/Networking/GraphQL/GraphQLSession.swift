@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 public import JSON
+import Platform
 public import Streams
 
 /// A GraphQL operation as a value: a constant document, typed variables, and the type of `data`.

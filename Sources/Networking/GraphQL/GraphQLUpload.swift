@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 import JSON
+public import Platform
 import Streams
 
 /// A file among the variables of an operation, where the schema has `Upload` (the GraphQL multipart request

@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 
 /// Puts a response together that arrives in parts. It keeps the merged data, and what is announced and not yet there.
 ///

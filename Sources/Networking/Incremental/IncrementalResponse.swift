@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 import JSON
+import Platform
 public import Streams
 
 /// The response to a GraphQL operation with `@defer` or `@stream`, as far as it has arrived.

@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 public import Streams
 
 /// A GraphQL subscription as a value: a session like the others, whose operation has a result for each event.

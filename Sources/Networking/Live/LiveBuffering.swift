@@ -1,5 +1,5 @@
-public import Foundation
 import HTTP
+public import Platform
 public import Streams
 
 /// What is kept for an observer that is slower than the server. What is dropped is counted, and reported as

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Carries subscriptions: over a WebSocket, as an event stream, or in another way. A client's ``APIClient/live``

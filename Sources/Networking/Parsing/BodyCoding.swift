@@ -1,5 +1,5 @@
-public import Foundation
 public import JSON
+public import Platform
 
 /// Decodes bodies. Set a client's `decoder` to use another JSON decoder.
 public protocol BodyDecoder: Sendable {

@@ -1,6 +1,6 @@
-public import Foundation
 import HTTP
 import JSON
+public import Platform
 
 /// Why a response cannot be decoded: the place, and what was expected there. Both are escaped for terminals and logs,
 /// and at most 512 bytes long.

@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 public import JSON
+public import Platform
 
 /// A response that wraps its content together with a code and a message, such as `{"code": 0, "msg": "ok", "data": …}`.
 public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decodable, Sendable {

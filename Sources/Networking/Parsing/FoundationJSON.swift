@@ -1,5 +1,5 @@
-public import Foundation
 public import JSON
+public import Platform
 
 /// Reads and writes JSON with Foundation's `JSONDecoder` and `JSONEncoder` instead of `JSONCoder`, which is several
 /// times faster and says where a number does not fit:

@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 public import JSON
+public import Platform
 
 /// Turns a response into a value. A session chooses its parser by name:
 ///

@@ -1,5 +1,5 @@
-public import Foundation
 import JSON
+public import Platform
 
 /// A ``SourceOfTruth`` that keeps records in files, and needs nothing but Foundation.
 ///

@@ -1,7 +1,7 @@
-public import Foundation
 import HTTP
 public import HTTPMiddlewares
 import JSON
+public import Platform
 import Streams
 
 /// Keeps the responses of a `CacheMiddleware` in files, and those that were used last in memory, too: a command that is
@@ -95,7 +95,7 @@ extension RecordCoder where Key == String, Value == [CachedResponse] {
         func next() throws -> Data {
           let length = rest.prefix(4).enumerated().reduce(0) { $0 | Int($1.element) << (8 * $1.offset) }
           rest = rest.dropFirst(4)
-          guard length <= rest.count else { throw CocoaError(.coderReadCorrupt) }
+          guard length <= rest.count else { throw CocoaError(.fileReadCorruptFile) }
           defer { rest = rest.dropFirst(length) }
           return Data(rest.prefix(length))
         }
@@ -128,7 +128,7 @@ private struct ResponseRecord: Codable {
   func response(with body: Data) throws -> CachedResponse {
     var headers = HTTPHeaders()
     for field in fields {
-      guard field.count == 2 else { throw CocoaError(.coderReadCorrupt) }
+      guard field.count == 2 else { throw CocoaError(.fileReadCorruptFile) }
       headers.append(try HTTPField(name: field[0], value: field[1]))
     }
     return CachedResponse(

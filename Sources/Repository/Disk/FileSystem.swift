@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// The system calls for files, one by one: the seam where tests make each of them fail.
 ///
@@ -131,12 +131,19 @@ extension FileSystem {
     do {
       try makeFolder(path)
     } catch let error as FileError where error.isNotFound {
-      let parent = (path as NSString).deletingLastPathComponent
-      guard !parent.isEmpty, parent != path else { throw error }
+      guard let parent = parent(of: path) else { throw error }
       try makeFolders(parent)
       try makeFolder(path)
     }
   }
+}
+
+/// The path of the folder around a file or folder; `nil` for the root, and for a name alone.
+private func parent(of path: String) -> String? {
+  let slash = UInt8(ascii: "/")
+  let name = path.utf8.lastIndex { $0 != slash }.flatMap { path.utf8[...$0].lastIndex(of: slash) }
+  guard let name else { return nil }
+  return path.utf8[..<name].lastIndex { $0 != slash }.map { String(path[...$0]) } ?? "/"
 }
 
 private let temporaryPrefix = "temporary-"

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Streams
 
 /// The files of one partition, and what this process knows of them.

@@ -1,4 +1,4 @@
-internal import Foundation
+internal import Platform
 
 /// The file system of the machine.
 package struct SystemFileSystem: FileSystem {
@@ -14,7 +14,7 @@ package struct SystemFileSystem: FileSystem {
       case .lock: O_RDWR | O_CREAT
       case .folder: O_RDONLY | O_DIRECTORY
       }
-    let file = try check("open", path) { Foundation.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
+    let file = try check("open", path) { Platform.open(path, flags | O_CLOEXEC | O_NOFOLLOW, 0o600) }
     do {
       switch mode {
       case .read: try checkIsFile(file, path)
@@ -40,11 +40,11 @@ package struct SystemFileSystem: FileSystem {
   }
 
   package func read(_ file: Int32, _ buffer: UnsafeMutableRawBufferPointer) throws -> Int {
-    try check("read") { Foundation.read(file, buffer.baseAddress, buffer.count) }
+    try check("read") { Platform.read(file, buffer.baseAddress, buffer.count) }
   }
 
   package func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int {
-    try check("write") { Foundation.write(file, bytes.baseAddress, bytes.count) }
+    try check("write") { Platform.write(file, bytes.baseAddress, bytes.count) }
   }
 
   package func sync(_ file: Int32) throws { _ = try check("fsync") { fsync(file) } }
@@ -60,7 +60,7 @@ package struct SystemFileSystem: FileSystem {
 
   package func close(_ file: Int32) throws {
     // On Linux the descriptor is closed even after EINTR, and its number may be another file's by now: do not retry.
-    if Foundation.close(file) != 0, errno != EINTR { throw FileError(code: errno, call: "close") }
+    if Platform.close(file) != 0, errno != EINTR { throw FileError(code: errno, call: "close") }
   }
 
   package func status(of file: Int32) throws -> FileStatus {
@@ -86,7 +86,7 @@ package struct SystemFileSystem: FileSystem {
   }
 
   package func rename(_ path: String, to target: String) throws {
-    _ = try check("rename", target) { Foundation.rename(path, target) }
+    _ = try check("rename", target) { Platform.rename(path, target) }
   }
 
   package func remove(_ path: String) throws { _ = try check("unlink", path) { unlink(path) } }
@@ -128,7 +128,7 @@ package struct SystemFileSystem: FileSystem {
 
   /// The error in `errno`.
   private func error(_ call: String, _ path: String?) -> FileError {
-    FileError(code: errno, call: call, file: path.map { ($0 as NSString).lastPathComponent })
+    FileError(code: errno, call: call, file: path.map { $0.split(separator: "/").last.map(String.init) ?? $0 })
   }
 }
 

@@ -1,6 +1,6 @@
-public import Foundation
 public import Models
 public import Networking
+public import Platform
 
 /// A like that was set or removed, as an ``Outbox`` keeps it.
 public struct MomentLike: Codable, Hashable, Sendable {

@@ -1,5 +1,6 @@
-internal import Foundation
+internal import Dispatch
 internal import HTTP
+internal import Platform
 internal import Streams
 
 extension Outbox {

@@ -1,4 +1,5 @@
-public import Foundation
+import Dispatch
+public import Platform
 public import Streams
 
 /// Mutations that are kept on disk in order, and sent once, as soon as the server can be reached.

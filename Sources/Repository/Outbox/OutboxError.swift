@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 import Networking
+public import Platform
 
 /// Why an outbox did not send a submitted mutation, or does not know its outcome. Cases may be added.
 @nonexhaustive

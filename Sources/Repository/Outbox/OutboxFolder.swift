@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 import Streams
 
 /// The files of one partition's outbox: a ``Record`` for each entry, whose key is the partition, and whose value is the

@@ -1,6 +1,7 @@
 import Dispatch
-import Foundation
+import Platform
 import Streams
+import Synchronization
 
 /// Called once, when a write is done, or with the reason why it is not.
 typealias WriteCompletion = @Sendable ((any Error)?) -> Void
@@ -78,7 +79,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())
   /// Held while the source of truth is written to, and while nothing else is called.
-  private let turn = NSLock()
+  private let turn = Mutex(())
 
   init(
     _ truth: any SourceOfTruth<Key, Value>, writesBehind: Bool, onError: @escaping @Sendable (any Error) -> Void
@@ -298,8 +299,10 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// When this returns, all work enqueued before is done, by this thread or another.
   private func performAll() {
-    turn.lock()
-    defer { turn.unlock() }
+    turn.withLock { _ in performTaken() }
+  }
+
+  private func performTaken() {
     let jobs = state.withLock { state in
       for job in state.jobs { job.isTaken = true }
       return exchange(&state.jobs, with: [])

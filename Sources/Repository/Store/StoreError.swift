@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// Why a store cannot serve a read, or make a mutation. Cases may be added.
 @nonexhaustive

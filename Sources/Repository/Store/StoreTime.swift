@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// A point in time, in microseconds since 1970. Records are dated with it, so that it means the same to other
 /// processes.

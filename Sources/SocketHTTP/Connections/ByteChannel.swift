@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// The byte stream of a connection, plain or through TLS. Nothing here blocks.
 ///

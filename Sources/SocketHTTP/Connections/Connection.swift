@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// One connection to a server, with at most one exchange at a time.

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 import Streams
 
 /// Keeps track of all connections and the exchanges that use them or wait for them: a state machine that does not open

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 
 /// A channel through TLS.
 final class TLSChannel: ByteChannel {

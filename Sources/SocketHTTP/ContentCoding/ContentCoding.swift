@@ -1,5 +1,5 @@
-import Foundation
 package import HTTP
+import Platform
 
 /// A content coding that can be decoded (RFC 9110, section 8.4.1).
 package enum ContentCoding: Hashable, Sendable {

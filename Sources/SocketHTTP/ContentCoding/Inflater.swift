@@ -1,5 +1,5 @@
-package import Foundation
 package import HTTP
+package import Platform
 
 /// Decompresses gzip or deflate piece by piece, with the system's zlib.
 ///

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// How the end of a response's body is found (RFC 9112, section 6.3).
 enum BodyFraming: Equatable {

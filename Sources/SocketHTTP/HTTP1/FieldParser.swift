@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Parses the lines of a head or of trailers (RFC 9112, sections 2.2 and 5).
 ///
@@ -53,7 +53,7 @@ struct FieldParser {
     guard !field.hasName("Content-Length"), !field.hasName("Transfer-Encoding") else {
       throw .notHTTP("a header field that frames the body is folded")
     }
-    let more = String(decoding: line, as: UTF8.self).trimmingCharacters(in: .whitespaces)
+    let more = String(String(decoding: line, as: UTF8.self).trimmed)
     let value = [field.value, more].filter { !$0.isEmpty }.joined(separator: " ")
     return HTTPField(trimmedName: field.name, value: value)
   }

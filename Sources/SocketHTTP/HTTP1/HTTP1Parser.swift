@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Parses one response (RFC 9112), byte by byte if need be: a state machine that knows nothing about sockets.
 ///

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Writes a request's head (RFC 9112, section 3).
 struct RequestWriter {

@@ -1,5 +1,6 @@
-import Foundation
+import Dispatch
 import HTTP
+import Platform
 import Streams
 import Synchronization
 

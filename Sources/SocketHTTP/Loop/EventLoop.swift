@@ -1,5 +1,6 @@
-import Foundation
+import Dispatch
 import HTTP
+import Platform
 import Streams
 
 /// A thread that waits for descriptors, timers and tasks, and runs their handlers one after the other.

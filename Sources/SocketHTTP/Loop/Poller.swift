@@ -1,6 +1,6 @@
 import CLinux
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Waits for descriptors to become ready, and reports each change once ("edge-triggered"): the handler reads and writes

@@ -1,5 +1,6 @@
-import Foundation
+import Dispatch
 import HTTP
+import Platform
 import Streams
 import Synchronization
 
@@ -88,52 +89,6 @@ final class ThreadPool: Sendable {
       }
       if job != nil || !goesOn { return job }
     }
-  }
-}
-
-/// Starts a thread that runs a closure and then ends; without a size, its stack has the system's. Throws if the system
-/// cannot create one, for instance at a limit on processes.
-func startThread(
-  named name: String, stackSize: Int? = nil, _ body: @escaping @Sendable () -> Void
-) throws(SystemError) {
-  let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
-  pthread_attr_init(attributes)
-  defer {
-    pthread_attr_destroy(attributes)
-    attributes.deallocate()
-  }
-  pthread_attr_setdetachstate(attributes, Int32(PTHREAD_CREATE_DETACHED))
-  if let stackSize { pthread_attr_setstacksize(attributes, stackSize) }
-
-  let start = Unmanaged.passRetained(ThreadStart(name: name, body: body))
-  #if canImport(Darwin)
-    var thread: pthread_t?
-    let code = pthread_create(&thread, attributes, { ThreadStart.run($0) }, start.toOpaque())
-  #else
-    var thread = pthread_t()
-    let code = pthread_create(&thread, attributes, { $0.flatMap(ThreadStart.run) }, start.toOpaque())
-  #endif
-  guard code == 0 else {
-    start.release()
-    throw SystemError(code: code)
-  }
-}
-
-/// The argument of a new thread.
-private final class ThreadStart {
-  private let name: String
-  private let body: @Sendable () -> Void
-
-  init(name: String, body: @escaping @Sendable () -> Void) {
-    self.name = name
-    self.body = body
-  }
-
-  static func run(_ retained: UnsafeMutableRawPointer) -> UnsafeMutableRawPointer? {
-    let start = Unmanaged<ThreadStart>.fromOpaque(retained).takeRetainedValue()
-    Thread.current.name = start.name
-    start.body()
-    return nil
   }
 }
 

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Resolves host names away from the caller's thread. Simultaneous requests for the same name share one look-up.

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Connects a socket: resolves the name, and races the addresses. Used only on the loop's thread.

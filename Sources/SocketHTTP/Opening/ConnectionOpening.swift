@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Opens a connection: the socket, then, if the route needs them, a tunnel through a proxy and TLS. Used only on the

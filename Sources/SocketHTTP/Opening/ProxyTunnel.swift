@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Asks a proxy for a tunnel to the server (RFC 9110, section 9.3.6).
 struct ProxyTunnel {

@@ -1,12 +1,5 @@
 import HTTP
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import Platform
 
 /// A system library that is loaded at run time, so that nothing must be linked or installed to build the program.
 ///

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// A stream socket that never blocks, never raises SIGPIPE, and is closed on exec.
 ///
@@ -7,23 +7,17 @@ import HTTP
 struct Socket: Hashable, Sendable {
   let descriptor: Int32
 
-  #if canImport(Darwin)
-    static let streamType = SOCK_STREAM
-  #else
-    static let streamType = Int32(SOCK_STREAM.rawValue)
-  #endif
-
   /// Opens a socket for an address family.
   static func open(family: Int32) throws(SystemError) -> Socket {
     #if canImport(Darwin)
-      let descriptor = socket(family, streamType, 0)
+      let descriptor = socket(family, StreamSocket.type, 0)
       guard descriptor >= 0 else { throw .last }
       _ = fcntl(descriptor, F_SETFD, FD_CLOEXEC)
       _ = fcntl(descriptor, F_SETFL, O_NONBLOCK)
       Socket(descriptor: descriptor).set(SO_NOSIGPIPE, of: SOL_SOCKET)
     #else
-      let flags = Int32(SOCK_CLOEXEC.rawValue) | Int32(SOCK_NONBLOCK.rawValue)
-      let descriptor = socket(family, streamType | flags, 0)
+      let flags = StreamSocket.closesOnExec | StreamSocket.neverBlocks
+      let descriptor = socket(family, StreamSocket.type | flags, 0)
       guard descriptor >= 0 else { throw .last }
     #endif
     let opened = Socket(descriptor: descriptor)
@@ -59,11 +53,7 @@ struct Socket: Hashable, Sendable {
   /// Begins to connect; the result is known when the socket becomes writable.
   func connect(to address: SocketAddress) throws(SystemError) {
     let result = address.withPointer { pointer, length in
-      #if canImport(Darwin)
-        Darwin.connect(descriptor, pointer, length)
-      #else
-        Foundation.connect(descriptor, pointer, length)
-      #endif
+      Platform.connect(descriptor, pointer, length)
     }
     // An interrupted connect continues by itself.
     if result < 0, errno != EINPROGRESS, errno != EINTR { throw .last }
@@ -95,7 +85,7 @@ struct Socket: Hashable, Sendable {
   func send(_ bytes: UnsafeRawBufferPointer) throws(SystemError) -> Int {
     guard
       let count = retryingOnInterrupt({
-        Foundation.send(descriptor, bytes.baseAddress, bytes.count, Self.sendFlags)
+        Platform.send(descriptor, bytes.baseAddress, bytes.count, Self.sendFlags)
       })
     else { throw .last }
     return count
@@ -130,7 +120,7 @@ struct Socket: Hashable, Sendable {
       let peerClosed: Int32 = 0x2000  // POLLRDHUP, which is missing in the Glibc module
     #endif
     var poll = pollfd(fd: descriptor, events: Int16(POLLIN | peerClosed), revents: 0)
-    guard retryingOnInterrupt({ Int(Foundation.poll(&poll, 1, 0)) }) != nil else { return .closed }
+    guard retryingOnInterrupt({ Int(Platform.poll(&poll, 1, 0)) }) != nil else { return .closed }
     let events = Int32(poll.revents)
     if events & (POLLERR | POLLHUP | POLLNVAL | peerClosed) != 0 { return .closed }
     return events & POLLIN != 0 ? .readable : .quiet
@@ -138,7 +128,7 @@ struct Socket: Hashable, Sendable {
 
   /// Closes the descriptor; on Linux it is closed even if a signal interrupts the call.
   func close() {
-    _ = Foundation.close(descriptor)
+    _ = Platform.close(descriptor)
   }
 }
 

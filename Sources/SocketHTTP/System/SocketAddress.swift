@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// An address that a socket can connect to.
 struct SocketAddress: Hashable, Sendable {
@@ -48,7 +48,7 @@ struct SocketAddress: Hashable, Sendable {
     var hints = addrinfo()
     hints.ai_flags = flags | AI_NUMERICSERV
     hints.ai_family = AF_UNSPEC
-    hints.ai_socktype = Socket.streamType
+    hints.ai_socktype = StreamSocket.type
     hints.ai_protocol = Int32(IPPROTO_TCP)
     var list: UnsafeMutablePointer<addrinfo>?
     let code = getaddrinfo(host, String(port), &hints, &list)

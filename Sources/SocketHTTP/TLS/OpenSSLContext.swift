@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// An `SSL_CTX` that is set up from a configuration.
 final class OpenSSLContext: @unchecked Sendable {

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 
 /// How `https` connections are made: which servers to trust, and which certificate to show.
 ///
@@ -175,22 +175,17 @@ public struct PEM: Hashable, Sendable {
     switch source {
     case .bytes(let bytes, _): return bytes
     case .file(let path):
-      let contents: Data
-      do {
+      let contents: [UInt8]
+      do throws(SystemError) {
         // Not Data(contentsOf:), which refuses pipes.
-        let file = try FileHandle(forReadingFrom: URL(filePath: path))
-        var bytes = Data()
-        while bytes.count <= Self.largestFile, let piece = try file.read(upToCount: Self.largestFile), !piece.isEmpty {
-          bytes += piece
-        }
-        contents = bytes
+        contents = try FileDescriptor.contents(of: path, upTo: Self.largestFile)
       } catch {
-        throw RequestError(.insecure, "Cannot read the PEM file '\(path)': \(error.localizedDescription)", cause: error)
+        throw RequestError(.insecure, "Cannot read the PEM file '\(path)': \(error).", cause: error)
       }
       guard contents.count <= Self.largestFile else {
         throw RequestError(.insecure, "The PEM file '\(path)' is larger than \(Self.largestFile) bytes.")
       }
-      return contents
+      return Data(contents)
     }
   }
 }

@@ -1,5 +1,5 @@
-import Foundation
 package import HTTP
+import Platform
 import Streams
 
 #if os(Linux)

@@ -1,13 +1,5 @@
-import Foundation
 package import HTTP
-
-#if canImport(Darwin)
-  import Darwin
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Glibc
-#endif
+import Platform
 
 /// The client side of one TLS connection: it takes and returns bytes, and never touches a socket.
 ///

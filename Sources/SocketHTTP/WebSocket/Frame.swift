@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// What a frame is (RFC 6455, section 5.2).
 enum Opcode: UInt8 {
@@ -159,7 +159,7 @@ extension UnsafeMutableRawBufferPointer {
   /// Fills this, of at most 256 bytes, with random bytes of the system.
   func fillRandomly() {
     var generator = SystemRandomNumberGenerator()
-    #if canImport(Glibc)
+    #if !canImport(Darwin)
       if getentropy(baseAddress, count) == 0 { return }
     #endif
     for index in indices { self[index] = UInt8.random(in: .min ... .max, using: &generator) }

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// The opening handshake (RFC 6455, section 4): the fields of the upgrade, and the check of the response.
 struct Handshake {

@@ -1,4 +1,5 @@
 import HTTP
+import Platform
 
 /// What client and server agree on about compression (permessage-deflate, RFC 7692).
 struct CompressionAgreement: Equatable {
@@ -47,12 +48,6 @@ extension CompressionAgreement {
 }
 
 extension StringProtocol {
-  fileprivate var trimmed: Substring {
-    let start = drop { $0 == " " || $0 == "\t" }
-    guard let last = start.lastIndex(where: { $0 != " " && $0 != "\t" }) else { return "" }
-    return Substring(start[...last])
-  }
-
   /// A name, and perhaps a value, which may be quoted (RFC 6455, section 9.1).
   fileprivate var parameter: (name: Substring, value: Substring?) {
     guard let sign = firstIndex(of: "=") else { return (Substring(self), nil) }

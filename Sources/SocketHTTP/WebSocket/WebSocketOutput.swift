@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// What an open connection sends: the channel, and the frames that wait for it. Any thread may send, so it stands behind
 /// a lock.

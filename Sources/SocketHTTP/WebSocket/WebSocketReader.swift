@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Reads the frames of a server, however they are split, and puts messages together: a state machine that knows nothing
 /// about sockets.

@@ -1,10 +1,4 @@
-#if canImport(Glibc)
-  import Glibc
-#elseif canImport(Musl)
-  import Musl
-#else
-  import Darwin
-#endif
+import Platform
 
 /// A value and its lock, in one allocation. No foreign code may run in `withLock`: no closure of the user's, and no
 /// last release of a value.

@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// An error that comes from an operator itself. Cases may be added.
 @nonexhaustive

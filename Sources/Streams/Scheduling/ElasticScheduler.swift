@@ -1,5 +1,5 @@
 import Dispatch
-import Foundation
+import Platform
 
 /// Runs work that may block, on threads of its own: several actions at a time, in no particular order.
 ///
@@ -49,18 +49,27 @@ final class ElasticQueue: WorkQueue {
     case wake, start, watch, wait
   }
 
+  typealias ThreadStarter = @Sendable (_ body: @escaping @Sendable () -> Void) throws(SystemError) -> Void
+
   private static let patience = DispatchTimeInterval.milliseconds(20)
   private let processors = max(ProcessInfo.processInfo.activeProcessorCount, 2)
   private let limit: Int
   private let idleTime: DispatchTimeInterval
+  private let startThread: ThreadStarter
   private let state = Locked(State())
   private let hasJob = DispatchSemaphore(value: 0)
   // A serial queue has a thread beside those of `global()`.
   private let watcher = DispatchQueue(label: "Streams.ElasticQueue")
 
-  init(limit: Int, idleTime: DispatchTimeInterval = .seconds(10)) {
+  init(
+    limit: Int, idleTime: DispatchTimeInterval = .seconds(10),
+    startThread: @escaping ThreadStarter = { body throws(SystemError) in
+      try Platform.startThread(named: "ElasticQueue", body)
+    }
+  ) {
     self.limit = limit
     self.idleTime = idleTime
+    self.startThread = startThread
   }
 
   var threadCount: Int { state.withLock { $0.threads } }
@@ -77,9 +86,24 @@ final class ElasticQueue: WorkQueue {
     }
     switch step {
     case .wake: hasJob.signal()
-    case .start: Thread.detachNewThread { self.work() }
+    case .start: startThreads(1)
     case .watch: watch()
     case .wait: break
+    }
+  }
+
+  /// Starts threads that are counted already. What the system refuses is tried again at the next look.
+  private func startThreads(_ count: Int) {
+    for started in 0..<count {
+      do throws(SystemError) {
+        try startThread { self.work() }
+      } catch {
+        let isWatched = state.withLock { state in
+          state.threads -= count - started
+          return exchange(&state.isWatched, with: true)
+        }
+        return isWatched ? () : watch()
+      }
     }
   }
 
@@ -96,12 +120,12 @@ final class ElasticQueue: WorkQueue {
         return nil
       }
       guard exchange(&state.seen, with: state.begun) == state.begun else { return 0 }
-      let count = min(state.threads, state.jobs.count, limit - state.threads)
+      let count = min(max(state.threads, 1), state.jobs.count, limit - state.threads)
       state.threads += count
       return count
     }
     guard let count else { return }
-    for _ in 0..<count { Thread.detachNewThread { self.work() } }
+    startThreads(count)
     watch()
   }
 

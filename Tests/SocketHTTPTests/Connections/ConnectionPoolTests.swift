@@ -1,4 +1,5 @@
 import Foundation
+import Platform
 import Streams
 import Testing
 

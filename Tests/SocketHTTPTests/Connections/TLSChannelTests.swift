@@ -15,7 +15,7 @@ import Testing
 
     init(padding: [String] = []) throws {
       var ends: [Int32] = [-1, -1]
-      try #require(socketpair(AF_UNIX, Socket.streamType, 0, &ends) == 0)
+      try #require(socketpair(AF_UNIX, Int32(SOCK_STREAM.rawValue), 0, &ends) == 0)
       sockets = ends
       for end in ends { _ = fcntl(end, F_SETFL, O_NONBLOCK) }
       let world = try TLSWorld.shared.get()

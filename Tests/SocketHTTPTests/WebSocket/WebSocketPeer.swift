@@ -18,7 +18,7 @@ final class WebSocketPeerServer: Sendable {
     (listener, port) = try Loopback.listen(backlog: 512)
     Thread.detachNewThread { [listener, counts] in
       while true {
-        let number = retryingOnInterrupt { Glibc.accept(listener.number, nil, nil) }
+        let number = uninterrupted { Glibc.accept(listener.number, nil, nil) }
         guard number >= 0 else { break }
         var yes: Int32 = 1
         setsockopt(number, Int32(IPPROTO_TCP), TCP_NODELAY, &yes, socklen_t(MemoryLayout<Int32>.size))

@@ -1,5 +1,6 @@
 import Dispatch
 import Foundation
+import Platform
 import Synchronization
 import TestSupport
 import Testing
@@ -47,6 +48,19 @@ import Testing
     try await done.wait(for: "all") { $0 == count }
     while queue.threadCount > 0, .now < end { await Task.yield() }
     #expect(queue.threadCount == 0)
+  }
+
+  @Test("an action runs although the system had no thread for it at first")
+  func refusedThreads() async throws {
+    let attempts = Atomic(0)
+    let queue = ElasticQueue(limit: 5, idleTime: .milliseconds(10)) { body throws(SystemError) in
+      if attempts.add(1, ordering: .relaxed).newValue <= 3 { throw SystemError(code: EAGAIN) }
+      try startThread(named: "ElasticQueue", body)
+    }
+    let ran = Latch()
+    queue.submit { ran.open() }
+    try await ran.wait(for: "the action")
+    #expect(attempts.load(ordering: .relaxed) >= 4)
   }
 
   @Test("actions that several threads submit run once each, and not once they are disposed")

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// How to read values of a type.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// A text that is being decoded: its bytes, its tape, and the options.
 final class JSONDocument {

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Decodes one value of a document.
 final class TapeDecoder: Decoder {

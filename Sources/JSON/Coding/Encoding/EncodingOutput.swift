@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// What one or more encoders write to, from front to back.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// How to write values of a type.
 ///

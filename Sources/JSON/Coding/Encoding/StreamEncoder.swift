@@ -1,4 +1,4 @@
-import Foundation
+import Platform
 
 /// Encodes one value straight into the text.
 final class StreamEncoder: Encoder {

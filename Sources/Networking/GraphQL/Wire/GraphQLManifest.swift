@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 import JSON
+public import Platform
 
 /// The operations that a server is to trust, with their ids: what is given to the server when a client is released.
 ///

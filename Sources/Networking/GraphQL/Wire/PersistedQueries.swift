@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import HTTPMiddlewares
+import Platform
 import Streams
 
 /// What is known of a server's automatic persisted queries: shared by the copies of a client.

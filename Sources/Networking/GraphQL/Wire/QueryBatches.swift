@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 import Streams
 
 /// The batches in which the queries of a client gather, and of its copies with the same transport and middlewares.

@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 import Streams
 
 /// Makes connections of one kind to one server.

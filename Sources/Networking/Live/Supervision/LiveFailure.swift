@@ -1,6 +1,6 @@
-import Foundation
 public import HTTP
 import JSON
+import Platform
 
 /// Why a live connection, or an operation on it, ended, and what can be done about it.
 struct LiveFailure: Error {

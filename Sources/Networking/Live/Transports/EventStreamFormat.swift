@@ -1,5 +1,5 @@
-import Foundation
 import HTTP
+import Platform
 
 /// Event streams by the protocol `graphql-sse`, distinct connections mode.
 struct EventStreamFormat: LiveStreamFormat {

@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 
 /// A protocol for operations on a WebSocket, which says how messages are written.
 enum LiveProtocol: Hashable, Sendable {

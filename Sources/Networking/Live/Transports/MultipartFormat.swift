@@ -1,6 +1,6 @@
-import Foundation
 import HTTP
 import JSON
+import Platform
 
 /// Multipart responses by Apollo's protocol for subscriptions over HTTP.
 struct MultipartFormat: LiveStreamFormat {

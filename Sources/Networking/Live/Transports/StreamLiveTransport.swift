@@ -1,6 +1,6 @@
-public import Foundation
 import HTTP
 import HTTPMiddlewares
+public import Platform
 public import Streams
 
 /// Carries each subscription as the response to a request of its own: an event stream, or a multipart response.

@@ -1,7 +1,7 @@
-public import Foundation
 public import HTTP
 import HTTPMiddlewares
 public import JSON
+public import Platform
 public import Streams
 
 /// Carries all subscriptions of a client on one WebSocket, which is opened when it is needed, and closed some time after

@@ -1,22 +1,6 @@
-import Foundation
+package import Platform
 
-/// The error of a failed system call.
-package struct SystemError: Error, Hashable, CustomStringConvertible {
-  package let code: Int32
-
-  package init(code: Int32) {
-    self.code = code
-  }
-
-  /// The error of the call that has just failed on this thread.
-  package static var last: SystemError { SystemError(code: errno) }
-
-  /// The system's message.
-  package var description: String { String(cString: strerror(code)) }
-
-  /// Whether the call failed only because it would have had to wait.
-  package var isBlocked: Bool { code == EAGAIN || code == EWOULDBLOCK }
-
+extension SystemError {
   /// What this machine or process may lack for another socket.
   package enum Shortage: Hashable, Sendable {
     /// Descriptors, memory, or whatever else a socket of any kind holds until it is closed.
@@ -47,14 +31,5 @@ extension RequestError {
   public var isShortage: Bool {
     let cause = (cause as? TokenRefreshFailure)?.error.cause ?? cause
     return (cause as? SystemError)?.isShortage ?? false
-  }
-}
-
-/// Repeats a call for as long as signals interrupt it; returns `nil` if it failed otherwise, with the cause in `errno`.
-package func retryingOnInterrupt(_ call: () -> Int) -> Int? {
-  while true {
-    let result = call()
-    if result >= 0 { return result }
-    if errno != EINTR { return nil }
   }
 }

@@ -1,11 +1,9 @@
 import Foundation
+import Platform
 import Streams
 import Testing
 
-@testable import HTTP
-@testable import SocketHTTP
-
-@Suite struct StartThreadTests {
+@Suite struct ThreadTests {
   @Test func `a thread has its name, and ends with what it runs`() throws {
     let (name, done) = (Locked(""), DispatchSemaphore(value: 0))
     try startThread(named: "a name", stackSize: 512 << 10) {
