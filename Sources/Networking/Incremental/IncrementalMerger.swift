@@ -227,46 +227,34 @@ extension IncrementalMerger {
   }
 }
 
+// What is changed must be held in one place alone, or all of it would be copied: so a value is set to null while its
+// content is changed. (A `switch` over two values keeps a copy of both.)
 extension JSONValue {
   /// Changes the value at a path in place; returns false if there is none.
   fileprivate mutating func update(
     at path: ArraySlice<GraphQLError.PathElement>, _ change: (inout JSONValue) -> Void
   ) -> Bool {
-    guard let step = path.first else {
+    switch path.first {
+    case nil:
       change(&self)
       return true
-    }
-    guard holds(step) else { return false }
-    switch (step, take()) {
-    case (.key(let key), .object(var members)):
+    case .key(let key):
+      guard case .object(var members) = self, let place = members.index(forKey: key) else { return false }
+      self = .null
       defer { self = .object(members) }
-      guard let place = members.index(forKey: key) else { return false }
       return members.values[place].update(at: path.dropFirst(), change)
-    case (.index(let index), .array(var elements)):
+    case .index(let index):
+      guard case .array(var elements) = self, elements.indices.contains(index) else { return false }
+      self = .null
       defer { self = .array(elements) }
       return elements[index].update(at: path.dropFirst(), change)
-    default: return false
     }
-  }
-
-  private func holds(_ step: GraphQLError.PathElement) -> Bool {
-    switch (step, self) {
-    case (.key(let key), .object(let members)): members.index(forKey: key) != nil
-    case (.index(let index), .array(let elements)): elements.indices.contains(index)
-    default: false
-    }
-  }
-
-  /// Takes the value out. What is changed must be held in one place alone, or all of it would be copied.
-  private mutating func take() -> JSONValue {
-    defer { self = .null }
-    return self
   }
 
   /// Adds the members of another object, and what it has inside those of the same name; lists by their places.
   fileprivate mutating func merge(_ other: JSONValue) {
-    switch (take(), other) {
-    case (.object(var members), .object(let others)):
+    if case .object(let others) = other, case .object(var members) = self {
+      self = .null
       for (key, value) in others {
         if let place = members.index(forKey: key) {
           members.values[place].merge(value)
@@ -275,12 +263,14 @@ extension JSONValue {
         }
       }
       self = .object(members)
-    case (.array(var elements), .array(let others)):
+    } else if case .array(let others) = other, case .array(var elements) = self {
+      self = .null
       for (index, value) in others.enumerated() {
         if index < elements.count { elements[index].merge(value) } else { elements.append(value) }
       }
       self = .array(elements)
-    default: self = other
+    } else {
+      self = other
     }
   }
 }
