@@ -36,6 +36,7 @@ struct ReadmeTests {
     ("Sources/Networking/Networking.docc/Networking.md", "Articles/NetworkingArticle"),
     ("Sources/Networking/Networking.docc/Uploads.md", "Articles/UploadsArticle"),
     ("Sources/Networking/Networking.docc/WireEconomy.md", "Articles/WireEconomyArticle"),
+    ("Sources/Networking/Networking.docc/Cassettes.md", "Articles/CassettesArticle"),
     ("Sources/Networking/Networking.docc/LiveData.md", "Articles/LiveDataArticle"),
     ("Sources/Networking/Networking.docc/IncrementalDelivery.md", "Articles/IncrementalDeliveryArticle"),
     ("Sources/Networking/Networking.docc/SchemaTypes.md", "Articles/SchemaTypesArticle"),
@@ -199,6 +200,19 @@ struct ReadmeTests {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "a photo") })
     #expect(try await Samples.photo(on: APIClient(baseURL: server.url), to: file).isSuccess)
     #expect(try Data(contentsOf: file) == Data("a photo".utf8))
+  }
+
+  @Test func `the samples of cassettes record the real server, and replay it`() async throws {
+    let file = FileManager.default.temporaryDirectory.appending(path: "readme-\(UUID().uuidString).json")
+    defer { try? FileManager.default.removeItem(at: file) }
+    let recorded = try await CassettesArticle.record(to: file, endpoint: BFFServer.shared().graphqlURL)
+    let nowhere = try #require(URL(string: "https://nowhere.example/graphql"))
+    #expect(try await CassettesArticle.replay(from: file, endpoint: nowhere) == recorded)
+    let again = try await CassettesArticle.withCassette(file) { transport in
+      let client = try APIClient(baseURL: nowhere, transport: transport)
+      return try await GetMomentsByUserIDSession(client: client).getMoments(userID: "0").value
+    }
+    #expect(again == recorded)
   }
 
   @Test func `a copy of a client acts for a user, and the end of a server leaves nothing behind`() async throws {

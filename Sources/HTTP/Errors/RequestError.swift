@@ -145,6 +145,11 @@ extension RequestError {
       description = "\(name)"
     }
 
+    /// The kind with a name that was recorded.
+    package init(recorded name: String) {
+      description = name
+    }
+
     /// The request cannot be sent as it is: a URL, a header or a method is not valid, or not allowed.
     public static let invalidRequest = Kind("invalid request")
 

@@ -12,6 +12,9 @@ package struct RequestContext: Sendable {
   /// Whether neither the request nor its response may be kept anywhere.
   package var isSecret = false
 
+  /// Whether the response is secret as a whole, as one with a token is.
+  package var isResponseSecret = false
+
   /// Whether a retry budget has counted the request; it is counted once, however many middlewares have a budget.
   package var isCounted = false
 

@@ -232,6 +232,7 @@ extension APIClient {
       var request = try request(of: session, method)
       request.headers = request.headers.adding(defaults: defaultHeaders)
       request.context.secrets = sent.secrets
+      request.context.isResponseSecret = session.isResponseSecret
       request.context.isSecret = session.isResponseSecret || !session.secrets.isEmpty
       request.readsWholeResponse = readsWholeResponse
       request.isDownload = isDownload

@@ -1,0 +1,216 @@
+import Foundation
+import HTTP
+import JSON
+import Networking
+
+/// What a recording leaves out, and what must be found nowhere in it.
+///
+/// - The value of a header field is replaced by `<redacted>` unless it is known to be public (`HTTPField.isPublic`) or
+///   is one of ``shownHeaders``.
+/// - The value of a member of a JSON body, a field of a form and a parameter of a query is replaced if its name is one
+///   of ``names``, in requests and in responses, also in lines and events that are JSON.
+/// - What a session declares secret is replaced: texts that are one of its `secrets`, and all texts of a response with
+///   `isResponseSecret`, but for dates and words of fewer than 8 bytes.
+/// - Each value that was replaced, and each of ``values``, must then be found nowhere else, however it is spelt: the
+///   recording is refused otherwise, with the place. Values of fewer than 8 bytes are not searched for.
+public struct CassetteSecrets: Sendable {
+  /// Names of members, fields and parameters whose values are secret, regardless of case, `_` and `-`.
+  public var names: Set<String>
+  /// Names of header fields, regardless of case, whose values are recorded beside those that are known to be public.
+  public var shownHeaders: Set<String>
+  /// Further values that must not be recorded, such as a password of the account that is used.
+  public var values: [String]
+
+  /// The names that are secret by default: passwords, tokens and keys as most APIs call them.
+  public static let usualNames: Set<String> = [
+    "access_token", "api_key", "api_secret", "auth_token", "authorization", "client_secret", "credential",
+    "credentials", "csrf_token", "current_password", "id_token", "jwt", "new_password", "old_password", "otp",
+    "passphrase", "passwd", "password", "private_key", "refresh_token", "secret", "session_token", "token",
+  ]
+
+  /// The rules, by default with ``usualNames``.
+  public init(names: Set<String> = usualNames, shownHeaders: Set<String> = [], values: [String] = []) {
+    self.names = names
+    self.shownHeaders = shownHeaders
+    self.values = values
+  }
+
+  /// Fixed values that say nothing, and validators, which are as public as the `ETag` that they repeat.
+  private static let harmlessHeaders: Set<String> = [
+    "accept-ranges", "apollo-require-preflight", "content-range", "graphql-require-preflight", "if-match",
+    "if-none-match", "range", "x-graphql-yoga-csrf",
+  ]
+
+  func shows(_ field: HTTPField) -> Bool {
+    let name = field.name.lowercased()
+    // An address to go to is shown unless its query may hold a code to sign in with.
+    if name == "location" { return !field.value.contains("?") || shownHeaders.containsName(name) }
+    return field.isPublic || Self.harmlessHeaders.contains(name) || shownHeaders.containsName(name)
+  }
+}
+
+extension Set<String> {
+  fileprivate func containsName(_ name: String) -> Bool { contains { $0.lowercased() == name } }
+}
+
+/// Takes the secrets out of what is recorded, and remembers them.
+struct SecretFinder: Sendable {
+  /// `nil` if nothing is secret.
+  private let rules: CassetteSecrets?
+  private let names: Set<String>
+  /// What was found, as fields named by where it stood, since the values of fields are never printed.
+  private var found: Set<HTTPField>
+  /// The secrets that were declared: a string that is one of them is replaced wherever it stands.
+  private var declared: Set<String>
+
+  init(_ rules: CassetteSecrets?) {
+    self.rules = rules
+    names = Set(rules?.names.map(Self.comparable) ?? [])
+    declared = Set(rules?.values ?? [])
+    found = Set(rules?.values.map { HTTPField(received: "one of the given values", value: $0) } ?? [])
+  }
+
+  private static func comparable(_ name: String) -> String {
+    String(
+      decoding: name.lowercased().utf8.filter { $0 != UInt8(ascii: "_") && $0 != UInt8(ascii: "-") }, as: UTF8.self)
+  }
+
+  func isSecret(_ name: String) -> Bool { names.contains(Self.comparable(name)) }
+
+  mutating func add(_ value: String, from origin: String) {
+    if value != Redactor.placeholder { found.insert(HTTPField(received: origin, value: value)) }
+  }
+
+  /// Notes the secrets that a session declares.
+  mutating func addSecrets(of request: HTTPRequest) {
+    guard rules != nil else { return }
+    for secret in request.context.secrets {
+      declared.insert(secret.value)
+      add(secret.value, from: "a secret of the session")
+    }
+  }
+
+  /// The field, with its value replaced unless it may be shown.
+  mutating func redact(_ field: HTTPField) -> HTTPField {
+    guard let rules, !rules.shows(field) else { return field }
+    let origin = "the header '\(field.name)'"
+    if field.hasName("Set-Cookie") {
+      // The attributes of a cookie are no secrets.
+      add(String(field.value.prefix { $0 != ";" }), from: origin)
+    } else {
+      add(field.value, from: origin)
+    }
+    if let password = field.basicPassword { add(password, from: origin) }
+    return HTTPField(received: field.name, value: Redactor.placeholder)
+  }
+
+  /// The value without what stands under a secret name. Numbers become a placeholder, too, or 0 where a decoder is to
+  /// read them.
+  mutating func redact(_ json: RecordedJSON, under name: String? = nil, isDecoded: Bool) -> RecordedJSON {
+    switch json {
+    case .array(let elements): return .array(elements.map { redact($0, under: name, isDecoded: isDecoded) })
+    case .object(let members):
+      return .object(
+        members.map { member in
+          let name = name ?? (isSecret(member.key) ? member.key : nil)
+          return .init(key: member.key, value: redact(member.value, under: name, isDecoded: isDecoded))
+        })
+    case .string(let text): return .string(redact(text, under: name))
+    case .scalar(let raw):
+      guard let name, raw.isNumber else { return json }
+      add(json.text, from: "'\(name)'")
+      return isDecoded ? .zero : .string(Redactor.placeholder)
+    }
+  }
+
+  /// The placeholder for a text under a secret name, and for a declared secret.
+  mutating func redact(_ text: String, under name: String?) -> String {
+    guard name != nil || declared.contains(text) else { return text }
+    add(text, from: name.map { "'\($0)'" } ?? "a declared secret")
+    return Redactor.placeholder
+  }
+
+  /// A response that is secret as a whole, without strings that may be a token: dates and short words are none.
+  mutating func redactSecretResponse(_ json: RecordedJSON) -> RecordedJSON {
+    switch json {
+    case .array(let elements): return .array(elements.map { redactSecretResponse($0) })
+    case .object(let members):
+      return .object(members.map { .init(key: $0.key, value: redactSecretResponse($0.value)) })
+    case .string(let text) where text.utf8.count >= 8 && Date(iso8601: text) == nil:
+      add(text, from: "a response that its session declares secret")
+      return .string(Redactor.placeholder)
+    case .string, .scalar: return json
+    }
+  }
+
+  /// The text without what stands under a secret name in lines that are JSON, perhaps as data of an event.
+  mutating func redact(lines text: String, isDecoded: Bool) -> String {
+    text.lines.map { line in
+      let start = line.firstIndex { $0 == "{" || $0 == "[" } ?? line.endIndex
+      guard ["", "data:"].contains(line[..<start].filter { $0 != " " }), let json = RecordedJSON(line[start...]) else {
+        return line
+      }
+      let redacted = redact(json, isDecoded: isDecoded)
+      guard redacted != json else { return line }
+      return line[..<start] + redacted.text + (line.hasSuffix("\r") ? "\r" : "")
+    }.joined(separator: "\n")
+  }
+
+  /// Where in a cassette a secret stands, and which it is; `nil` if there is none.
+  func secret(in json: RecordedJSON) -> (place: String, origin: String)? {
+    let all = Redactor(secretsOf: found)
+    var open = [(path: "", json: json)]
+    while let (path, json) = open.popLast() {
+      switch json {
+      case .array(let elements):
+        open += elements.enumerated().map { ("\(path)[\($0)]", $1) }.reversed()
+      case .object(let members):
+        for member in members where all.finds(in: member.key) {
+          return (path.isEmpty ? "a key" : "a key of \(path)", origin(of: member.key))
+        }
+        open += members.map { (path.isEmpty ? $0.key : "\(path).\($0.key)", $0.value) }.reversed()
+      case .string(let text) where all.finds(in: text): return (path, origin(of: text))
+      case .scalar where all.finds(in: json.text): return (path, origin(of: json.text))
+      case .string, .scalar: break
+      }
+    }
+    return nil
+  }
+
+  /// Which secret stands in the bytes of a file; `nil` if there is none.
+  func secret(in body: Data) -> String? {
+    let text = String(decoding: body, as: UTF8.self)
+    return Redactor(secretsOf: found).finds(in: text) ? origin(of: text) : nil
+  }
+
+  private func origin(of text: String) -> String {
+    found.filter { Redactor(secretsOf: [$0]).finds(in: text) }.map(\.name).min() ?? "a proxy's credentials"
+  }
+}
+
+extension Redactor {
+  fileprivate func finds(in text: String) -> Bool {
+    guard text != Self.placeholder else { return false }
+    // With an end behind it, so that a text is not taken for a secret that was cut.
+    let text = text + "\n"
+    return redact(text) != text
+  }
+}
+
+extension HTTPField {
+  /// The password of `Authorization: Basic` (RFC 7617, section 2).
+  fileprivate var basicPassword: String? {
+    guard hasName("Authorization"), value.lowercased().hasPrefix("basic "),
+      let bytes = Data(base64Encoded: String(value.dropFirst(6)))
+    else { return nil }
+    return String(decoding: bytes.drop { $0 != UInt8(ascii: ":") }.dropFirst(), as: UTF8.self)
+  }
+}
+
+extension RawJSON {
+  fileprivate var isNumber: Bool { bytes.first.map { $0 == UInt8(ascii: "-") || (0x30...0x39).contains($0) } ?? false }
+}
+
+extension RecordedJSON {
+  fileprivate static let zero = RecordedJSON("0") ?? .string(Redactor.placeholder)
+}
