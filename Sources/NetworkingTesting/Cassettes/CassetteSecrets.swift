@@ -13,7 +13,7 @@ import Networking
 ///   `isResponseSecret`, but for dates and words of fewer than 8 bytes.
 /// - Each value that was replaced, and each of ``values``, must then be found nowhere else, however it is spelt: the
 ///   recording is refused otherwise, with the place. Values of fewer than 8 bytes are not searched for.
-public struct CassetteSecrets: Sendable {
+public struct CassetteSecrets: Hashable, Sendable {
   /// Names of members, fields and parameters whose values are secret, regardless of case, `_` and `-`.
   public var names: Set<String>
   /// Names of header fields, regardless of case, whose values are recorded beside those that are known to be public.
@@ -47,6 +47,19 @@ public struct CassetteSecrets: Sendable {
     if name == "location" { return !field.value.contains("?") || shownHeaders.containsName(name) }
     return field.isPublic || Self.harmlessHeaders.contains(name) || shownHeaders.containsName(name)
   }
+}
+
+extension CassetteSecrets: CustomStringConvertible, CustomDebugStringConvertible, CustomReflectable {
+  /// The names, and how many values there are: none of the values.
+  public var description: String {
+    "CassetteSecrets(names: \(names.sorted()), shownHeaders: \(shownHeaders.sorted()), \(values.count) values)"
+  }
+
+  /// What a debugger and `String(reflecting:)` show: no secrets either.
+  public var debugDescription: String { description }
+
+  /// What `dump` shows: the same as `description`.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 extension Set<String> {

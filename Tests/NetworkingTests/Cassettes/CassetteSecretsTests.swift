@@ -120,6 +120,11 @@ import Testing
     #expect(replaying.failures == [])
   }
 
+  @Test func `S3: the rules show no values when they are printed`() {
+    let shown = everythingShown(of: CassetteSecrets(names: ["pin"], values: ["CANARY-password"]))
+    #expect(shown.contains("pin") && !shown.contains("CANARY"))
+  }
+
   @Test func `headers that are named are recorded, and searched for no more`() async throws {
     try await folder.record(
       .post("{}", headers: ["X-Tenant": "tenant-of-wei"]), response: .json(#"{"tenant": "tenant-of-wei"}"#),
