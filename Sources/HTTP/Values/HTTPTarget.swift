@@ -227,7 +227,7 @@ extension URL {
 
 extension String {
   /// The text without percent-encoding (RFC 3986, section 2.1); `nil` if that is malformed, or does not encode UTF-8.
-  fileprivate var percentDecoded: String? {
+  package var percentDecoded: String? {
     var bytes: [UInt8] = []
     var rest = utf8[...]
     while let byte = rest.popFirst() {

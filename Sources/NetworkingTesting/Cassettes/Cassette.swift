@@ -1,6 +1,6 @@
-public import Foundation
 import HTTP
 import JSON
+public import Platform
 
 /// The recorded exchanges of a run, in the order in which their requests began: a JSON file that people can read and
 /// review, and files beside it for bodies that are binary or large.
@@ -174,7 +174,7 @@ extension URL {
     } catch {
       throw CassetteError(
         .cannotRead, at: lastPathComponent,
-        "'\(path(percentEncoded: false))' cannot be read: \(error.localizedDescription)")
+        "'\(path(percentEncoded: false))' cannot be read: \(error)")
     }
   }
 
@@ -185,7 +185,7 @@ extension URL {
     } catch {
       throw CassetteError(
         .cannotWrite, at: lastPathComponent,
-        "'\(path(percentEncoded: false))' cannot be written: \(error.localizedDescription)")
+        "'\(path(percentEncoded: false))' cannot be written: \(error)")
     }
   }
 }

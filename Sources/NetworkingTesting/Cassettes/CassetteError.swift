@@ -1,4 +1,4 @@
-public import Foundation
+public import Platform
 
 /// Why a cassette cannot be written or read: what, where, and what to do.
 public struct CassetteError: Error, Hashable, Sendable {

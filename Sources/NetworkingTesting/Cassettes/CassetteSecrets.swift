@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 import JSON
 import Networking
+import Platform
 
 /// What a recording leaves out, and what must be found nowhere in it.
 ///

@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 import JSON
 import Networking
+import Platform
 
 /// A body in the form in which people can best read it.
 enum RecordedBody: Hashable, Sendable {

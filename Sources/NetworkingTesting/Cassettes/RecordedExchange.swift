@@ -1,7 +1,7 @@
-public import Foundation
 public import HTTP
 import JSON
 import Networking
+public import Platform
 
 /// A request and what came of it, without secrets.
 public struct RecordedExchange: Hashable, Sendable {

@@ -1,7 +1,7 @@
-import Foundation
 import HTTP
 import JSON
 import Networking
+import Platform
 
 /// A pair of a query or a form, decoded.
 struct RecordedParameter: Hashable, Sendable {
@@ -26,7 +26,7 @@ struct RecordedParameter: Hashable, Sendable {
 
   private static func decoded(_ text: some StringProtocol) -> String {
     let text = String(text.map { $0 == "+" ? " " : $0 })
-    return text.removingPercentEncoding ?? text
+    return text.percentDecoded ?? text
   }
 
   /// The pairs as a form's text.

@@ -1,5 +1,5 @@
-public import Foundation
 public import HTTP
+public import Platform
 public import Streams
 
 /// Sends requests through another transport, and records what comes of them in a cassette, to be replayed in tests.

@@ -1,6 +1,6 @@
-public import Foundation
 public import HTTP
 import JSON
+public import Platform
 public import Streams
 
 /// Responds to requests as a cassette has recorded it, without a server.
