@@ -145,6 +145,23 @@ import Testing
     #expect(sibling.elements.compactMap(\.value) == [3, 2, 1] && sibling.state.value.error == nil)
   }
 
+  @Test("an operation that is refused with a new token, which an attempt that was lost took nowhere, gets another")
+  func refusedAfterLoss() throws {
+    let harness = try SocketHarness(tokens: Self.provider())
+    let (seen, first) = try harness.connected()
+    let refusal = #"[{"message":"expired","extensions":{"code":"UNAUTHENTICATED"}}]"#
+    first.send(#"{"id":"\#(first.ids[0])","type":"error","payload":\#(refusal)}"#)
+    harness.settle()
+    try harness.last.open()
+    try harness.last.close(1006)
+    harness.advance(8)
+    let third = try harness.last
+    third.acknowledge()
+    third.send(#"{"id":"\#(third.ids[0])","type":"error","payload":\#(refusal)}"#)
+    harness.advance(8)
+    #expect(harness.sockets.attempts.count == 4 && seen.state.value.error == nil)
+  }
+
   @Test("L6: an operation may be refused for its token once in each connection that has lasted")
   func refusedLater() throws {
     let harness = try SocketHarness(tokens: Self.provider())

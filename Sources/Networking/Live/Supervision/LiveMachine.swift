@@ -224,6 +224,8 @@ struct LiveMachine: Sendable {
         numbers = [:]
       case .retry(let error, let pause):
         endUnreplayable(error)
+        // Only rejections in a row count: an attempt that was lost may have taken the new token nowhere.
+        if !supervisor.hasRefreshed { refused = [] }
         for number in operations.keys.sorted() {
           actions.append(.deliver(number, .disconnected(error, retryAfter: pause)))
         }

@@ -56,7 +56,8 @@ struct LiveSupervisor: Sendable {
   private var unneededSince: Duration?
   private var isNeeded = false
   private var failures = 0
-  private var hasRefreshed = false
+  /// Whether the last attempt ended because its token was rejected, and nothing has shown since that a token is accepted.
+  private(set) var hasRefreshed = false
   /// Whether the last token was rejected, and there is no new one yet.
   private var mustRefresh = false
   private var backoff: Backoff
