@@ -1,0 +1,54 @@
+// swift-tools-version: 6.3
+
+import PackageDescription
+
+let package = Package(
+  name: "Issues",
+  dependencies: [
+    .package(name: "MomentsSDK", path: "../.."),
+    .package(url: "https://github.com/apple/swift-argument-parser.git", from: "1.8.2"),
+  ],
+  targets: [
+    // The sessions, without a word of the command line.
+    .target(
+      name: "GitHubIssues",
+      dependencies: [
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Repository", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
+    .executableTarget(
+      name: "issues",
+      dependencies: [
+        "GitHubIssues",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "Streams", package: "MomentsSDK"),
+      ]),
+    .testTarget(
+      name: "IssuesTests",
+      dependencies: [
+        "GitHubIssues", "issues",
+        .product(name: "ArgumentParser", package: "swift-argument-parser"),
+        .product(name: "GraphQLSchema", package: "MomentsSDK"),
+        .product(name: "GraphQLTesting", package: "MomentsSDK"),
+        .product(name: "HTTP", package: "MomentsSDK"),
+        .product(name: "JSON", package: "MomentsSDK"),
+        .product(name: "Networking", package: "MomentsSDK"),
+        .product(name: "NetworkingTesting", package: "MomentsSDK"),
+      ],
+      exclude: ["Cassettes"]),
+  ]
+)
+
+for target in package.targets {
+  target.swiftSettings = [
+    .swiftLanguageMode(.v6),
+    .enableUpcomingFeature("ExistentialAny"),
+    .enableUpcomingFeature("InternalImportsByDefault"),
+    .enableUpcomingFeature("MemberImportVisibility"),
+  ]
+}

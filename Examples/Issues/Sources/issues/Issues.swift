@@ -1,0 +1,73 @@
+import ArgumentParser
+import Foundation
+import GitHubIssues
+import HTTP
+import JSON
+import Networking
+
+@main
+struct Issues: AsyncParsableCommand {
+  static let configuration = CommandConfiguration(
+    abstract: "Reads the issues of a repository from GitHub's GraphQL API.",
+    discussion: "The token comes from the environment variable GITHUB_TOKEN: others can see arguments.",
+    subcommands: [List.self, Show.self])
+}
+
+/// A command that asks the API for something, and prints it.
+protocol APICommand: AsyncParsableCommand {
+  var api: APIOptions { get }
+
+  /// What the command does, on any client: tests call it with one that has no network.
+  func run(on client: APIClient, to output: Output) async throws
+}
+
+extension APICommand {
+  func run() async throws {
+    try await run(on: api.client(), to: .standard)
+  }
+}
+
+/// What all commands have in common.
+struct APIOptions: ParsableArguments {
+  @Argument(help: "The repository, such as swiftlang/swift.", transform: { try RepositoryName(validating: $0) })
+  var repository: RepositoryName
+
+  @Flag(help: "Print JSON.")
+  var json = false
+
+  @Option(help: "The address of the API, for GitHub Enterprise.")
+  var endpoint = "https://api.github.com/graphql"
+
+  /// A client with retries, deadlines and rate limits, and the token of the environment, if there is one.
+  func client(
+    transport: some HTTPTransport = .platform(), token: String? = ProcessInfo.processInfo.environment["GITHUB_TOKEN"]
+  ) throws -> APIClient {
+    guard let url = URL(string: endpoint) else { throw ValidationError("'\(endpoint)' is not a URL.") }
+    var client = try APIClient(baseURL: url, transport: transport, middlewares: .standard())
+    if let token { try client.defaultHeaders.set("Authorization", to: "Bearer \(token)") }
+    return client
+  }
+}
+
+extension RepositoryName {
+  fileprivate init(validating text: String) throws {
+    guard let name = RepositoryName(text) else { throw ValidationError("'\(text)' is not OWNER/NAME.") }
+    self = name
+  }
+}
+
+/// Where a command prints.
+struct Output: Sendable {
+  /// Prints a line.
+  let print: @Sendable (String) -> Void
+  /// Shows how much of a list has come; `nil` where nobody would see it.
+  let progress: ProgressBar?
+
+  static let standard = Output(print: { Swift.print($0) }, progress: ProgressBar(.standardError))
+
+  /// Prints values as JSON, a member a line.
+  func print(json value: some Encodable) throws {
+    let text = try JSONCoder().encode(value)
+    print(try RawJSON(json: String(decoding: text, as: UTF8.self)).indented)
+  }
+}

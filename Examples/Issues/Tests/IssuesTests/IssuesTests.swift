@@ -1,0 +1,149 @@
+import ArgumentParser
+import Foundation
+import GitHubIssues
+import GraphQLSchema
+import GraphQLTesting
+import HTTP
+import JSON
+import Networking
+import NetworkingTesting
+import Synchronization
+import Testing
+
+@testable import issues
+
+/// A command's output.
+final class Printed: Sendable {
+  private let text = Mutex("")
+
+  var output: Output { Output(print: { line in self.text.withLock { $0 += line + "\n" } }, progress: nil) }
+  var value: String { text.withLock { $0 } }
+}
+
+/// Runs a command line on a transport, and returns what it prints.
+func output(of arguments: [String], on transport: some HTTPTransport) async throws -> String {
+  let printed = Printed()
+  let command = try #require(try Issues.parseAsRoot(arguments) as? any APICommand)
+  let token = ProcessInfo.processInfo.environment["GITHUB_TOKEN"] ?? "made-up-token"
+  try await command.run(on: command.api.client(transport: transport, token: token), to: printed.output)
+  return printed.value
+}
+
+private let folder = URL(filePath: #filePath).deletingLastPathComponent()
+
+private func schema() throws -> Schema {
+  try Schema(parsing: String(contentsOf: folder.appending(path: "../../schema.graphql"), encoding: .utf8))
+}
+
+/// A server with so many issues, numbered from the last one down.
+private func server(issues count: Int) throws -> TestServer {
+  let server = TestServer(schema: try schema(), samples: ["URI": ["https://github.example/issues/1"]])
+  try server.resolve("Repository.issues") { request in
+    let start = request.arguments["after"]?.stringValue.flatMap { Int($0) } ?? 0
+    let end = min(start + Int(request.arguments["first"]?.integerValue ?? 0), count)
+    let numbers = (start..<end).map { JSONValue.integer(Int64(count - $0)) }
+    return [
+      "totalCount": .integer(Int64(count)), "nodes": .array(numbers.map { ["number": $0] }),
+      "pageInfo": ["hasNextPage": .bool(end < count), "endCursor": .string("\(end)")],
+    ]
+  }
+  return server
+}
+
+@Suite struct SessionTests {
+  @Test func `the sessions agree with GitHub's schema`() throws {
+    let check = SessionCheck(try schema(), samples: ["URI": ["https://github.example/issues/1"]])
+    let repository = try #require(RepositoryName("swiftlang/swift"))
+    let list = ListIssues(in: repository, state: .open, labels: ["bug"], first: 100, after: "x")
+    #expect(check.findings(in: ListIssues.self, variables: [list.variables]) == [])
+    #expect(check.findings(in: ShowIssue.self, variables: [ShowIssue(1, in: repository).variables]) == [])
+  }
+
+  @Test func `a list is fetched page by page, with its progress, up to the limit`() async throws {
+    let server = try server(issues: 250)
+    let client = try APIClient(baseURL: #require(URL(string: "https://api.example/graphql")), transport: server)
+    let repository = try #require(RepositoryName("swiftlang/swift"))
+    var progress: [[Int]] = []
+    let all = try await client.issues(in: repository, limit: 1000) { progress.append([$0, $1]) }
+    #expect(all.map(\.number) == Array((1...250).reversed()))
+    #expect(progress == [[100, 250], [200, 250], [250, 250]])
+    #expect(try await client.issues(in: repository, limit: 3).map(\.number) == [250, 249, 248])
+    #expect(server.requests.count == 4)
+  }
+}
+
+@Suite struct CommandTests {
+  @Test func `a list is replayed from its cassette, as text and as JSON`() async throws {
+    try await withCassette("list") { transport in
+      let text = try await output(of: ["list", "octo-org/tea-shop", "--state", "open", "--limit", "3"], on: transport)
+      #expect(text == Self.text)
+    }
+    try await withCassette("list") { transport in
+      let json = try await output(
+        of: ["list", "octo-org/tea-shop", "--state", "open", "--limit", "3", "--json"], on: transport)
+      #expect(try JSONValue(json: json).arrayValue?.compactMap { $0["number"] } == [12, 11, 9])
+    }
+  }
+
+  @Test func `an issue that is not there is an error of the server`() async throws {
+    try await withCassette("none") { transport in
+      let error = await #expect(throws: RequestError.self) {
+        try await output(of: ["show", "octo-org/tea-shop", "404"], on: transport)
+      }
+      #expect(error?.graphQLErrors.map(\.message) == ["Could not resolve to an Issue with the number of 404."])
+    }
+  }
+
+  @Test(arguments: [
+    (["list", "swift"], "'swift' is not OWNER/NAME."), (["list", "a/b", "--limit", "0"], "--limit is at least 1."),
+    (["list", "a/b", "--state", "done"], "'done' is invalid"),
+    (["show", "a/b"], "Missing expected argument '<number>'"),
+  ]) func `wrong usage is refused with what is wrong`(arguments: [String], message: String) {
+    let error = #expect(throws: (any Error).self) { try Issues.parseAsRoot(arguments) }
+    #expect(error.map { Issues.fullMessage(for: $0).contains(message) } == true)
+  }
+
+  @Test(arguments: [CompletionShell.bash, .zsh, .fish])
+  func `completion scripts know the commands and their options`(shell: CompletionShell) {
+    let script = Issues.completionScript(for: shell)
+    for word in ["list", "show", "label", "closed"] { #expect(script.contains(word), "\(word)") }
+  }
+
+  @Test func `text of others cannot control the terminal`() throws {
+    let json = """
+      {"number": 1, "title": "\\u001b[2J", "state": "OPEN", "createdAt": "2026-01-01T00:00:00Z",
+       "author": null, "labels": null, "comments": {"totalCount": 0}}
+      """
+    let issue = try JSONCoder().decode(Issue.self, from: Data(json.utf8))
+    #expect(issue.line == "#1  \\u{1B}[2J  ghost, 0 comments")
+  }
+
+  @Test(arguments: [
+    (0, 0, "##############################"), (1, 3, "##########--------------------"),
+    (3, 3, "##############################"),
+  ]) func `the progress bar fills`(count: Int, total: Int, bar: String) {
+    #expect(ProgressBar.line(count, of: total) == "[\(bar)] \(count) of \(total)")
+  }
+
+  private static let text = """
+    #12  Oolong is missing  [bug, tea]  wei, 2 comments
+    #11  Add a dark theme  ghost, 0 comments
+    #9  Prices in yen  [idea]  tea-bot, 41 comments
+
+    """
+}
+
+/// Runs with the exchanges of a cassette. With RECORD_CASSETTES in the environment, it records them from GitHub instead,
+/// with the token in GITHUB_TOKEN; then change the names of the repositories to some that exist.
+private func withCassette(_ name: String, _ run: (any HTTPTransport) async throws -> Void) async throws {
+  let file = folder.appending(path: "Cassettes/\(name).json")
+  guard ProcessInfo.processInfo.environment["RECORD_CASSETTES"] != nil else {
+    let transport = try ReplayingTransport(contentsOf: file)
+    try await run(transport)
+    #expect(transport.failures == [])
+    return
+  }
+  let recorder = RecordingTransport(.platform(), to: file)
+  try await run(recorder)
+  try recorder.finish()
+}
