@@ -2,9 +2,10 @@ public import Platform
 
 /// The destination of a request: its URL, parsed once into the parts that connections and messages need.
 package final class HTTPTarget: Sendable {
-  /// The URL that this was read from; `nil` if it was made from another target, since reading a URL takes longer than all
-  /// the rest of a request.
-  private let given: URL?
+  /// The URL that this was made from, and what was added to its query: that is parsed only where somebody asks for it,
+  /// since parsing a URL takes longer than all the rest of a request.
+  private let base: URL
+  private let added: String?
 
   /// Whether the scheme is `https`.
   package let isSecure: Bool
@@ -29,7 +30,8 @@ package final class HTTPTarget: Sendable {
       do throws(RequestError) { return .success(try URLParts(text, of: url)) } catch { return .failure(error) }
     }
     let parts = try result.get()
-    given = url
+    base = url
+    added = nil
     isSecure = parts.isSecure
     host = parts.host
     port = parts.port ?? (isSecure ? 443 : 80)
@@ -39,13 +41,14 @@ package final class HTTPTarget: Sendable {
     path = parts.path
   }
 
-  private init(_ other: HTTPTarget, path: String) {
-    given = nil
+  private init(_ other: HTTPTarget, adding text: String) {
+    base = other.base
+    added = (other.added ?? "") + text
     isSecure = other.isSecure
     host = other.host
     port = other.port
     authority = other.authority
-    self.path = path
+    path = other.path + text
   }
 
   /// The target with more in its query: names and values that are percent-encoded, such as `a=1&b=2`.
@@ -56,7 +59,7 @@ package final class HTTPTarget: Sendable {
       case path.utf8.index(before: path.utf8.endIndex)?: ""
       default: "&"
       }
-    return HTTPTarget(self, path: path + joint + query)
+    return HTTPTarget(self, adding: joint + query)
   }
 
   /// The text of the URL, with the host in lower case and without the scheme's default port: equal for equal resources.
@@ -65,9 +68,12 @@ package final class HTTPTarget: Sendable {
   /// How many bytes ``text`` has.
   package var length: Int { (isSecure ? 8 : 7) + authority.utf8.count + path.utf8.count }
 
-  /// The URL.
+  /// The URL, as it was given, with what was added.
   package var url: URL {
-    guard let url = given ?? URL(string: text) else { preconditionFailure("A query was added that is not encoded.") }
+    guard let added else { return base }
+    guard let url = URL(string: base.absoluteString + added) else {
+      preconditionFailure("What was added to a query is not percent-encoded.")
+    }
     return url
   }
 

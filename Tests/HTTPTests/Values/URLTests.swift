@@ -63,6 +63,17 @@ import Testing
     #expect((try? HTTPTarget(url(text)))?.isLoopback != true)
   }
 
+  @Test(arguments: [
+    ("http://[fe80::1%25eth0]:80/graphql", "?", "/graphql"), ("https://API.example.com", "?", "/"),
+    ("http://h/graphql?", "", "/graphql?"), ("http://h/graphql?b=2", "&", "/graphql?b=2"),
+  ])
+  func `a URL whose query was added to is spelled as it was given`(text: String, joint: String, path: String) throws {
+    let target = try HTTPTarget(url(text)).adding(query: "a=1").adding(query: "c=%20")
+    #expect(target.url.absoluteString == "\(text)\(joint)a=1&c=%20")
+    #expect(target.path == "\(path)\(joint)a=1&c=%20")
+    #expect(target.length == target.text.utf8.count)
+  }
+
   @Test func `the description of a URL holds no user, password, query value or fragment`() throws {
     let text = "https://user-\(canary):\(canary)@h:81/a%20b?token=\(canary)&flag&x=#\(canary)"
     let shown = try url(text).shownSafely
