@@ -88,7 +88,7 @@ struct DeadlineMiddlewareTests {
     #expect(harness.scheduler.pendingCount == 0)
   }
 
-  /// The error that a reader has of a response whose body goes on for ever, after an hour.
+  /// The error that a reader has of a response whose body never ends, after an hour.
   private func errorOfEndless(_ type: String, status: Int = 200, _ request: HTTPRequest, limit: Duration? = nil) throws
     -> RequestError?
   {

@@ -262,7 +262,7 @@ struct RetryMiddlewareTests {
     #expect(harness.transport.requests.count == 1)
   }
 
-  /// What a reader has of a response whose body goes on.
+  /// What a reader has of a response whose body continues.
   private func partsSoFar(of type: String, readsWhole: Bool?, status: Int = 200) throws -> Int {
     var request = try MiddlewareHarness.request()
     request.readsWholeResponse = readsWhole

@@ -20,7 +20,7 @@ import Testing
     }
   }
 
-  /// An array that goes on where an element fails.
+  /// An array that continues where an element fails.
   private struct Patient: Decodable {
     init(from decoder: any Decoder) throws {
       var elements = try decoder.container(keyedBy: AnyKey.self).nestedUnkeyedContainer(forKey: "list")

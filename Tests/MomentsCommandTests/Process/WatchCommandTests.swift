@@ -140,7 +140,7 @@ import Testing
     #expect(result.ending == .exited(65) && result.outputText == "")
   }
 
-  @Test("it goes on with a new token when the old one has expired")
+  @Test("it continues with a new token when the old one has expired")
   func expiredToken() async throws {
     let server = try await BFFServer.start(arguments: ["--auth", "http"])
     let result = try await Moments.run(

@@ -42,7 +42,7 @@ import Testing
 }
 
 extension SocketTransportForkTests {
-  @Test func `a forked process cannot send on its parent's WebSocket, which goes on as it was`() async {
+  @Test func `a forked process cannot send on its parent's WebSocket, which stays as it was`() async {
     await #expect(processExitsWith: .success) {
       let server = try WebSocketPeerServer { peer in
         try peer.accept()

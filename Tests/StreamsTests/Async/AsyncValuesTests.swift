@@ -129,6 +129,6 @@ import Testing
     buffer.append(1)
     buffer.finish(CallingError { _ = buffer.take() })
     buffer.cancel()
-    guard case .end(nil)? = buffer.take() else { return #expect(Bool(false), "it goes on") }
+    guard case .end(nil)? = buffer.take() else { return #expect(Bool(false), "the buffer has not ended") }
   }
 }
