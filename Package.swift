@@ -103,6 +103,7 @@ let package = Package(
       name: "HTTPTests",
       dependencies: [
         "HTTP", "HTTPTestSupport", "NetworkingTesting", "SocketHTTP", "Streams", "StreamsTesting", "TestSupport",
+        "TransportConformance",
       ]),
     .testTarget(
       name: "HTTPMiddlewaresTests",
@@ -113,11 +114,12 @@ let package = Package(
     .testTarget(
       name: "SocketHTTPTests",
       dependencies: [
-        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "NetworkingTesting", "Platform", "SocketHTTP", "Streams",
-        "StreamsTesting", "TestSupport", "TransportConformance",
+        "HTTP", "HTTPTestSupport", "HTTPMiddlewares", "LoopbackServers", "NetworkingTesting", "Platform", "SocketHTTP",
+        "Streams", "StreamsTesting", "TestSupport", "TransportConformance",
       ], exclude: ["WebSocket/server.py"]),
     .testTarget(
-      name: "URLSessionHTTPTests", dependencies: ["HTTP", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
+      name: "URLSessionHTTPTests",
+      dependencies: ["HTTP", "Streams", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
     .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage"]),
     .testTarget(
@@ -143,8 +145,7 @@ let package = Package(
       name: "RepositoryTests",
       dependencies: [
         "BFFOperations", "DiskWriter", "HTTP", "HTTPMiddlewares", "JSON", "Models", "Networking", "NetworkingTesting",
-        "Repository",
-        "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
+        "Repository", "StoreConformance", "Streams", "StreamsTesting", "TestSupport",
       ]),
     .testTarget(
       name: "ReadmeTests",

@@ -2,9 +2,13 @@ import GraphQLSchema
 import HTTP
 import JSON
 import Platform
-import SocketHTTP
 import Streams
-import URLSessionHTTP
+
+#if os(Linux)
+  import SocketHTTP
+#else
+  import URLSessionHTTP
+#endif
 
 /// `schema download`.
 extension GraphQLCommand {
