@@ -18,9 +18,10 @@ final class WebSocketInbox: Sendable {
   /// How much has arrived and was not delivered, as the machine counts it, and how much of that there may be.
   private let waiting = Atomic<Int>(0)
   private let limit: Int
-  /// If reading has paused, how little must wait for it to be resumed; negative if not. Set by the loop, and cleared by
-  /// whoever resumes it.
+  /// If the loop has paused, how little must wait for reading to be resumed: 0 if the pause is brief; negative if it has
+  /// not. Set by the loop, and cleared by whoever reads next, which decides between the two threads.
   private let resumption = Atomic<Int>(-1)
+  private let turns = Atomic<Int>(0)
 
   /// How much is read ahead of an observer that keeps up: what is read is taken while it is in the processor's cache, and
   /// its memory is used again.
@@ -48,7 +49,7 @@ final class WebSocketInbox: Sendable {
 
   enum Pause {
     case none
-    /// The observer takes what waits: `deliver` will call `resume`. If it does not soon, more may be read.
+    /// `deliver` reads on when the observer has taken what waits. If it does not soon, the loop may end the pause.
     case brief
     /// No more may be read before `deliver` calls `resume`.
     case full
@@ -58,36 +59,70 @@ final class WebSocketInbox: Sendable {
   func pause() -> Pause {
     let waiting = waiting.load(ordering: .relaxed)
     guard waiting > min(Self.quantum, limit) else { return .none }
-    resumption.store(waiting > limit ? limit / 2 : Self.quantum / 2, ordering: .sequentiallyConsistent)
+    resumption.store(waiting > limit ? max(limit / 2, 1) : 0, ordering: .sequentiallyConsistent)
     // The observer may have caught up meanwhile, without having seen the pause.
-    if mayResume(self.waiting.load(ordering: .sequentiallyConsistent)) { return .none }
+    let left = self.waiting.load(ordering: .sequentiallyConsistent)
+    if endPause(where: { left <= $0 }) { return .none }
     return waiting > limit ? .full : .brief
   }
 
-  /// Ends a pause; returns false if `deliver` has ended it.
-  func endPause() -> Bool { resumption.exchange(-1, ordering: .sequentiallyConsistent) >= 0 }
+  /// Ends a pause; returns false if `deliver` has ended it, or reads.
+  func endPause() -> Bool { endPause { _ in true } }
 
-  private func mayResume(_ waiting: Int) -> Bool {
+  /// Ends a pause that lasts until a certain amount waits, of which a condition is true; the caller has to read then.
+  private func endPause(where isOver: (Int) -> Bool) -> Bool {
     let most = resumption.load(ordering: .sequentiallyConsistent)
-    guard most >= 0, waiting <= most else { return false }
+    guard most >= 0, isOver(most) else { return false }
     return resumption.compareExchange(expected: most, desired: -1, ordering: .sequentiallyConsistent).exchanged
   }
 
-  /// Calls the observer with everything that waits.
-  func deliver(resume: () -> Void) {
+  /// How often `deliver` has read.
+  var turn: Int { turns.load(ordering: .relaxed) }
+
+  /// Calls the observer with everything that waits. When it has taken that, a brief pause ends with `readingOn`, which reads
+  /// into a buffer, and returns `nil` if the loop is to read again; a full pause ends with `resume`.
+  func deliver(
+    readingOn: (UnsafeMutableRawBufferPointer) -> (events: [WebSocketEvent], size: Int)?, resume: () -> Void
+  ) {
     while true {
       let (events, end) = state.withLock { state in
         state.isDelivering = !state.events.isEmpty || state.end != nil
         return (exchange(&state.events, with: []), state.end.take())
       }
       if events.isEmpty, end == nil { return }
-      for event in events where !isStopped.load(ordering: .relaxed) {
-        observer.onNext(event)
-        let left = waiting.subtract(event.size, ordering: .sequentiallyConsistent).newValue
-        if mayResume(left) { resume() }
-      }
+      deliver(events, resume)
       if let end { finish(end) }
+      readOn(readingOn, resume)
     }
+  }
+
+  private func deliver(_ events: [WebSocketEvent], _ resume: () -> Void) {
+    for event in events where !isStopped.load(ordering: .relaxed) {
+      observer.onNext(event)
+      let left = waiting.subtract(event.size, ordering: .sequentiallyConsistent).newValue
+      if endPause(where: { $0 > 0 && left <= $0 }) { resume() }
+    }
+  }
+
+  /// Reads and delivers in turns.
+  private func readOn(
+    _ read: (UnsafeMutableRawBufferPointer) -> (events: [WebSocketEvent], size: Int)?, _ resume: () -> Void
+  ) {
+    guard mayReadOn() else { return }
+    let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
+    defer { buffer.deallocate() }
+    repeat {
+      guard let (events, size) = read(buffer) else { return }
+      waiting.add(size, ordering: .sequentiallyConsistent)
+      turns.add(1, ordering: .relaxed)
+      // From here on the loop may read, if the observer blocks.
+      resumption.store(0, ordering: .sequentiallyConsistent)
+      deliver(events, resume)
+    } while mayReadOn()
+  }
+
+  private func mayReadOn() -> Bool {
+    waiting.load(ordering: .sequentiallyConsistent) == 0 && endPause(where: { $0 == 0 })
   }
 
   private func finish(_ end: WebSocketMachine.End) {

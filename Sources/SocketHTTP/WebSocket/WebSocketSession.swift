@@ -9,8 +9,8 @@ import Streams
 /// After the end for the observer, the connection lingers until the server ends it, too (RFC 6455, section 7.1.1): to
 /// close a socket with unread bytes could destroy the close frame on its way.
 ///
-/// `@unchecked Sendable`: `output` has a lock, under which only the channel is called; `inbox` is `Sendable`; all
-/// variables are used only on the loop's thread.
+/// `@unchecked Sendable`: `output` has a lock, under which only the channel is called; `machine` has one, too, under which
+/// nothing else is; `inbox` is `Sendable`; all variables are used only on the loop's thread.
 final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private enum Phase {
     case waiting
@@ -30,13 +30,14 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private let head: [UInt8]
   /// `nil` unless the connection is open or lingers.
   private let output = Locked<WebSocketOutput?>(nil)
+  /// `nil` unless the connection is open.
+  private let machine = Locked<WebSocketMachine?>(nil)
 
   // Only on the loop's thread.
   private var engine: SocketEngine?
   private var loop: EventLoop?
   private var phase = Phase.waiting
   private var socket: OpenSocket?
-  private var machine: WebSocketMachine?
   /// The deadline of the phase.
   private var timer: LoopTimer?
   private var heartbeat: Heartbeat?
@@ -49,8 +50,8 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   /// How many bytes were thrown away while lingering.
   private var discarded = 0
 
-  /// How long an observer may be behind before more is read. Whatever the limits, it takes less than a second until they
-  /// are reached, or the next ping.
+  /// How long an observer may take for what was read before the loop reads more. Whatever the limits, it takes less than a
+  /// second until they are reached, or the next ping.
   private static let patience = Duration.milliseconds(10)
   /// How much is read before others have their turn.
   private static let largestTurn = 1 << 20
@@ -85,6 +86,49 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
     }
     if case .close = command { loop.submit { [self] in didSendClose() } }
     follow(outcome, on: loop)
+  }
+
+  /// Reads on while the loop has paused, for the thread that delivers: from a fast server, reading and delivering in turns
+  /// on two threads takes twice the processor time, which is spent on waking the other one.
+  ///
+  /// Returns `nil` if the loop is to read again, since nothing has arrived, or more follows from it than to call the
+  /// observer.
+  private func readOn(
+    into buffer: UnsafeMutableRawBufferPointer, on loop: EventLoop
+  ) -> (events: [WebSocketEvent], size: Int)? {
+    let outcome = output.withLockUnchecked { output in
+      output?.channel.beginReading(isOver: true)
+      return output?.read(into: buffer) ?? .blocked
+    }
+    guard case .bytes(let size) = outcome else {
+      loop.submit { [self] in
+        resume { session in
+          session.didRead(outcome)
+          session.read()
+        }
+      }
+      return nil
+    }
+    guard let effects = receive(UnsafeRawBufferPointer(rebasing: buffer[..<size])) else { return nil }
+    guard effects.pong == nil, effects.close == nil, effects.end == nil else {
+      loop.submit { [self] in
+        resume { session in
+          session.carryOut(effects)
+          session.read()
+        }
+      }
+      return nil
+    }
+    return (effects.events, effects.size)
+  }
+
+  /// Returns `nil` if the connection has ended for the observer.
+  private func receive(_ bytes: UnsafeRawBufferPointer) -> WebSocketMachine.Effects? {
+    machine.withLockUnchecked { machine in
+      var effects = WebSocketMachine.Effects()
+      guard machine?.receive(bytes, into: &effects) != nil else { return nil }
+      return effects
+    }
   }
 
   private func follow(_ outcome: WebSocketOutput.Outcome, on loop: EventLoop) {
@@ -146,10 +190,11 @@ extension WebSocketSession {
     guard let loop else { return }
     stopTimer()
     phase = .open
-    machine = WebSocketMachine(limit: request.limits.message, compression: agreement.compression)
-    let opened = WebSocketOutput(
+    let opened = WebSocketMachine(limit: request.limits.message, compression: agreement.compression)
+    machine.withLockUnchecked { $0 = opened }
+    let output = WebSocketOutput(
       channel, on: loop, limit: request.limits.unsent, compresses: agreement.compression != nil)
-    output.withLockUnchecked { $0 = opened }
+    self.output.withLockUnchecked { $0 = output }
     lastSign = .now
     if let silence = request.timeouts.ping {
       heartbeat = Heartbeat(after: silence, patience: request.timeouts.pong)
@@ -187,14 +232,19 @@ extension WebSocketSession {
     var count = 0
     while !isPaused, hasSocket {
       guard count < Self.largestTurn else { return loop.submit { [self] in read() } }
-      switch output.withLock({ $0?.read(into: loop.buffer) ?? .blocked }) {
-      case .bytes(let size):
-        count += size
-        consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]))
-      case .blocked: return
-      case .end: return fail(.cut("without closing the WebSocket connection"))
-      case .failed(let error): return fail(error)
-      }
+      let outcome = output.withLock { $0?.read(into: loop.buffer) ?? .blocked }
+      guard case .bytes(let size) = outcome else { return didRead(outcome) }
+      count += size
+      consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]))
+    }
+  }
+
+  /// Follows a read that found no bytes.
+  private func didRead(_ outcome: ReadOutcome) {
+    switch outcome {
+    case .bytes, .blocked: break
+    case .end: fail(.cut("without closing the WebSocket connection"))
+    case .failed(let error): fail(error)
     }
   }
 
@@ -213,8 +263,10 @@ extension WebSocketSession {
     }
     guard !bytes.isEmpty else { return }
     if heartbeat != nil { lastSign = .now }
-    var effects = WebSocketMachine.Effects()
-    machine?.receive(bytes, into: &effects)
+    if let effects = receive(bytes) { carryOut(effects) }
+  }
+
+  private func carryOut(_ effects: WebSocketMachine.Effects) {
     if let pong = effects.pong { send { $0?.sendPong(pong) } }
     if let close = effects.close { send { $0?.close(close) } }
     deliver(effects.events, size: effects.size, end: effects.end)
@@ -228,8 +280,10 @@ extension WebSocketSession {
 
   private func deliver(_ events: [WebSocketEvent], size: Int, end: WebSocketMachine.End? = nil) {
     guard !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) else { return }
-    loop?.deliver(to: mailbox) { [self, loop] in
-      inbox.deliver { loop?.submit { self.resume() } }
+    guard let loop else { return }
+    loop.deliver(to: mailbox) { [self] in
+      inbox.deliver(
+        readingOn: { readOn(into: $0, on: loop) }, resume: { loop.submit { [self] in resume { $0.read() } } })
     }
   }
 
@@ -238,19 +292,25 @@ extension WebSocketSession {
   private func pauseIfBehind() {
     let pause = inbox.pause()
     isPaused = pause != .none
-    guard pause == .brief else { return }
+    if pause == .brief { watchObserver() }
+  }
+
+  /// Ends the pause if the observer blocks.
+  private func watchObserver() {
+    let turn = inbox.turn
     pauseTimer = loop?.schedule(at: .now + Self.patience) { [weak self] in
-      if let self, inbox.endPause() { resume() }
+      guard let self, isPaused else { return }
+      if inbox.turn == turn, inbox.endPause() { resume { $0.read() } } else { watchObserver() }
     }
   }
 
-  private func resume() {
+  private func resume(_ action: (WebSocketSession) -> Void) {
     guard isPaused else { return }
     if let pauseTimer { loop?.cancel(pauseTimer) }
     pauseTimer = nil
     isPaused = false
     lastSign = .now
-    read()
+    action(self)
   }
 
   // MARK: - Staying alive
@@ -277,7 +337,7 @@ extension WebSocketSession {
 
   /// The user has begun to close.
   private func didSendClose() {
-    guard case .open = phase, machine?.didSendClose() ?? false else { return }
+    guard case .open = phase, machine.withLock({ $0?.didSendClose() ?? false }) else { return }
     setTimer(request.timeouts.close) { $0.fail($0.timedOut(after: $1, waitingFor: "the close of")) }
   }
 
@@ -317,7 +377,7 @@ extension WebSocketSession {
     var effects = WebSocketMachine.Effects()
     switch phase {
     case .waiting, .dialling, .upgrading: effects.end = .failed(error)
-    case .open: machine?.didLose(error, into: &effects)
+    case .open: machine.withLock { $0?.didLose(error, into: &effects) }
     case .lingering, .ended: break
     }
     deliver([], size: 0, end: effects.end)
@@ -328,7 +388,7 @@ extension WebSocketSession {
   private func linger() {
     guard case .open = phase else { return }
     phase = .lingering
-    machine = nil
+    machine.withLock { $0 = nil }
     if isPaused {
       isPaused = false
       loop?.submit { [self] in read() }
@@ -340,7 +400,7 @@ extension WebSocketSession {
     if case .ended = phase { return }
     if case .dialling(let opening) = phase { opening.cancel() }
     phase = .ended
-    machine = nil
+    machine.withLock { $0 = nil }
     stopTimer()
     for timer in [heartbeatTimer, pauseTimer].compactMap(\.self) { loop?.cancel(timer) }
     (heartbeatTimer, pauseTimer) = (nil, nil)

@@ -70,6 +70,35 @@ import Testing
     #expect(log.texts == (0..<1000).map { "message \($0)" })
   }
 
+  /// Either of the two threads that read can find the pings and the end.
+  @Test(arguments: [true, false], [true, false])
+  func `what a fast server sends arrives whole and in order, whichever thread reads`(isClosed: Bool, isSlow: Bool)
+    async throws
+  {
+    let padding = String(repeating: "x", count: 1000)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      for number in 0..<20_000 {
+        try peer.send(ServerFrame.text("\(number) \(padding)"))
+        guard number % 5000 == 4999 else { continue }
+        try peer.send(ServerFrame.ping("\(number)"))
+        while try peer.readFrame() != .init(opcode: 10, payload: Array("\(number)".utf8)) {}
+      }
+      if isClosed {
+        try peer.send(ServerFrame.close(1000))
+        try peer.close()
+      }
+    }
+    let log = try WebSocketLog(transport.connect(server.request())) { entry in
+      // Longer than the loop waits for an observer.
+      if isSlow, case .message(.text(let text)) = entry, text.contains("999 ") { Thread.sleep(forTimeInterval: 0.015) }
+    }
+    let entries = try await log.ended()
+    #expect(log.texts.map { Int($0.prefix { $0 != " " }) } == Array(0..<20_000))
+    #expect(log.texts.allSatisfy { $0.hasSuffix(padding) })
+    #expect(entries.dropFirst(20_001) == (isClosed ? [.closed(.normal), .completed] : [.failed(.connectionLost)]))
+  }
+
   @Test func `a stuck observer does not delay another connection`() async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()
