@@ -4,19 +4,41 @@ public import HTTP
 /// counted for each.
 public struct RequestOwners: Sendable {
   /// The owner of one request.
-  struct Owner: Sendable {
-    var name: String
-    /// The part that the token stands for, if a provider tells which is to be sent.
-    var token: String?
+  struct Owner: Hashable, Sendable {
+    /// Whom the token stands for, if a provider tells which is to be sent.
+    var token: TokenOwner?
+    /// The values of the request's own fields, or a name.
+    var fields = ""
     /// Whether the credentials under which the request is sent have to be these.
     var isChecked = false
 
+    /// All of it in one text.
+    var name: String { (token?.name ?? "") + fields }
+
     /// What it signs out as.
-    var account: String { token ?? name }
+    var account: String { token?.name ?? fields }
 
     /// Whether a request that was sent under a token belongs to this owner.
     func isOwner(ofTokenOf account: String?, _ value: String) -> Bool {
-      !isChecked || token == RequestOwners.name(ofTokenOf: account, value)
+      !isChecked || token == TokenOwner(account, value)
+    }
+  }
+
+  /// Whom a token stands for: its account, or the token itself if it names none.
+  enum TokenOwner: Hashable, Sendable {
+    case account(String)
+    case token(String)
+
+    init(_ account: String?, _ value: String) {
+      self = account.map { .account($0) } ?? .token(value)
+    }
+
+    var name: String {
+      // The length keeps one with other credentials behind it from looking like a longer one.
+      switch self {
+      case .account(let account): "account \(account.utf8.count) \(account)"
+      case .token(let value): "token \(value.utf8.count) \(value)"
+      }
     }
   }
 
@@ -32,15 +54,11 @@ public struct RequestOwners: Sendable {
     of tokens: (any TokenProvider)? = nil, fieldNames: [String] = ["Authorization", "Cookie", "X-API-Key"]
   ) -> RequestOwners {
     RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
-      var owner = Owner(name: "", isChecked: true)
-      if let token = tokens?.currentToken {
-        let name = name(ofTokenOf: token.account, token.value)
-        owner.token = name
-        owner.name = name
-      }
+      let token = tokens?.currentToken.map { TokenOwner($0.account, $0.value) }
+      var owner = Owner(token: token, isChecked: true)
       for name in fieldNames {
         // The length keeps a value from looking like two.
-        if let value = request.headers[name] { owner.name += "\n\(name) \(value.utf8.count) \(value)" }
+        if let value = request.headers[name] { owner.fields += "\n\(name) \(value.utf8.count) \(value)" }
       }
       return owner
     }
@@ -48,7 +66,7 @@ public struct RequestOwners: Sendable {
 
   /// A closure names the owner, for accounts that are known by something else. It must not block.
   public static func named(_ name: @escaping @Sendable (HTTPRequest) -> String) -> RequestOwners {
-    RequestOwners(fieldNames: [], isNamed: true) { Owner(name: name($0)) }
+    RequestOwners(fieldNames: [], isNamed: true) { Owner(fields: name($0)) }
   }
 
   /// All requests have one owner: for servers whose responses are the same for everybody.
@@ -63,11 +81,6 @@ public struct RequestOwners: Sendable {
     self.fieldNames = fieldNames
     self.isNamed = isNamed
     self.owner = owner
-  }
-
-  static func name(ofTokenOf account: String?, _ value: String) -> String {
-    // The length keeps one with other credentials behind it from looking like a longer one.
-    account.map { "account \($0.utf8.count) \($0)" } ?? "token \(value.utf8.count) \(value)"
   }
 }
 

@@ -81,6 +81,10 @@ public struct HTTPField: Hashable, Sendable {
     name.utf8.count == other.utf8.count && hasNameOfItsLength(other)
   }
 
+  func hasName(prefix: String) -> Bool {
+    name.utf8.count >= prefix.utf8.count && name.utf8.starts(with: prefix.utf8) { $0.isSameLetter(as: $1) }
+  }
+
   private func hasNameOfItsLength(_ other: String) -> Bool {
     if name == other { return true }
     let isSame = name.utf8.withContiguousStorageIfAvailable { name in

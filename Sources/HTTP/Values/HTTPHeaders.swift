@@ -35,6 +35,12 @@ public struct HTTPHeaders: Hashable, Sendable {
     firstIndex(of: name, from: 0) != nil
   }
 
+  /// Whether there is a field whose name begins with this.
+  package func contains(namePrefix prefix: String) -> Bool {
+    for index in fields.indices where fields[index].hasName(prefix: prefix) { return true }
+    return false
+  }
+
   /// The index of the first field with this name, at or after `start`.
   package func firstIndex(of name: String, from start: Int) -> Int? {
     // By index: an iterator would copy each field, which costs reference counting.

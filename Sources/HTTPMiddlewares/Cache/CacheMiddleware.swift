@@ -243,7 +243,7 @@ extension CacheMiddleware {
   /// For owners that ``RequestOwners/credentials(of:fieldNames:)`` tells apart by a provider's tokens. Call it once the
   /// provider no longer gives the token.
   public func signOut(_ token: AccessToken) throws {
-    try signOut(owner: RequestOwners.name(ofTokenOf: token.account, token.value))
+    try signOut(owner: RequestOwners.TokenOwner(token.account, token.value).name)
   }
 
   /// The same for an owner that a closure has named, see ``RequestOwners/named(_:)``.

@@ -1,13 +1,14 @@
 public import HTTP
 public import Platform
-import Streams
 
 /// What is left of a server's limit on requests, as its responses have told.
 ///
 /// These header fields are read, of responses with any status: `RateLimit` and `RateLimit-Policy`
 /// (draft-ietf-httpapi-ratelimit-headers, its newest form and `limit=…, remaining=…, reset=…`), and `-Limit`,
 /// `-Remaining`, `-Reset` and `-Reset-After` behind `RateLimit`, `X-RateLimit` and `X-Rate-Limit`. A reset may be a number
-/// of seconds, or a time in seconds or milliseconds since 1970, as GitHub's is.
+/// of seconds, or a time: in seconds or milliseconds since 1970, as GitHub's is, or a date as in `Date`. Of several
+/// policies in one field, that with the least left counts. What cannot be read is ignored; a number that is less than
+/// zero counts as zero.
 public struct RateLimit: Hashable, Sendable {
   /// How many requests the server allows in its window.
   public var limit: Int?
@@ -27,118 +28,95 @@ public struct RateLimit: Hashable, Sendable {
 }
 
 extension RateLimit {
+  /// The beginnings of the names that tell a limit, those that count first in front. This is asked of every response, so
+  /// no more is read unless a name begins like one of them.
+  private static let families = ["RateLimit", "X-RateLimit", "X-Rate-Limit"]
+
   /// What a response says; `nil` if it says nothing. `now` is the wall clock, for resets that are times.
-  public init?(_ headers: HTTPHeaders, now: Date) {
+  public init?(_ headers: HTTPHeaders, now: @autoclosure () -> Date) {
     self.init()
-    if let value = headers["RateLimit"] { readStructured(value) }
-    if limit == nil, let policy = headers["RateLimit-Policy"] { limit = Self.parameters(policy)["q"].flatMap(Int.init) }
-    for prefix in ["RateLimit", "X-RateLimit", "X-Rate-Limit"] {
-      limit = limit ?? headers.number("\(prefix)-Limit").flatMap(Int.init(exactly:))
-      remaining = remaining ?? headers.number("\(prefix)-Remaining").map { Int(max($0, 0)) }
-      resetsAfter = resetsAfter ?? headers.number("\(prefix)-Reset-After").map { .seconds(max($0, 0)) }
-      resetsAfter = resetsAfter ?? headers.number("\(prefix)-Reset").map { Self.duration(until: $0, now: now) }
+    for family in Self.families where headers.contains(namePrefix: family) {
+      if family == "RateLimit" { readPolicies(headers["RateLimit"] ?? "", headers["RateLimit-Policy"] ?? "") }
+      limit = limit ?? headers.first("\(family)-Limit")?.number.map { Int($0) }
+      remaining = remaining ?? headers.first("\(family)-Remaining")?.number.map { Int($0) }
+      resetsAfter = resetsAfter ?? headers.first("\(family)-Reset-After")?.number.map { .seconds($0) }
+      resetsAfter = resetsAfter ?? headers.first("\(family)-Reset").flatMap { Self.time(until: $0, now: now) }
     }
     if self == RateLimit() { return nil }
   }
 
-  private mutating func readStructured(_ value: String) {
-    let parameters = Self.parameters(value)
-    limit = parameters["limit"].flatMap { Int($0) }
-    remaining = (parameters["remaining"] ?? parameters["r"]).flatMap { Int($0) }
-    resetsAfter = (parameters["reset"] ?? parameters["t"]).flatMap { Int($0) }.map { .seconds(max($0, 0)) }
-  }
-
-  /// The parameters of the first policy in a list such as `"default";r=50;t=30`, or of one such as `limit=10, reset=5`.
-  private static func parameters(_ value: String) -> [String: String] {
-    var parameters: [String: String] = [:]
-    for part in value.split(whereSeparator: { $0 == ";" || $0 == "," }) {
-      let pair = part.split(separator: "=", maxSplits: 1).map { String($0.trimmed) }
-      if pair.count == 2, parameters[pair[0].lowercased()] == nil { parameters[pair[0].lowercased()] = pair[1] }
+  /// The time until a reset, which is a number of seconds unless it is so great that it must be a time.
+  private static func time(until reset: String, now: () -> Date) -> Duration? {
+    let date: Date
+    switch reset.number {
+    case .some(let number) where number < 5e8: return .seconds(number)
+    case .some(let number): date = Date(timeIntervalSince1970: number < 5e11 ? number : number / 1000)
+    case nil:
+      guard let httpDate = Date(httpDate: reset) else { return nil }
+      date = httpDate
     }
-    return parameters
+    return .seconds(max(date.timeIntervalSince(now()), 0))
   }
 
-  /// From a number that is one of seconds, unless it is so great that it must be a time.
-  private static func duration(until number: Double, now: Date) -> Duration {
-    let seconds =
-      switch number {
-      case 5e11...: number / 1000 - now.timeIntervalSince1970
-      case 5e8...: number - now.timeIntervalSince1970
-      default: number
+  /// Reads lists such as `"burst";r=0;t=2, "day";r=50;t=3600` and `"burst";q=10;w=1, "day";q=500;w=86400`.
+  private mutating func readPolicies(_ limits: String, _ policies: String) {
+    let policies = Policy.list(policies)
+    guard let least = Policy.list(limits).min(by: { $0.isStricter(than: $1) }) else {
+      limit = policies.lazy.compactMap(\.limit.limit).first
+      return
+    }
+    self = least.limit
+    limit = limit ?? policies.first { $0.name == least.name }?.limit.limit
+  }
+
+  /// A policy by its name, which is empty in the form `limit=10, remaining=5, reset=5`.
+  private struct Policy {
+    let name: Substring
+    var limit = RateLimit()
+
+    static func list(_ value: String) -> [Policy] {
+      var policies: [Policy] = []
+      value.forEachListElement { element in
+        var parts = element.split(separator: ";").map(\.trimmed)[...]
+        let name = parts.first.flatMap { $0.contains("=") ? nil : parts.popFirst() } ?? ""
+        if !name.isEmpty || policies.last?.name != "" { policies.append(Policy(name: name)) }
+        for part in parts { policies[policies.count - 1].read(part) }
       }
-    return .seconds(min(max(seconds, 0), 1e9))
+      return policies
+    }
+
+    private mutating func read(_ parameter: Substring) {
+      let pair = parameter.split(separator: "=", maxSplits: 1)
+      guard pair.count == 2, let number = String(pair[1]).number else { return }
+      switch pair[0].trimmed.lowercased() {
+      case "limit", "q": limit.limit = Int(number)
+      case "remaining", "r": limit.remaining = Int(number)
+      case "reset", "t": limit.resetsAfter = .seconds(number)
+      default: break
+      }
+    }
+
+    /// Whether less is left of it, or it lasts longer.
+    func isStricter(than other: Policy) -> Bool {
+      let (own, others) = (limit.remaining ?? .max, other.limit.remaining ?? .max)
+      return own == others ? limit.resetsAfter ?? .zero > other.limit.resetsAfter ?? .zero : own < others
+    }
   }
 }
 
 extension HTTPHeaders {
-  /// The number in the first field of a name; several limits may be in one field, `10, 10;w=1`, of which the first counts.
-  fileprivate func number(_ name: String) -> Double? {
-    values(of: name).first.flatMap { value in
-      Double(value.prefix { $0.isASCII && ($0.isNumber || $0 == ".") }).flatMap { $0.isFinite ? $0 : nil }
-    }
+  fileprivate func first(_ name: String) -> String? {
+    firstIndex(of: name, from: 0).map { self[$0].value }
   }
 }
 
-/// A server's limit as a middleware follows it, in a scheduler's time: pure, without locks.
-struct RateLimitState: Sendable {
-  /// How long nobody waits for a server that asks for more.
-  private static let longest = Duration.seconds(86_400)
-  /// For a server that does not say how long.
-  private static let backoff = Backoff(initial: .seconds(1), maximum: .seconds(60), jitter: 0)
-
-  private var limit: Int?
-  private var remaining: Int?
-  private var resetAt: Duration?
-  private var blockedUntil = Duration.zero
-  private var refusals = 0
-
-  /// What is left.
-  func view(at now: Duration) -> RateLimit {
-    let isOver = resetAt.map { $0 <= now } ?? false
-    return RateLimit(
-      limit: limit, remaining: isOver ? limit : remaining, resetsAfter: resetAt.map { max($0 - now, .zero) })
-  }
-
-  /// How long the next request has to wait.
-  func wait(at now: Duration) -> Duration {
-    var until = blockedUntil
-    if remaining == 0, let resetAt { until = max(until, resetAt) }
-    return max(until - now, .zero)
-  }
-
-  /// Counts a request that is sent: until its response tells, one fewer is left.
-  mutating func recordSent() {
-    if let remaining, remaining > 0 { self.remaining = remaining - 1 }
-  }
-
-  /// Records a response that is no refusal, except that the server may be out of order for a while.
-  mutating func record(_ told: RateLimit?, retryAfter: Duration?, at now: Duration) {
-    refusals = 0
-    update(told, at: now)
-    if let retryAfter { block(for: retryAfter, at: now) }
-  }
-
-  /// Records that a request was refused, with the time that the server asks for, if it does. Returns how long that
-  /// request has to wait; without a time from the server, others do not.
-  mutating func refuse(_ told: RateLimit?, retryAfter: Duration?, at now: Duration) -> Duration {
-    refusals = min(refusals + 1, 30)
-    update(told, at: now)
-    let untilReset = told.flatMap { $0.remaining ?? 0 == 0 ? $0.resetsAfter : nil }
-    guard let asked = retryAfter ?? untilReset else {
-      return max(Self.backoff.delay(after: refusals), wait(at: now))
-    }
-    block(for: asked, at: now)
-    return wait(at: now)
-  }
-
-  private mutating func update(_ told: RateLimit?, at now: Duration) {
-    guard let told else { return }
-    limit = told.limit ?? limit
-    remaining = told.remaining
-    resetAt = told.resetsAfter.map { now + min($0, Self.longest) }
-  }
-
-  private mutating func block(for time: Duration, at now: Duration) {
-    blockedUntil = max(blockedUntil, now + min(max(time, .zero), Self.longest))
+extension String {
+  /// The number that this is, up to a comma or a semicolon: several limits may be in one field, `10, 10;w=1`, of which the
+  /// first counts. From 0 to 10^15, so that it can be counted and is a time.
+  fileprivate var number: Double? {
+    let text = prefix { $0 != "," && $0 != ";" }.trimmed
+    let digits = text.first == "-" ? text.dropFirst() : text
+    guard digits.utf8.allSatisfy({ $0.isDigit || $0 == UInt8(ascii: ".") }) else { return nil }
+    return Double(text).map { min(max($0, 0), 1e15) }
   }
 }

@@ -25,8 +25,11 @@ public import Streams
 public struct RateLimitMiddleware: HTTPMiddleware {
   private struct Key: Hashable {
     let origin: HTTPOrigin
-    let owner: String
+    let owner: RequestOwners.Owner
   }
+
+  /// What is known of one limit, which all requests under it share.
+  private typealias Shared = Locked<RateLimitState>
 
   private let signal: RateLimitSignal
   private var owners: RequestOwners
@@ -35,7 +38,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
   private let random: @Sendable () -> Double
-  private let states = RecentTable<Key, RateLimitState> { RateLimitState() }
+  private let states = RecentTable<Key, Shared> { Locked(RateLimitState()) }
 
   /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
   /// are sent again, the scheduler that times the waits, the wall clock, which some header fields refer to, and a source
@@ -57,7 +60,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
 
   /// What is left of the limit that a request falls under, as far as it is known.
   public func limit(for request: HTTPRequest) -> RateLimit {
-    states.withValue(of: key(of: request)) { $0.view(at: scheduler.now) }
+    state(for: request).withLock { $0.view(at: scheduler.now) }
   }
 
   /// Passes the request on when the server's limit allows it.
@@ -67,20 +70,20 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     .deferred {
       var request = request
       budget.count(&request)
-      return attempt(1, request, key(of: request), since: scheduler.now, next)
+      return attempt(1, request, state(for: request), since: scheduler.now, next)
     }
   }
 
-  private func key(of request: HTTPRequest) -> Key {
-    Key(origin: request.origin, owner: owners.owner(request).name)
+  private func state(for request: HTTPRequest) -> Shared {
+    states.withValue(of: Key(origin: request.origin, owner: owners.owner(request))) { $0 }
   }
 
   private func attempt(
-    _ number: Int, _ request: HTTPRequest, _ key: Key, since start: Duration,
+    _ number: Int, _ request: HTTPRequest, _ state: Shared, since start: Duration,
     _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     let time = scheduler.now
-    let wait = states.withValue(of: key) { state in
+    let wait = state.withLock { state in
       let wait = state.wait(at: time)
       if wait == .zero { state.recordSent() }
       return wait
@@ -91,35 +94,34 @@ public struct RateLimitMiddleware: HTTPMiddleware {
       }
       return pause(delay) {
         request.context.observation?.report(.dequeued(after: delay))
-        return attempt(number, request, key, since: start, next)
+        return attempt(number, request, state, since: start, next)
       }
     }
     var sent = request
     sent.timeouts = request.timeouts.after(time - start)
     return next(sent)
-      .held(where: signal.isPossible) { response, _ in signal.refusal(response, now()) != nil }
-      .do(onNext: { if case .head(let head) = $0 { record(head, key) } })
+      .held(where: signal.isPossible) { response, _ in signal.refusal(response, now) != nil }
+      .do(onNext: { if case .head(let head) = $0 { record(head, state) } })
       .catch { error in
-        guard let refused = error as? RefusedResponse, let refusal = signal.refusal(refused.response, now()) else {
+        guard let refused = error as? RefusedResponse, let refusal = signal.refusal(refused.response, now) else {
           throw error
         }
         let time = scheduler.now
-        let wait = states.withValue(of: key) { state in
-          state.refuse(refusal.limit, retryAfter: refusal.retryAfter, at: time)
-        }
+        let wait = state.withLock { $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, at: time) }
         let failure = failure(of: request, for: wait, after: refused.response)
         guard number < 3, request.mayBeSentAgain(after: .maybe), let delay = delay(wait, of: request, since: start),
           budget.withdraw(for: request.origin, at: time)
         else { throw failure }
         request.context.observation?.report(.retrying(after: delay, reason: failure))
-        return pause(delay) { attempt(number + 1, request, key, since: start, next) }
+        return pause(delay) { attempt(number + 1, request, state, since: start, next) }
       }
   }
 
-  private func record(_ head: HTTPResponseHead, _ key: Key) {
+  private func record(_ head: HTTPResponseHead, _ state: Shared) {
     let told = RateLimit(head.headers, now: now())
+    let time = scheduler.now
     let retryAfter = head.status == 503 ? head.retryAfter(now: now()) : nil
-    states.withValue(of: key) { $0.record(told, retryAfter: retryAfter, at: scheduler.now) }
+    state.withLock { $0.record(told, retryAfter: retryAfter, at: time) }
   }
 
   /// The wait with some time on top; `nil` if the request cannot wait for so long.
@@ -188,7 +190,7 @@ public struct RateLimitSignal: Sendable {
   let isPossible: @Sendable (HTTPResponseHead) -> Bool
 
   /// What a response says if it is a refusal.
-  let refusal: @Sendable (HTTPResponse, _ now: Date) -> Refusal?
+  let refusal: @Sendable (HTTPResponse, _ now: () -> Date) -> Refusal?
 
   /// Takes two closures: whether a response with this head may be a refusal, and what it says if it is one. A response
   /// that may be one is held back until it is complete; if its body exceeds 64 KiB, the second closure sees only what has
@@ -197,15 +199,25 @@ public struct RateLimitSignal: Sendable {
     isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool,
     refusal: @escaping @Sendable (_ response: HTTPResponse, _ now: Date) -> Refusal?
   ) {
+    self.init(isPossible: isPossible, refusalAt: { refusal($0, $1()) })
+  }
+
+  /// The same for a closure that reads the wall clock where a time depends on it.
+  package init(
+    isPossible: @escaping @Sendable (HTTPResponseHead) -> Bool,
+    refusalAt refusal: @escaping @Sendable (_ response: HTTPResponse, _ now: () -> Date) -> Refusal?
+  ) {
     self.isPossible = isPossible
     self.refusal = refusal
   }
 
   /// Status 429 (RFC 6585, section 4); and 403 as GitHub means it: with `Retry-After`, with nothing remaining, or with a
   /// body that speaks of a secondary rate limit, after which a minute is to pass.
-  public static let http = RateLimitSignal(isPossible: { $0.status == 429 || $0.status == 403 }) { response, now in
+  public static let http = RateLimitSignal {
+    $0.status == 429 || $0.status == 403
+  } refusalAt: { response, now in
     let head = response.head
-    let refusal = Refusal(retryAfter: head.retryAfter(now: now), limit: RateLimit(head.headers, now: now))
+    let refusal = Refusal(retryAfter: head.retryAfter(now: now()), limit: RateLimit(head.headers, now: now()))
     if head.status == 429 || refusal.retryAfter != nil || refusal.limit?.remaining == 0 { return refusal }
     let isSecondary = response.body.holds("secondary rate limit")
     return isSecondary ? Refusal(retryAfter: .seconds(60), limit: refusal.limit) : nil
@@ -213,7 +225,9 @@ public struct RateLimitSignal: Sendable {
 
   /// Either signal.
   public func or(_ other: RateLimitSignal) -> RateLimitSignal {
-    RateLimitSignal(isPossible: { isPossible($0) || other.isPossible($0) }) { response, now in
+    RateLimitSignal {
+      isPossible($0) || other.isPossible($0)
+    } refusalAt: { response, now in
       (isPossible(response.head) ? refusal(response, now) : nil)
         ?? (other.isPossible(response.head) ? other.refusal(response, now) : nil)
     }

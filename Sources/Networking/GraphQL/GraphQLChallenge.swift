@@ -24,11 +24,14 @@ extension Data {
   /// The errors of a GraphQL response without data, if a text, such as a code, occurs in it.
   func errorsWithoutData(naming text: String) -> [GraphQLError] {
     // This is enough for most responses, which are then not parsed twice.
-    guard holds(text),
+    guard !beginsWithData, holds(text),
       let envelope = try? GraphQLEnvelope<NoContent>(self, by: JSONCoder()),
       envelope.data == nil, envelope.failure == nil
     else { return [] }
     return envelope.errors
   }
 
+  /// Whether this is a GraphQL response that begins with data, as most do: whatever errors follow, there is data. False
+  /// says nothing.
+  var beginsWithData: Bool { starts(with: #"{"data":{"#.utf8) }
 }

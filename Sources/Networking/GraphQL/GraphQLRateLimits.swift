@@ -10,13 +10,15 @@ extension RateLimitSignal {
   /// The time to wait is that of `Retry-After`, or the error's `extensions.retryAfter` in seconds, or what it takes
   /// Shopify's bucket to hold the cost of the query, by `extensions.cost`; else that of the `ratelimit` fields.
   public static let graphQL = RateLimitSignal.http.or(
-    RateLimitSignal(isPossible: { $0.isJSON }) { response, now in
+    RateLimitSignal {
+      $0.isJSON
+    } refusalAt: { response, now in
       // Most responses hold none of the codes, and are not parsed twice.
-      guard GraphQLErrors.throttlingCodes.contains(where: { response.body.holds($0) }),
+      guard !response.body.beginsWithData, GraphQLErrors.throttlingCodes.contains(where: { response.body.holds($0) }),
         let body = try? Throttled(json: response.body.bytes), body.isThrottled
       else { return nil }
-      let limit = RateLimit(response.head.headers, now: now)
-      return Refusal(retryAfter: response.head.retryAfter(now: now) ?? body.wait, limit: limit)
+      let limit = RateLimit(response.head.headers, now: now())
+      return Refusal(retryAfter: response.head.retryAfter(now: now()) ?? body.wait, limit: limit)
     })
 }
 
