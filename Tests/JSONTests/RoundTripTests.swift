@@ -15,6 +15,26 @@ import Testing
     }
   }
 
+  /// Long strings are read several words at a time, and the last bytes one by one.
+  @Test func `a character that is not plain is found at any place of a string, and none is read behind its end`() throws
+  {
+    let memory = try GuardedBytes(capacity: 256)
+    let specials: [(json: String, text: String?)] = [
+      ("\\\"", "\""), ("\\n", "\n"), ("é", "é"), ("𝄞", "𝄞"), ("\u{7F}", "\u{7F}"), ("\u{1F}", nil), ("\0", nil),
+    ]
+    for length in [0, 7, 8, 31, 32, 33, 63, 64, 65, 100, 127] {
+      let plain = Array(repeating: " ~!#az[]", count: 16).joined().prefix(length)
+      for place in 0...length {
+        let (before, after) = (plain.prefix(place), plain.dropFirst(place))
+        for special in specials {
+          let text = memory.with(Array("\"\(before)\(special.json)\(after)\"".utf8)) { try? String(json: $0.bytes) }
+          #expect(text == special.text.map { before + $0 + after })
+        }
+        #expect(memory.with(Array("\"\(before)".utf8)) { try? String(json: $0.bytes) } == nil)
+      }
+    }
+  }
+
   @Test func `JSON that Foundation writes is read the same`() throws {
     var random = RandomJSON(seed: 8)
     for _ in 0..<1000 {

@@ -66,6 +66,20 @@ extension UInt64 {
   }
 }
 
+extension SIMD4<UInt64> {
+  /// Whether one of the 32 bytes is what ``Swift/UInt64/firstSpecialInString`` marks.
+  @inline(__always)
+  var hasSpecialInString: Bool {
+    let ones = SIMD4(repeating: UInt64(repeating: 1))
+    let quotes = (self ^ SIMD4(repeating: UInt64(repeating: UInt8(ascii: "\"")))) &- ones
+    let backslashes = (self ^ SIMD4(repeating: UInt64(repeating: UInt8(ascii: "\\")))) &- ones
+    let controls = self &- SIMD4(repeating: UInt64(repeating: 0x20))
+    let marks = quotes | backslashes | controls | self
+    let half = marks.lowHalf | marks.highHalf
+    return (half[0] | half[1]) & UInt64(repeating: 0x80) != 0
+  }
+}
+
 extension UInt64 {
   /// Marks, by the highest bit of its place, the first of the eight bytes that a JSON string must escape: a quote, a
   /// backslash or a control byte. Zero if there is no such byte.

@@ -37,10 +37,12 @@ extension JSONReader {
   /// Moves from after a string's opening quote to after its closing quote, and checks everything in between.
   @inlinable
   mutating func scanString() throws(JSONError) -> StringShape {
+    let start = position
     while end - position >= 8 {
       let marks = UInt64(bytesAt: position).firstSpecialInString
       if marks == 0 {
         position += 8
+        if position - start == 32 { skipLongText() }
         continue
       }
       position += marks.trailingZeroBitCount >> 3
@@ -86,6 +88,14 @@ extension JSONReader {
       }
     }
     throw malformed("a closing quote")
+  }
+
+  /// Skips plain ASCII, 32 bytes at a time: for a string that has turned out to be long.
+  @usableFromInline @inline(never)
+  mutating func skipLongText() {
+    while end - position >= 32,
+      !UnsafeRawPointer(position).loadUnaligned(as: SIMD4<UInt64>.self).hasSpecialInString
+    { position += 32 }
   }
 
   /// Skips plain ASCII, eight bytes at a time.
