@@ -30,7 +30,7 @@ public import Streams
 /// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
-public final class SocketTransport: HTTPTransport, WebSocketTransport {
+public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownNotifying {
   private let configuration: Configuration
   let engine: SocketEngine
   private let defaults: Result<DefaultFields, RequestError>
@@ -110,11 +110,21 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport {
     }
   }
 
-  /// Refuses new requests with `cannotConnect`, lets those in flight finish, closes every connection, stops the loop,
-  /// and returns once all observers have been notified. So an observer must not wait for this to return.
+  /// Calls a closure when a shutdown begins; see `ShutdownNotifying.onShutdown(_:)`.
+  public func onShutdown(
+    _ body: @escaping @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
+  ) -> any Disposable {
+    engine.onShutdown(body)
+  }
+
+  /// Refuses new requests with `cannotConnect`, ends subscriptions, lets requests in flight finish, closes every
+  /// connection, stops the loop, and returns once all observers have been notified. So an observer must not wait for this
+  /// to return.
   ///
-  /// Requests that are still in flight after `limit`, or when the task that awaits this is cancelled, fail with
-  /// `connectionLost`. Without a limit, this may wait for ever for a request that has no deadline.
+  /// GraphQL subscriptions fail with `connectionLost`; their servers are told that each is complete, and a WebSocket
+  /// closes with code 1000, other ones with 1001. Requests that are still in flight after `limit`, or when the task that
+  /// awaits this is cancelled, fail with `connectionLost`. The cause of all these errors is a `TransportShutdown`.
+  /// Without a limit, this may wait for ever for a request that has no deadline.
   public func shutdown(within limit: Duration? = nil) async {
     await withTaskCancellationHandler {
       await withCheckedContinuation { continuation in engine.shutDown(within: limit) { continuation.resume() } }

@@ -2,7 +2,7 @@ import HTTP
 import Networking
 import Repository
 
-/// The command's exit codes: those of BSD's sysexits.h, and 130 as shells have it.
+/// The command's exit codes: those of BSD's sysexits.h, and 130 and 143 as shells have them.
 enum ExitCode: Int32, Sendable {
   case success = 0
 
@@ -28,6 +28,9 @@ enum ExitCode: Int32, Sendable {
   /// Ctrl-C.
   case cancelled = 130
 
+  /// SIGTERM.
+  case terminated = 143
+
   /// The exit code for an error.
   init(_ error: any Error) {
     self =
@@ -36,6 +39,7 @@ enum ExitCode: Int32, Sendable {
       case is UsageError: .usage
       case is OutputError, is CacheFolderError, is FileError: .outputFailed
       case is CancellationError: .cancelled
+      case is Termination: .terminated
       case let error as RequestError: ExitCode(error)
       default: .unusableAnswer
       }
@@ -83,6 +87,7 @@ struct ErrorLine: CustomStringConvertible {
       return ("cannot write", "the cache folder '\(error.path)' cannot be used: \(error.cause)")
     case let error as FileError: return ("cannot write", "the cache folder cannot be used: \(error)")
     case is CancellationError: return ("cancelled", "interrupted by Ctrl-C")
+    case is Termination: return ("cancelled", "terminated by SIGTERM")
     case let error as RequestError:
       let excerpt = error.excerpt.map { " (the response begins: \($0))" } ?? ""
       return (error.kind.description, error.message + excerpt)
@@ -95,6 +100,9 @@ struct ErrorLine: CustomStringConvertible {
 struct ToldError: Error {
   let cause: any Error
 }
+
+/// The run was ended by SIGTERM.
+struct Termination: Error {}
 
 /// The folder of `--cache-dir` cannot be opened.
 struct CacheFolderError: Error {

@@ -111,6 +111,7 @@ enum Help {
       77   not allowed: status 401 or 403, the GraphQL error UNAUTHENTICATED, or a
            WebSocket closed with 4401 or 4403
       130  interrupted by Ctrl-C
+      143  ended by SIGTERM
 
     """
 }

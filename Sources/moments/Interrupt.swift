@@ -2,43 +2,54 @@ import Dispatch
 import Platform
 import Synchronization
 
-/// Handles Ctrl-C: cancels the running task, or ends the process if there is none.
+/// Handles Ctrl-C and SIGTERM: cancels the running task, or ends the process if there is none.
 final class Interrupt: Sendable {
-  private let cancel = Mutex<(@Sendable () -> Void)?>(nil)
+  private let state = Mutex<(cancel: (@Sendable () -> Void)?, isTerminated: Bool)>((nil, false))
 
   /// The pipe that the signal handler writes to, as a handler may do little else.
   private static let pipe = makePipe()
 
-  /// Handles Ctrl-C from now on, unless the parent process has set it to be ignored.
+  /// Handles both signals from now on, except one that the parent process has set to be ignored.
   init() {
     guard let reader = Self.pipe?.reader else { return }
     // A signal source of Dispatch is set up only later, and a signal that came before would be lost. A process starts
     // with either the default, which is returned as `nil`, or ignoring.
-    guard signal(SIGINT, { _ in Interrupt.tell() }) == nil else {
-      signal(SIGINT, SIG_IGN)
-      return
+    for number in [SIGINT, SIGTERM] {
+      let wasIgnored = signal(number, { Interrupt.tell($0) }) != nil
+      if wasIgnored { signal(number, SIG_IGN) }
     }
     let queue = DispatchQueue(label: "moments.Interrupt")
     let source = DispatchSource.makeReadSource(fileDescriptor: reader, queue: queue)
     source.setEventHandler { [self] in
       var bytes = [UInt8](repeating: 0, count: 64)
-      _ = read(reader, &bytes, bytes.count)
-      if let cancel = cancel.withLock({ $0.take() }) {
+      let count = read(reader, &bytes, bytes.count)
+      let isTerminated = bytes.prefix(max(count, 0)).contains(UInt8(SIGTERM))
+      let cancel = state.withLock { state in
+        state.isTerminated = state.isTerminated || isTerminated
+        return state.cancel.take()
+      }
+      if let cancel {
         cancel()
       } else {
+        let error = named(CancellationError())
         // The main thread may be blocked in a write that is not read, and a write here would block, too.
-        if Output.standardError.hasRoom { Output.standardError.say("\(ErrorLine(CancellationError()))") }
-        withExtendedLifetime(source) { _exit(ExitCode.cancelled.rawValue) }
+        if Output.standardError.hasRoom { Output.standardError.say("\(ErrorLine(error))") }
+        withExtendedLifetime(source) { _exit(ExitCode(error).rawValue) }
       }
     }
     source.activate()
   }
 
-  /// The result of a task, which the first Ctrl-C cancels.
+  /// The result of a task, which the first signal cancels.
   func result<Value: Sendable>(of task: Task<Value, any Error>) async -> Result<Value, any Error> {
-    cancel.withLock { $0 = { task.cancel() } }
-    defer { cancel.withLock { $0 = nil } }
+    state.withLock { $0.cancel = { task.cancel() } }
+    defer { state.withLock { $0.cancel = nil } }
     return await task.result
+  }
+
+  /// The error by which a run ends: a cancellation by SIGTERM is a `Termination`.
+  func named(_ error: any Error) -> any Error {
+    ExitCode(error) == .cancelled && state.withLock { $0.isTerminated } ? Termination() : error
   }
 
   /// Both ends of a pipe; neither blocks.
@@ -50,10 +61,10 @@ final class Interrupt: Sendable {
   }
 
   /// Runs in the signal handler, on any thread.
-  private static func tell() {
+  private static func tell(_ number: Int32) {
     guard let writer = pipe?.writer else { return }
     let code = errno
-    var byte: UInt8 = 0
+    var byte = UInt8(number)
     _ = write(writer, &byte, 1)
     errno = code
   }

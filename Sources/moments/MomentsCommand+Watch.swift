@@ -20,6 +20,7 @@ extension MomentsCommand {
         try Task.checkCancellation()
       })
     await service.repo.flush()
+    await service.endConnections()
     try result.get()
   }
 

@@ -21,6 +21,7 @@ struct MomentsCommand {
       let arguments = try Arguments(commandLine(), environment: environment)
       try await MomentsCommand(arguments: arguments, environment: environment, interrupt: interrupt).run()
     } catch {
+      let error = interrupt.named(error)
       if !(error is ToldError) { Output.standardError.say("\(ErrorLine(error))") }
       exit(ExitCode(error).rawValue)
     }

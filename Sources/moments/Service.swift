@@ -3,11 +3,13 @@ import Models
 import Networking
 import Platform
 import Repository
+import SocketHTTP
 import Streams
 
 /// What a run uses: a server or the embedded backend, and the account's data on disk.
 struct Service {
   let repo: MomentsRepo
+  private let transport: (any HTTPTransport)?
 
   /// Set if the command line names a folder, unless the command needs existing data and the account has none.
   let cache: DiskCache<MomentsKey, MomentsDetails>?
@@ -24,11 +26,13 @@ struct Service {
     let liked: any MomentLikedSessionType
     if let endpoint = arguments.endpoint {
       let client = try arguments.client(for: endpoint)
+      transport = client.transport
       get = GetMomentsByUserIDSession(client: client, withLikes: withLikes)
       update = UpdateMomentLikeSession(client: client, withLikes: withLikes)
       post = PostPhotoSession(client: client, withLikes: withLikes)
       liked = MomentLikedSession(client: client, withLikes: withLikes)
     } else {
+      transport = nil
       let backend = EmbeddedBackend(.sample(now: now), withLikes: withLikes)
       (get, update, post, liked) = (backend, backend, backend, backend)
     }
@@ -77,6 +81,11 @@ struct Service {
       getMomentsByUserIDSession: FlushingSession(base: get, outbox: outbox), updateMomentLikeSession: update,
       postPhotoSession: post, momentLikedSession: liked, outbox: outbox, withLikes: withLikes)
     (self.cache, self.outbox) = (cache, outbox)
+  }
+
+  /// Tells the server that its subscriptions are over, and closes all connections, within a second.
+  func endConnections() async {
+    await (transport as? SocketTransport)?.shutdown(within: .seconds(1))
   }
 }
 

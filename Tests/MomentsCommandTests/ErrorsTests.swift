@@ -4,6 +4,7 @@ import Networking
 import Repository
 import Streams
 import Testing
+
 @testable import moments
 
 struct ExitCodeTests {
@@ -48,13 +49,16 @@ struct ExitCodeTests {
     #expect(ExitCode(UsageError("message")) == .usage)
     #expect(ExitCode(OutputError(code: 28)) == .outputFailed)
     #expect(ExitCode(CancellationError()) == .cancelled)
+    #expect(ExitCode(Termination()) == .terminated)
     #expect(ExitCode(StreamError.noElements) == .unusableAnswer)
     #expect(ExitCode(StoreError.notCached) == .unusableAnswer)
     #expect(ExitCode(Unforeseen()) == .unusableAnswer)
   }
 
   @Test func `the help lists each code`() {
-    for code in [ExitCode.success, .usage, .unusableAnswer, .unreachable, .outputFailed, .notAllowed, .cancelled] {
+    for code in [
+      ExitCode.success, .usage, .unusableAnswer, .unreachable, .outputFailed, .notAllowed, .cancelled, .terminated,
+    ] {
       #expect(Help.text.contains("\n  \(code.rawValue) "))
     }
   }

@@ -12,6 +12,12 @@ package final class BFFServer: Sendable {
     /// Operations by name, over any protocol; `(anonymous)` where they have none.
     package let operations: [String: Int]
     package let activeSubscribers: Int
+
+    /// How many operations clients have completed on WebSockets.
+    package let completes: Int
+
+    /// The WebSockets that have ended, by the close code that the server saw: 1006 if there was none.
+    package let closes: [String: Int]
     package let persistedQueries: Int
   }
 

@@ -121,9 +121,10 @@ extension RequestError {
   /// Whether the same request may well succeed a moment later: there was no connection, the connection was lost, a
   /// deadline passed, or the status, of the server or of a proxy that was to open a tunnel, is 408, 425 (RFC 8470,
   /// section 5.2), 429, or from 500 on, except for 501, 505 to 508, 510 and 511. Failures of TLS, decoding failures,
-  /// cancellation and other statuses are not transient.
+  /// cancellation, other statuses and a `TransportShutdown` are not transient.
   public var isTransient: Bool {
     switch kind {
+    case _ where cause is TransportShutdown: false
     case .connectionLost, .timedOut: true
     case .cannotConnect: status.map(Self.isTransient) ?? true
     case .httpStatus: status.map(Self.isTransient) ?? false

@@ -36,8 +36,8 @@ extension GraphQLSubscription {
   ///
   /// It completes when the server ends the subscription. It fails with a `RequestError` that names the operation:
   /// `graphQL` if the server refuses the operation, `closed` or `httpStatus` if it refuses the connection, `badResponse`
-  /// for what the protocol does not allow, and with the last failure once ``LiveSettings/attempts`` have failed. It calls
-  /// back on a queue of its own.
+  /// for what the protocol does not allow, `connectionLost` with a `TransportShutdown` as its cause once the transport is
+  /// shut down, and with the last failure once ``LiveSettings/attempts`` have failed. It calls back on a queue of its own.
   public func subscribe(on client: APIClient) -> Observable<LiveEvent<ResponseType>> {
     .deferred {
       let sent = SentFields(of: self)

@@ -9,7 +9,7 @@ extension SocketEngine {
     // Before any lock, which a thread that no longer exists may have held.
     if ForkedProcess.isChild { throw .afterFork }
     let result: Result<EventLoop, RequestError> = state.withLock { state in
-      guard !state.isShutDown else { return .failure(RequestError(.cannotConnect, "The transport was shut down.")) }
+      guard !state.isShutDown else { return .failure(.afterShutdown) }
       return runningLoop(&state).map { loop in
         state.webSockets[ObjectIdentifier(session)] = session
         return loop

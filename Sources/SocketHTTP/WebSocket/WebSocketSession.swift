@@ -365,7 +365,10 @@ extension WebSocketSession {
 
   /// The transport does not wait any longer.
   func cutOff() {
-    fail(RequestError(.connectionLost, "The transport was shut down while the WebSocket connection was open."))
+    fail(
+      RequestError(
+        .connectionLost, "The transport was shut down while the WebSocket connection was open.",
+        cause: TransportShutdown()))
   }
 
   func loopStopped() {

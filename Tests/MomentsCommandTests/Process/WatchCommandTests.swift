@@ -108,13 +108,40 @@ import Testing
     #expect(screen.lines == Array(lines) && screen.scrolled == before && screen.unknown.isEmpty)
   }
 
-  @Test("it ends with 130 at Ctrl-C")
-  func interrupt() async throws {
-    let server = try await BFFServer.shared()
-    let child = try Moments.start(arguments(server, ["--json"]))
+  @Test(
+    "it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server is told that the subscription is over",
+    arguments: [SIGINT, SIGTERM], ["ws", "sse", "multipart"])
+  func signals(number: Int32, live: String) async throws {
+    let server = try await BFFServer.start()
+    let child = try Moments.start(arguments(server, ["--json", "--live", live]))
     try await child.waitForOutput(containing: "\n")
-    child.send(SIGINT)
-    #expect(try await child.waitForEnd(within: .seconds(20)).ending == .exited(130))
+    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    child.send(number)
+    let result = try await child.waitForEnd(within: .seconds(20))
+    #expect(result.ending == .exited(128 + number))
+    #expect(result.errorText.contains(number == SIGINT ? "interrupted by Ctrl-C" : "terminated by SIGTERM"))
+    while try await server.stats().activeSubscribers > 0 { await Task.yield() }
+    if live == "ws" { try await server.expectOneGoodbye() }
+  }
+
+  @Test("the server is told that the subscription is over at the end of --count, too")
+  func goodbye() async throws {
+    let server = try await BFFServer.start()
+    let child = try Moments.start(arguments(server, ["--user", "1", "--json", "--count", "2"]))
+    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await like("m1-1", by: "4", server)
+    try await child.waitForEnd().expectSuccess()
+    try await server.expectOneGoodbye()
+  }
+
+  @Test("SIGTERM ends any run of the command with 143, and cancels its request")
+  func termination() async throws {
+    let server = try ScriptedServer(.neverAnswering)
+    let child = try Moments.start(["--endpoint", server.url.absoluteString])
+    try await server.waitForRequests()
+    child.send(SIGTERM)
+    try await child.waitForEnd(within: .seconds(10)).expectFailure(143, "cancelled", saying: "SIGTERM")
+    try await server.waitForClientToClose()
   }
 
   @Test("it ends with 69 when there was no live connection for too long")
@@ -160,6 +187,15 @@ import Testing
     ])
   func usage(arguments: [String]) async throws {
     try await Moments.run(arguments).expectFailure(64, "wrong usage")
+  }
+}
+
+extension BFFServer {
+  /// Checks that a client has completed its one operation, and closed its one WebSocket with 1000.
+  fileprivate func expectOneGoodbye() async throws {
+    while try await stats().closes.isEmpty { await Task.yield() }
+    let stats = try await stats()
+    #expect(stats.completes == 1 && stats.closes == ["1000": 1])
   }
 }
 

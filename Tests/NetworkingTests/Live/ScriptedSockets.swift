@@ -10,7 +10,7 @@ import TestSupport
 import Testing
 
 /// WebSockets whose server is the test.
-final class ScriptedSockets: WebSocketTransport {
+final class ScriptedSockets: WebSocketTransport, ShutdownNotifying {
   /// One connection, or the attempt to make one.
   final class Attempt: Sendable {
     struct State {
@@ -115,6 +115,37 @@ final class ScriptedSockets: WebSocketTransport {
       self.state.withLock { $0.append(attempt) }
       return Disposables.create { attempt.state.update { $0.isDisposed = true } }
     }
+  }
+
+  // MARK: - Shutting down
+
+  typealias Handler = @Sendable (_ done: @escaping @Sendable () -> Void) -> Void
+
+  private let handlers = Locked<(last: Int, all: [Int: Handler])>((0, [:]))
+
+  var handlerCount: Int { handlers.withLock { $0.all.count } }
+
+  func onShutdown(_ body: @escaping Handler) -> any Disposable {
+    let number = handlers.withLock { handlers in
+      handlers.last += 1
+      handlers.all[handlers.last] = body
+      return handlers.last
+    }
+    return Disposables.create { [weak self] in
+      let handler = self?.handlers.withLock { $0.all.removeValue(forKey: number) }
+      withExtendedLifetime(handler) {}
+    }
+  }
+
+  /// Begins a shutdown; the result says whether all who were notified are done.
+  func shutDown() -> () -> Bool {
+    let all = handlers.withLock { handlers in
+      defer { handlers.all = [:] }
+      return Array(handlers.all.values)
+    }
+    let done = Locked(0)
+    for handler in all { handler { done.withLock { $0 += 1 } } }
+    return { done.withLock { $0 } == all.count }
   }
 }
 

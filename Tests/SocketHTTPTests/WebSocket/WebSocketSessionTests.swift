@@ -322,6 +322,66 @@ import Testing
     #expect(late.entries.value == [.failed(.cannotConnect)])
   }
 
+  @Test func `those who asked for it are notified of a shutdown, and can send and close before connections end`()
+    async throws
+  {
+    let frames = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      let text = try peer.readFrame()
+      frames.update { $0.append(text) }
+      let close = try peer.close()
+      frames.update { $0.append(close) }
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    let connection = try await log.opened()
+    let disposed = transport.onShutdown { _ in Issue.record("It was disposed.") }
+    disposed.dispose()
+    let bag = DisposeBag()
+    bag.insert(
+      transport.onShutdown { done in
+        try? connection.send("goodbye")
+        try? connection.close(code: .normal)
+        done()
+      })
+    await transport.shutdown()
+    #expect(log.entries.value == [.opened(nil), .closed(.normal), .completed])
+    #expect(frames.value.count == 2 && frames.value.last == .close(1000))
+    bag.insert(transport.onShutdown { _ in Issue.record("The shutdown has begun before.") })
+  }
+
+  @Test func `a shutdown waits a second for those who were notified, or less within a limit`() async throws {
+    for (limit, expected) in [(nil, Duration.seconds(1)), (Duration.milliseconds(50), .milliseconds(50))] {
+      let transport = SocketTransport()
+      let server = try WebSocketPeerServer { peer in
+        try peer.accept()
+        _ = try peer.close()
+      }
+      let log = try WebSocketLog(transport.connect(server.request()))
+      _ = try await log.opened()
+      let registration = transport.onShutdown { _ in }
+      let clock = ContinuousClock()
+      let start = clock.now
+      await transport.shutdown(within: limit)
+      #expect(clock.now - start >= expected)
+      #expect(log.entries.value.count == 3)
+      registration.dispose()
+    }
+  }
+
+  @Test func `those who asked for it are notified by a transport that was never used, too`() async {
+    let count = Monitor(0)
+    let registration = transport.onShutdown { done in
+      count.update { $0 += 1 }
+      done()
+      done()
+    }
+    await transport.shutdown()
+    await transport.shutdown()
+    #expect(count.value == 1)
+    registration.dispose()
+  }
+
   @Test func `a shutdown within a limit cuts off a server that does not answer`() async throws {
     let server = try WebSocketPeerServer { peer in
       try peer.accept()

@@ -6,6 +6,9 @@ import Streams
 protocol LiveDialler: Sendable {
   var traits: LiveTraits { get }
 
+  /// What says when the transport is shut down, if the transport can be.
+  var shutdown: (any ShutdownNotifying)? { get }
+
   /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
   /// complete, which counts as lost, too. Disposing it closes the connection. With `refreshingToken`, the token of the
   /// last attempt was rejected.
@@ -23,6 +26,7 @@ final class LiveConnection: Sendable {
     case open(Int, LiveOperation, AnyObserver<LiveEvent<Data>>)
     case close(Int)
     case wake
+    case shutDown(done: @Sendable () -> Void)
   }
 
   /// What only who is at work may touch.
@@ -42,14 +46,21 @@ final class LiveConnection: Sendable {
   private let scheduler: any Scheduler
   private let inputs = Locked((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
   private let work: Work
+  private let shutdown = DisposeBag()
 
   init(_ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler) {
     self.dialler = dialler
     self.scheduler = scheduler
     work = Work(LiveMachine(LiveSupervisor(settings, dialler.traits)))
+    guard let transport = dialler.shutdown else { return }
+    shutdown.insert(
+      transport.onShutdown { [weak self] done in
+        if let self { send(.shutDown(done: done)) } else { done() }
+      })
   }
 
   deinit {
+    shutdown.dispose()
     work.wake?.timer.dispose()
     work.attempt?.dispose()
   }
@@ -104,6 +115,9 @@ final class LiveConnection: Sendable {
     case .wake:
       work.wake = nil
       run(.tick)
+    case .shutDown(let done):
+      run(.shutDown)
+      done()
     case .machine(let input):
       if case .line(let generation, .opened(let line, _)) = input, work.machine.supervisor.isDialling(generation) {
         work.line = line

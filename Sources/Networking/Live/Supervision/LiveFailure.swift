@@ -51,6 +51,7 @@ extension LiveFailure {
   init(_ error: RequestError) {
     let remedy: Remedy =
       switch error.kind {
+      case _ where error.cause is TransportShutdown: .none
       case .connectionLost, .timedOut, .circuitOpen, .overloaded, .rateLimited: .retry
       case _ where error.cause is TokenRefreshFailure: error.isOutage ? .retry : .none
       case .cannotConnect: error.status.map(Self.passes) ?? true ? .retry : .none

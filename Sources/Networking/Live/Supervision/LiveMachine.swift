@@ -63,6 +63,8 @@ struct LiveMachine: Sendable {
     case remove(Int)
     case line(generation: Int, LiveLineEvent)
     case tick
+    /// The transport is being shut down.
+    case shutDown
   }
 
   enum Action {
@@ -124,6 +126,7 @@ struct LiveMachine: Sendable {
     case .remove(let number): remove(number, at: now)
     case .line(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
     case .tick: perform(supervisor.tick(at: now), at: now)
+    case .shutDown: shutDown(at: now)
     }
     defer { actions = [] }
     return actions
@@ -141,6 +144,16 @@ struct LiveMachine: Sendable {
     guard let operation = forget(number) else { return }
     if let id = operation.id, supervisor.isOpen { actions.append(.send(.complete(id: id))) }
     needLess(at: now)
+  }
+
+  /// Tells the server that each operation is complete, and ends the connection and the operations.
+  private mutating func shutDown(at now: Duration) {
+    if supervisor.isOpen {
+      for (_, operation) in operations.sorted(by: { $0.key < $1.key }) {
+        if let id = operation.id { actions.append(.send(.complete(id: id))) }
+      }
+    }
+    perform(supervisor.stop(), at: now)
   }
 
   private mutating func handle(_ event: LiveLineEvent, at now: Duration) {

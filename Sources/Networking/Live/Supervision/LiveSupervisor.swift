@@ -211,6 +211,16 @@ struct LiveSupervisor: Sendable {
     return [drop, .retry(failure.error, after: pause)]
   }
 
+  /// The transport is being shut down: ends the connection, and whatever waits for one.
+  mutating func stop() -> [Action] {
+    let drop = drop(code: 1000)
+    (failures, hasRefreshed) = (0, false)
+    guard isNeeded else { return [drop] }
+    let error = RequestError(
+      .connectionLost, "The transport was shut down, and with it the subscription.", cause: TransportShutdown())
+    return [drop, .fail(error)]
+  }
+
   /// Full jitter, so that clients that were cut off together do not come back together. It comes on top of what the
   /// server asks for, up to an hour.
   private func pause(asked: Duration?) -> Duration {

@@ -69,6 +69,7 @@ protocol LiveStreamReader: Sendable {
 /// Sends the request of one operation, and reads its response.
 private final class StreamDialler: LiveDialler {
   let traits = LiveTraits(isForOne: true)
+  var shutdown: (any ShutdownNotifying)? { client.transport as? any ShutdownNotifying }
   private let format: any LiveStreamFormat
   private let request: HTTPRequest
   private let client: APIClient

@@ -115,6 +115,7 @@ private struct WebSocketDialler: LiveDialler {
   let prepare: @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void
 
   var traits: LiveTraits { language.traits }
+  var shutdown: (any ShutdownNotifying)? { sockets as? any ShutdownNotifying }
 
   func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
