@@ -102,7 +102,8 @@ extension GraphQLError.PathElement: Encodable {
 }
 
 extension GraphQLError: JSONDecodable {
-  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost.
+  /// Reads an error. Members that do not conform to the specification are left out, so that no error is lost; AWS
+  /// AppSync's `errorType` is taken as the `code` in the extensions, if there is none.
   public init(from json: inout JSONReader) throws(JSONError) {
     guard try json.nextKind() == .object else {
       try json.skipValue()
@@ -113,6 +114,7 @@ extension GraphQLError: JSONDecodable {
     var locations: [Location]?
     var path: [PathElement]?
     var extensions: [String: JSONValue]?
+    var type: String?
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "message") {
@@ -123,12 +125,15 @@ extension GraphQLError: JSONDecodable {
         path = (try json.readOrSkip() as FirstSteps?)?.steps
       } else if json.key(is: "extensions") {
         extensions = try json.readExtensions(upTo: 16 << 10)
+      } else if json.key(is: "errorType") {
+        type = try json.readOrSkip()
       } else {
         try json.skipValue()
       }
     }
+    if let type, extensions?["code"] == nil { extensions = (extensions ?? [:]).merging(["code": .string(type)]) { $1 } }
     self.init(
-      message: (message ?? "The server sent an error without a message.").prefix(bytes: 1024),
+      message: (message ?? type ?? "The server sent an error without a message.").prefix(bytes: 1024),
       locations: Array((locations ?? []).prefix(8)), path: (path ?? []).bounded(to: 512),
       extensions: (extensions ?? [:]).bounded(to: 2048))
   }

@@ -68,21 +68,26 @@ final class LiveConnection: Sendable {
   /// Whether it has no operations.
   var isUnused: Bool { inputs.withLock { $0.openCount == 0 } }
 
-  /// Runs an operation once for each subscriber; see ``LiveTransport/open(_:on:)``.
-  func open(_ operation: LiveOperation) -> Observable<LiveEvent<Data>> {
-    Observable<LiveEvent<Data>>.create { observer in
-      let number = self.inputs.withLock { inputs in
-        inputs.lastNumber += 1
-        inputs.openCount += 1
-        return inputs.lastNumber
-      }
-      self.send(.open(number, operation, observer))
-      return Disposables.create {
-        self.inputs.withLock { $0.openCount -= 1 }
-        self.send(.close(number))
-      }
+  /// Takes the place of one operation; returns false if so many are taken already.
+  func reserve(upTo limit: Int = .max) -> Bool {
+    inputs.withLock { inputs in
+      guard inputs.openCount < limit else { return false }
+      inputs.openCount += 1
+      return true
     }
-    .buffered(operation.buffering, on: scheduler)
+  }
+
+  /// Runs an operation, in the place that was reserved for it; see ``LiveTransport/open(_:on:)``.
+  func run(_ operation: LiveOperation, _ observer: AnyObserver<LiveEvent<Data>>) -> any Disposable {
+    let number = inputs.withLock { inputs in
+      inputs.lastNumber += 1
+      return inputs.lastNumber
+    }
+    send(.open(number, operation, observer))
+    return Disposables.create {
+      self.inputs.withLock { $0.openCount -= 1 }
+      self.send(.close(number))
+    }
   }
 
   private func send(_ input: Input) {
@@ -141,7 +146,12 @@ final class LiveConnection: Sendable {
         try work.line?.send(message, body: body)
       } catch {
         let generation = work.machine.supervisor.generation
-        send(.machine(.line(generation: generation, .lost(LiveFailure(error)))))
+        if error.kind == .invalidRequest, case .subscribe(let id, _) = message {
+          // Others on the connection do not share the mistake.
+          send(.machine(.line(generation: generation, .message(.failed(id: id, LiveFailure(error))))))
+        } else {
+          send(.machine(.line(generation: generation, .lost(LiveFailure(error)))))
+        }
       }
     case .closeLine(let code): work.line?.close(code: code)
     case .dropLine(let code):

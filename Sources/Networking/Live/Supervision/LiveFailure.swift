@@ -72,11 +72,13 @@ extension LiveFailure {
     }
   }
 
-  /// The server ended an operation with errors. The codes beside `UNAUTHENTICATED` are Apollo Router's.
+  /// The server ended an operation with errors. The codes beside `UNAUTHENTICATED` are Apollo Router's and
+  /// AWS AppSync's.
   static func remedy(of errors: [GraphQLError]) -> Remedy {
     for error in errors {
       switch error.code {
-      case GraphQLError.unauthenticatedCode, "SUBSCRIPTION_JWT_EXPIRED": return .refreshToken
+      case GraphQLError.unauthenticatedCode, "SUBSCRIPTION_JWT_EXPIRED", AppSyncDialect.unauthorizedCode:
+        return .refreshToken
       case "SUBSCRIPTION_SCHEMA_RELOAD", "SUBSCRIPTION_CONFIG_RELOAD", "SUBSCRIPTION_MAX_LIMIT",
         "WEBSOCKET_CLOSE_ERROR":
         return .retry

@@ -4,10 +4,13 @@ import Streams
 
 /// What a server says about operations and their connection, in any protocol.
 enum LiveServerMessage: Sendable {
-  case acknowledged
+  /// The server accepts the connection, and may say how long it will be silent at most.
+  case acknowledged(longestSilence: Duration?)
   case ping(Data?)
   case pong
   case keepAlive
+  /// The server has the operation.
+  case confirmed(id: String)
   /// An execution result of an operation; the id is `nil` where a connection carries only one.
   case next(id: String?, Data)
   /// The operation has failed.
@@ -173,9 +176,10 @@ struct LiveMachine: Sendable {
 
   private mutating func handle(_ message: LiveServerMessage, at now: Duration) {
     switch message {
-    case .acknowledged: perform(supervisor.acknowledged(at: now), at: now)
+    case .acknowledged(let silence): perform(supervisor.acknowledged(longestSilence: silence, at: now), at: now)
     case .ping(let payload): actions.append(.send(.pong(payload)))
     case .keepAlive: break
+    case .confirmed(let id): if let number = number(of: id) { announce(number) }
     case .pong:
       // One that nobody asked for is legal, and answers nothing.
       guard pongs < pings else { return }
@@ -287,8 +291,9 @@ struct LiveMachine: Sendable {
   }
 
   /// Sees to it that operations that were sent are announced, and that others are sent: by a ping, one at a time, if the
-  /// protocol has them.
+  /// protocol has them. Nothing has to be done for a server that confirms operations by itself.
   private mutating func confirm(at now: Duration) {
+    if supervisor.confirmsOperations { unannounced = [] }
     guard !unannounced.isEmpty || !unsent.isEmpty else { return }
     guard supervisor.canPing else { return announceAll() }
     if pings == pongs { perform([supervisor.ping(at: now)], at: now) }

@@ -11,6 +11,8 @@ struct LiveTraits: Hashable, Sendable {
   var keepsAlive = false
   /// Whether a connection carries one operation, so that it ends with it.
   var isForOne = false
+  /// Whether the server confirms each operation in a message of its own.
+  var confirmsOperations = false
 }
 
 /// Decides when a connection is made, given up and made again: a pure state machine over inputs and time, the same for
@@ -53,6 +55,8 @@ struct LiveSupervisor: Sendable {
   private var heardAt = Duration.zero
   private var pongDue: Duration?
   private var hasKeepAlive = false
+  /// How long the server says that it will not be silent.
+  private var longestSilence: Duration?
   private var unneededSince: Duration?
   private var isNeeded = false
   private var failures = 0
@@ -79,6 +83,9 @@ struct LiveSupervisor: Sendable {
   /// Whether the protocol has pings.
   var canPing: Bool { traits.pings }
 
+  /// Whether the server says which operations it has, without being asked by a ping.
+  var confirmsOperations: Bool { traits.confirmsOperations }
+
   /// When `tick` has something to do.
   var nextWake: Duration? {
     [deadline, silenceEnd, isOpen ? unneededSince.map { $0 + idleLimit } : nil].compactMap { $0 }.min()
@@ -89,6 +96,7 @@ struct LiveSupervisor: Sendable {
   private var silenceEnd: Duration? {
     guard isOpen else { return nil }
     if let pongDue { return pongDue }
+    if let longestSilence { return heardAt + longestSilence }
     // A server that keeps the connection alive by itself may do so just as often as a silence lasts.
     if hasKeepAlive { return heardAt + settings.silence + settings.pong }
     return traits.pings ? heardAt + settings.silence : nil
@@ -121,9 +129,10 @@ struct LiveSupervisor: Sendable {
     return traits.acknowledges ? [] : acknowledged(at: now)
   }
 
-  /// The server has acknowledged the connection.
-  mutating func acknowledged(at now: Duration) -> [Action] {
+  /// The server has acknowledged the connection, and may have said how long it will be silent at most.
+  mutating func acknowledged(longestSilence: Duration? = nil, at now: Duration) -> [Action] {
     guard state == .upgraded else { return [] }
+    self.longestSilence = longestSilence
     (state, deadline, heardAt) = (.acknowledged, now + settings.stable, now)
     return [.start]
   }
@@ -230,6 +239,7 @@ struct LiveSupervisor: Sendable {
   private mutating func dial(at now: Duration) -> [Action] {
     generation += 1
     (state, deadline, pongDue, hasKeepAlive) = (.dialling, now + settings.preparation, nil, false)
+    longestSilence = nil
     return [.dial(refreshingToken: mustRefresh)]
   }
 

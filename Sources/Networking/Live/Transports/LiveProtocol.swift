@@ -3,18 +3,27 @@ import JSON
 import Platform
 
 /// A protocol for operations on a WebSocket, which says how messages are written.
-enum LiveProtocol: Hashable, Sendable {
+enum LiveProtocol: Sendable {
   /// `graphql-transport-ws`, of the library graphql-ws: what servers speak today.
   case transport
   /// `graphql-ws`, of the library subscriptions-transport-ws: its predecessor.
   case legacy
+  /// AWS AppSync's dialect of the latter; the dialect is `nil` until an attempt has its credentials.
+  case appSync(AppSyncDialect?)
 
   /// The WebSocket subprotocol.
-  var name: String { self == .transport ? "graphql-transport-ws" : "graphql-ws" }
+  var name: String { if case .transport = self { "graphql-transport-ws" } else { "graphql-ws" } }
 
   var traits: LiveTraits {
-    LiveTraits(acknowledges: true, pings: true, keepsAlive: self == .legacy)
+    switch self {
+    case .transport: LiveTraits(acknowledges: true, pings: true)
+    case .legacy: LiveTraits(acknowledges: true, pings: true, keepsAlive: true)
+    case .appSync: LiveTraits(acknowledges: true, confirmsOperations: true)
+    }
   }
+
+  /// How many operations a connection may carry.
+  var operationLimit: Int { if case .appSync = self { AppSyncDialect.operationLimit } else { .max } }
 
   /// The first message of a connection.
   func initMessage(_ payload: JSONValue?) -> String {
@@ -26,15 +35,17 @@ enum LiveProtocol: Hashable, Sendable {
     return text(json)
   }
 
-  /// A message; `body` is the operation's, one JSON object.
-  func text(of message: LiveClientMessage, body: Data) -> String {
+  /// A message; `body` is the operation's, one JSON object. Throws `invalidRequest` for an operation that the protocol does
+  /// not allow.
+  func text(of message: LiveClientMessage, body: Data) throws(RequestError) -> String {
     switch (message, self) {
+    case (.subscribe(let id, _), .appSync(let dialect?)): return try dialect.start(id, body)
     case (.subscribe(let id, _), _):
-      let type = self == .transport ? "subscribe" : "start"
+      let type = if case .transport = self { "subscribe" } else { "start" }
       // The body is JSON already; ids are digits.
       return "{\"id\":\"\(id)\",\"type\":\"\(type)\",\"payload\":\(String(decoding: body, as: UTF8.self))}"
     case (.complete(let id), .transport): return "{\"id\":\"\(id)\",\"type\":\"complete\"}"
-    case (.complete(let id), .legacy): return "{\"id\":\"\(id)\",\"type\":\"stop\"}"
+    case (.complete(let id), _): return "{\"id\":\"\(id)\",\"type\":\"stop\"}"
     case (.ping, _): return "{\"type\":\"ping\"}"
     case (.pong(nil), _): return "{\"type\":\"pong\"}"
     case (.pong(let payload?), _):
@@ -53,14 +64,19 @@ enum LiveProtocol: Hashable, Sendable {
       throw .badMessage("The server sent a message that cannot be read: \(error)")
     }
     switch (message.type, self) {
-    case ("connection_ack", _): return .acknowledged
-    case ("next", .transport), ("data", .legacy):
+    case ("connection_ack", .appSync):
+      return .acknowledged(longestSilence: AppSyncDialect.longestSilence(in: message.payload))
+    case ("connection_ack", _): return .acknowledged(longestSilence: nil)
+    case ("start_ack", .appSync):
+      guard let id = message.id else { break }
+      return .confirmed(id: id)
+    case ("next", .transport), ("data", .legacy), ("data", .appSync):
       guard let id = message.id, let payload = message.payload else { break }
       return .result(Data(payload.bytes), id: id)
     case ("error", _):
-      guard let id = message.id else { break }
-      let errors = message.errors
-      return .failed(id: id, LiveFailure(RequestError(graphQL: errors)))
+      let failure = LiveFailure(RequestError(graphQL: message.errors))
+      if let id = message.id { return .failed(id: id, failure) }
+      if case .appSync = self { throw failure }
     case ("complete", _):
       guard let id = message.id else { break }
       return .complete(id: id)
@@ -87,9 +103,10 @@ enum LiveProtocol: Hashable, Sendable {
     var id: String?
     var payload: RawJSON?
 
-    /// The payload as errors: a list, or, in the older protocol, one.
+    /// The payload as errors: a list; in the older protocol, one; in AppSync's dialect, an object with a list.
     var errors: [GraphQLError] {
       guard let bytes = payload?.bytes else { return [] }
+      if let errors = AppSyncDialect.errors(in: bytes) { return errors }
       if let list = try? FirstErrors(json: bytes.span.bytes) { return list.errors }
       return (try? GraphQLError(json: bytes.span.bytes)).map { [$0] } ?? []
     }

@@ -19,10 +19,13 @@ public struct StreamLiveTransport: LiveTransport {
 
   /// Runs the operation; see ``LiveTransport/open(_:on:)``.
   public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
-    .deferred {
+    Observable.create { observer in
       let dialler = StreamDialler(format, operation.request, client, settings)
-      return LiveConnection(dialler, settings, scheduler: scheduler).open(operation)
+      let connection = LiveConnection(dialler, settings, scheduler: scheduler)
+      _ = connection.reserve()
+      return connection.run(operation, observer)
     }
+    .buffered(operation.buffering, on: scheduler)
   }
 }
 

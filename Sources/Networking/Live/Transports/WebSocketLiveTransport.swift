@@ -26,7 +26,8 @@ public struct WebSocketLiveTransport: LiveTransport {
   private let makeDialler: @Sendable (APIClient, HTTPRequest) throws(RequestError) -> WebSocketDialler
   private let settings: LiveSettings
   private let scheduler: any Scheduler
-  private let connections = Locked<[Holder: LiveConnection]>([:])
+  private let operationLimit: Int
+  private let connections = Locked<[Holder: [LiveConnection]]>([:])
 
   /// Whose connection it is.
   private struct Holder: Hashable {
@@ -36,7 +37,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     let fields: HTTPHeaders
   }
 
-  /// How many connections are kept for holders; those without operations are forgotten first.
+  /// For how many holders connections are kept; those without operations are forgotten first.
   private static let limit = 1024
 
   init(
@@ -45,6 +46,7 @@ public struct WebSocketLiveTransport: LiveTransport {
   ) {
     self.settings = settings
     self.scheduler = scheduler
+    operationLimit = language.operationLimit
     makeDialler = { client, request throws(RequestError) in
       guard let sockets = sockets ?? client.transport as? any WebSocketTransport else {
         throw RequestError(
@@ -61,37 +63,52 @@ public struct WebSocketLiveTransport: LiveTransport {
   /// Runs the operation; see ``LiveTransport/open(_:on:)``. Of the session, only the operation itself is sent: a path or
   /// headers of its own have no place on a shared connection.
   public func open(_ operation: LiveOperation, on client: APIClient) -> Observable<LiveEvent<Data>> {
-    .deferred {
-      guard operation.buffering != .suspend else {
-        throw RequestError(
-          .invalidRequest,
-          "A WebSocket carries other subscriptions, too, and cannot be suspended for one of them: "
-            + "choose another buffering, or an event stream.")
+    Observable.create { observer in
+      do {
+        try check(operation)
+        return try connection(of: client, operation.request).run(operation, observer)
+      } catch {
+        observer.onError(error)
+        return Disposables.create()
       }
-      let size = operation.request.body?.count ?? 0
-      guard size <= liveOperationLimit else {
-        throw RequestError(
-          .invalidRequest,
-          "The operation has \(size) bytes, and may have \(liveOperationLimit) on a WebSocket that it shares: "
-            + "send less, or use an event stream.")
-      }
-      return try connection(of: client, operation.request).open(operation)
+    }
+    .buffered(operation.buffering, on: scheduler)
+  }
+
+  private func check(_ operation: LiveOperation) throws(RequestError) {
+    guard operation.buffering != .suspend else {
+      throw RequestError(
+        .invalidRequest,
+        "A WebSocket carries other subscriptions, too, and cannot be suspended for one of them: "
+          + "choose another buffering, or an event stream.")
+    }
+    let size = operation.request.body?.count ?? 0
+    guard size <= liveOperationLimit else {
+      throw RequestError(
+        .invalidRequest,
+        "The operation has \(size) bytes, and may have \(liveOperationLimit) on a WebSocket that it shares: "
+          + "send less, or use an event stream.")
     }
   }
 
+  /// A connection with a place for one more operation, which is reserved.
   private func connection(of client: APIClient, _ request: HTTPRequest) throws -> LiveConnection {
     let middleware = client.middlewares.firstAuthentication
     let holder = Holder(
       target: client.baseURL, tokens: middleware?.identity, account: middleware?.currentAccount,
       fields: client.defaultHeaders)
-    if let connection = connections.withLock({ $0[holder] }) { return connection }
+    let reserve = { (connections: [LiveConnection]?) in connections?.first { $0.reserve(upTo: operationLimit) } }
+    if let connection = connections.withLock({ reserve($0[holder]) }) { return connection }
     let new = LiveConnection(try makeDialler(client, request), settings, scheduler: scheduler)
+    _ = new.reserve()
     // What is dropped is released outside of the lock.
     let (connection, dropped) = connections.withLock { connections in
-      if let connection = connections[holder] { return (connection, [Holder: LiveConnection]()) }
+      if let connection = reserve(connections[holder]) { return (connection, [Holder: [LiveConnection]]()) }
       let all = connections
-      if connections.count >= Self.limit { connections = connections.filter { !$0.value.isUnused } }
-      connections[holder] = new
+      if connections.count >= Self.limit {
+        connections = connections.filter { !$0.value.allSatisfy(\.isUnused) }
+      }
+      connections[holder, default: []].append(new)
       return (new, all)
     }
     _ = dropped
@@ -125,22 +142,33 @@ private struct WebSocketDialler: LiveDialler {
         url: try url.withWebSocketScheme, headers: fields,
         payload: token.map { .object([$0.name: .string($0.value)]) })
       if let field { opening.headers.append(field) }
+      var language = language
+      if case .appSync = language {
+        opening.url = try AppSyncDialect.realtimeURL(of: opening.url)
+        opening.payload = nil
+      }
       try prepare(&opening)
+      var secrets = Array(opening.headers) + opening.secrets
+      if case .appSync = language {
+        let dialect = try AppSyncDialect(&opening, host: url.host ?? "")
+        language = .appSync(dialect)
+        secrets.append(dialect.secret)
+      }
       var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
       try client.checkCleartext(request.target)
       request.operationName = self.request.operationName
       request.timeouts.connect = settings.dial
       request.timeouts.upgrade = settings.dial
       request.limits.message = liveMessageLimit
-      let hello = language.initMessage(opening.payload)
-      let secrets = Array(opening.headers) + opening.secrets
-      return .just(.prepared).concat(connect(request, hello, Redactor(secretsOf: secrets)))
+      return .just(.prepared).concat(
+        connect(request, language, language.initMessage(opening.payload), Redactor(secretsOf: secrets)))
     }
   }
 
-  private func connect(_ request: WebSocketRequest, _ hello: String, _ redactor: Redactor) -> Observable<LiveLineEvent>
-  {
-    sockets.connect(request).compactMap { [language] event in
+  private func connect(
+    _ request: WebSocketRequest, _ language: LiveProtocol, _ hello: String, _ redactor: Redactor
+  ) -> Observable<LiveLineEvent> {
+    sockets.connect(request).compactMap { event in
       switch event {
       case .opened(let connection):
         try connection.send(hello)
@@ -153,7 +181,7 @@ private struct WebSocketDialler: LiveDialler {
         }
       case .message(.binary):
         return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
-      case .pong: return language == .legacy ? .message(.pong) : .heard
+      case .pong: if case .legacy = language { return .message(.pong) } else { return .heard }
       case .closed(let closure):
         return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: redactor.redact(closure.reason)))
       }
@@ -200,8 +228,8 @@ private struct WebSocketLine: LiveLine {
 
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
     // The older protocol has no pings of its own.
-    if message == .ping, language == .legacy { return try connection.ping() }
-    try connection.send(language.text(of: message, body: body))
+    if message == .ping, case .legacy = language { return try connection.ping() }
+    try connection.send(try language.text(of: message, body: body))
   }
 
   func close(code: UInt16) {
