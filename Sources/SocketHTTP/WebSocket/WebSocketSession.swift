@@ -100,26 +100,25 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
       output?.channel.beginReading(isOver: true)
       return output?.read(into: buffer) ?? .blocked
     }
-    guard case .bytes(let size) = outcome else {
-      loop.submit { [self] in
-        resume { session in
-          session.didRead(outcome)
-          session.read()
-        }
-      }
-      return nil
-    }
+    guard case .bytes(let size) = outcome else { return handBack(to: loop) { $0.didRead(outcome) } }
     guard let effects = receive(UnsafeRawBufferPointer(rebasing: buffer[..<size])) else { return nil }
     guard effects.pong == nil, effects.close == nil, effects.end == nil else {
-      loop.submit { [self] in
-        resume { session in
-          session.carryOut(effects)
-          session.read()
-        }
-      }
-      return nil
+      return handBack(to: loop) { $0.carryOut(effects) }
     }
     return (effects.events, effects.size)
+  }
+
+  /// Makes the loop read again, after what follows from the last read.
+  private func handBack(
+    to loop: EventLoop, _ action: @escaping @Sendable (WebSocketSession) -> Void
+  ) -> (events: [WebSocketEvent], size: Int)? {
+    loop.submit { [self] in
+      resume { session in
+        action(session)
+        session.read()
+      }
+    }
+    return nil
   }
 
   /// Returns `nil` if the connection has ended for the observer.
