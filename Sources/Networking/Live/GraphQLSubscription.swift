@@ -60,8 +60,8 @@ extension GraphQLSubscription {
   }
 
   /// Subscribes: a cold stream of the `data` of the results, by the error policy, without what becomes of the
-  /// connection. What was missed while there was no connection, or because the observer was slow, is not told; where it
-  /// matters, use ``subscribe(on:)``.
+  /// connection. What was missed while there was no connection, or because the observer was slow, is not reported; where
+  /// it matters, use ``subscribe(on:)``.
   public func data(on client: APIClient) -> Observable<ResponseData> {
     subscribe(on: client).compactMap { event in
       if case .failed(let error) = event { throw error }

@@ -6,8 +6,7 @@ public import HTTP
 /// `reconnected`, and not a value, is then the first thing that comes, and is the time to fetch what the values are
 /// about.
 public enum LiveEvent<Value: Sendable>: Sendable {
-  /// The subscription has been sent to the server for the first time. What happened before is not missed, it was never
-  /// subscribed to.
+  /// The server has the subscription for the first time. Nothing that happened before belongs to it.
   case connected
 
   /// The server sent a value.
@@ -22,8 +21,8 @@ public enum LiveEvent<Value: Sendable>: Sendable {
   /// There is a connection again. What happened since the last value may have been missed.
   case reconnected
 
-  /// There is a connection again, and the server was told the id of the last event, so that it sends what came since.
-  /// Only some servers can do this, by `Last-Event-ID`.
+  /// There is a connection again, and its request names the last event, so that the server sends what came since. Only
+  /// some servers can do this, by `Last-Event-ID`.
   case resumed
 
   /// So many values were dropped before the next event, because the observer was too slow; see ``LiveBuffering``.

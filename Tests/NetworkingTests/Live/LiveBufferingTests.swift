@@ -142,7 +142,7 @@ import Testing
     #expect(other.take() == "")
   }
 
-  @Test("L4: an observer that is blocked holds up neither the source nor the scheduler's others")
+  @Test("L4: an observer that is blocked delays neither the source nor other observers on the scheduler")
   func blocked() async throws {
     let (first, second) = (PublishSubject<LiveEvent<Data>>(), PublishSubject<LiveEvent<Data>>())
     let gate = DispatchSemaphore(value: 0)

@@ -213,7 +213,7 @@ import Testing
     #expect(sibling.state.value.error == nil && !attempt.isDisposed)
   }
 
-  @Test("a subscription with '@defer' is refused before anything is sent, and told why")
+  @Test("a subscription with '@defer' is refused before anything is sent, and the error says why")
   func deferred() throws {
     struct Slow: GraphQLSubscription {
       typealias ResponseData = JSONValue

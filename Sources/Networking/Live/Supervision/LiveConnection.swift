@@ -15,11 +15,11 @@ protocol LiveDialler: Sendable {
   func dial(refreshingToken: Bool) -> Observable<LiveLineEvent>
 }
 
-/// Carries operations on one connection at a time, which it makes when it is needed: the machine's hands.
+/// Carries operations on one connection at a time, which it makes when it is needed, as a ``LiveMachine`` decides.
 ///
-/// Whatever happens goes through one queue of inputs, and whoever finds nobody at work there works it off: so the
-/// machine needs no lock, its actions are carried out in order, and nothing is called under a lock. Nothing that is
-/// called here waits: what observers do comes behind ``LiveBacklog``.
+/// All inputs go through one queue, and a thread that adds one to an idle queue works the queue off. So the machine needs
+/// no lock, its actions are carried out in order, and nothing is called under a lock. Nothing that is called here waits:
+/// observers are called from behind a ``LiveBacklog``.
 final class LiveConnection: Sendable {
   private enum Input: Sendable {
     case machine(LiveMachine.Input)
@@ -29,7 +29,7 @@ final class LiveConnection: Sendable {
     case shutDown(done: @Sendable () -> Void)
   }
 
-  /// What only who is at work may touch.
+  /// What only the thread that works the queue off may touch.
   ///
   /// `@unchecked Sendable`: ``LiveConnection/send(_:)`` lets one thread in at a time.
   private final class Work: @unchecked Sendable {
@@ -85,8 +85,9 @@ final class LiveConnection: Sendable {
     }
     send(.open(number, operation, observer))
     return Disposables.create {
-      self.inputs.withLock { $0.openCount -= 1 }
       self.send(.close(number))
+      // Only now: the operation that takes the place is sent behind the end of this one.
+      self.inputs.withLock { $0.openCount -= 1 }
     }
   }
 
@@ -183,7 +184,7 @@ final class LiveConnection: Sendable {
       })
   }
 
-  /// Sets the timer anew only if it would be late; if it is early, the machine finds nothing to do.
+  /// Replaces the timer only if it would be late; if it is early, the machine finds nothing to do.
   private func setTimer() {
     guard let due = work.machine.nextWake else { return }
     if let wake = work.wake, wake.at <= due { return }

@@ -30,8 +30,8 @@ enum LiveClientMessage: Hashable, Sendable {
 enum LiveLineEvent: Sendable {
   /// The attempt has what it needs to begin, such as a token.
   case prepared
-  /// The server has accepted the connection; this is the way to speak to it. It is resumed if the server was told what
-  /// came last, and sends what came since.
+  /// The server has accepted the connection; the line is its sending side. It is resumed if the request named the last
+  /// event, so that the server sends what came since.
   case opened(any LiveLine, isResumed: Bool)
   case message(LiveServerMessage)
   /// A sign of life without a message.

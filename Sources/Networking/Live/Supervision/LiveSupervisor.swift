@@ -25,8 +25,8 @@ struct LiveTraits: Hashable, Sendable {
 ///      ├──────────────────────────────────────────────────────────── fatal, or one too many: ended ────────┤
 ///      └── closed ── closing ◄────────────────────────────────────────────────────── no longer needed ─────┘
 ///
-/// Each attempt has a number, its generation. What an earlier one still sends is ignored. A pause lasts even if nobody
-/// waits for its end, so that who subscribes again and again is no faster than who waits.
+/// Each attempt has a number, its generation. What an earlier one still sends is ignored. A pause lasts even if no
+/// operation waits for its end, so that subscribing again and again does not shorten it.
 struct LiveSupervisor: Sendable {
   enum State: Hashable, Sendable {
     case idle, dialling, upgraded, acknowledged, ready, closing, waiting
@@ -40,11 +40,11 @@ struct LiveSupervisor: Sendable {
     case ping
     /// Begin to close, and wait for the end.
     case close
-    /// Close, and hear nothing more of the connection.
+    /// Close the connection, and ignore what still comes of it.
     case drop(code: UInt16)
     /// The connection is lost, and another follows.
     case retry(RequestError, after: Duration)
-    /// There will be no further attempt for the operations there are.
+    /// No further attempt is made: the operations fail.
     case fail(RequestError)
   }
 
