@@ -19,6 +19,9 @@ package final class HTTPTarget: Sendable {
   /// The host, and the port unless it is the scheme's default, as in the field `Host` (RFC 9110, section 7.2).
   package let authority: String
 
+  /// The authority as in a URL: with the zone of an address, which is not sent, but tells servers apart.
+  private let zonedAuthority: String
+
   /// The path, never empty, and the query, as in the request line (RFC 9112, section 3.2.1).
   package let path: String
 
@@ -35,9 +38,15 @@ package final class HTTPTarget: Sendable {
     isSecure = parts.isSecure
     host = parts.host
     port = parts.port ?? (isSecure ? 443 : 80)
-    // RFC 6874, section 4: a zone means nothing to the server.
-    let name = parts.isIPv6 ? "[\(host.prefix { $0 != "%" })]" : host
-    authority = port == (isSecure ? 443 : 80) ? name : "\(name):\(port)"
+    let suffix = port == (isSecure ? 443 : 80) ? "" : ":\(port)"
+    if parts.isIPv6 {
+      // RFC 6874, section 4: a zone means nothing to the server.
+      authority = "[\(host.prefix { $0 != "%" })]" + suffix
+      zonedAuthority = "[\(host.replacing("%", with: "%25"))]" + suffix
+    } else {
+      authority = host + suffix
+      zonedAuthority = authority
+    }
     path = parts.path
   }
 
@@ -48,6 +57,7 @@ package final class HTTPTarget: Sendable {
     host = other.host
     port = other.port
     authority = other.authority
+    zonedAuthority = other.zonedAuthority
     path = other.path + text
   }
 
@@ -62,11 +72,12 @@ package final class HTTPTarget: Sendable {
     return HTTPTarget(self, adding: joint + query)
   }
 
-  /// The text of the URL, with the host in lower case and without the scheme's default port: equal for equal resources.
-  package var text: String { (isSecure ? "https://" : "http://") + authority + path }
+  /// The text of the URL, with the host in lower case and without the scheme's default port: equal for equal resources,
+  /// and different for one address in two zones.
+  package var text: String { (isSecure ? "https://" : "http://") + zonedAuthority + path }
 
   /// How many bytes ``text`` has.
-  package var length: Int { (isSecure ? 8 : 7) + authority.utf8.count + path.utf8.count }
+  package var length: Int { (isSecure ? 8 : 7) + zonedAuthority.utf8.count + path.utf8.count }
 
   /// The URL, as it was given, with what was added.
   package var url: URL {

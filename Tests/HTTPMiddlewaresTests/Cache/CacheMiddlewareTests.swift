@@ -26,6 +26,17 @@ struct CacheMiddlewareTests {
     #expect(hit.head.headers.values(of: "Age") == ["17"] && hit.text == "first")
   }
 
+  @Test func `one address in two zones is two servers, each with responses of its own`() throws {
+    let cache = CacheHarness()
+    let urls = ["eth0", "eth1"].map { "http://[fe80::1%25\($0)]/x" }
+    for url in urls {
+      cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=60"], "of \(url)"))
+      #expect(try cache.get([], url).text == "of \(url)")
+    }
+    for url in urls { #expect(try cache.get([], url).text == "of \(url)") }
+    #expect(cache.transport.requests.count == 2)
+  }
+
   @Test func `a 304 renews the stored fields, except those about the body`() throws {
     let cache = CacheHarness()
     cache.transport.expect(

@@ -74,6 +74,13 @@ import Testing
     #expect(target.length == target.text.utf8.count)
   }
 
+  @Test func `a zone tells the texts of two servers apart, and is not sent to them`() throws {
+    let targets = try ["eth0", "eth1"].map { try HTTPTarget(url("http://[FE80::1%25\($0)]:8080/x")) }
+    #expect(targets.map(\.text) == ["http://[fe80::1%25eth0]:8080/x", "http://[fe80::1%25eth1]:8080/x"])
+    #expect(targets.map(\.authority) == ["[fe80::1]:8080", "[fe80::1]:8080"])
+    #expect(targets.map(\.length) == targets.map(\.text.utf8.count))
+  }
+
   @Test func `the description of a URL holds no user, password, query value or fragment`() throws {
     let text = "https://user-\(canary):\(canary)@h:81/a%20b?token=\(canary)&flag&x=#\(canary)"
     let shown = try url(text).shownSafely
