@@ -13,8 +13,9 @@ public import Streams
 /// have been cancelled, the request is.
 ///
 /// A query whose token or rate the server refuses inside a batch is sent again by itself, through the middlewares that
-/// deal with that; so are all, once, if the batch is too large for the server (413, `BATCH_LIMIT_EXCEEDED`). Any other
-/// failure of the request is the error of each query, under its own name.
+/// deal with that; so are all, once, if the batch is too large for the server (413, `BATCH_LIMIT_EXCEEDED`). The client
+/// and its copies then send at most half as many queries in a request, for as long as they live; at one, queries no
+/// longer wait for others. Any other failure of the request is the error of each query, under its own name.
 public struct GraphQLBatching: Sendable {
   /// How long the first query waits for others.
   public var interval: Duration

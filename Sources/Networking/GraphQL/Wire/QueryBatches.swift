@@ -5,7 +5,8 @@ import Streams
 
 /// The batches in which the queries of a client gather, and of its copies with the same transport and middlewares.
 ///
-/// Its one mutable state, guarded by a lock: the batch that is open for each URL and header fields.
+/// Its mutable state, guarded by a lock: the batch that is open for each URL and header fields, and what was learned of
+/// the server's limit.
 final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
   private struct Key: Hashable {
@@ -13,7 +14,13 @@ final class QueryBatches: Sendable {
     let headers: HTTPHeaders
   }
 
-  private let open = Locked<[Key: QueryBatch]>([:])
+  private struct State {
+    var open: [Key: QueryBatch] = [:]
+    /// The greatest number of queries in a batch, as far as refusals have told it.
+    var limit = Int.max
+  }
+
+  private let state = Locked(State())
 
   /// Sends a query's request together with others.
   func send(
@@ -22,17 +29,18 @@ final class QueryBatches: Sendable {
     let parts = Observable<HTTPResponsePart>.create { [self] observer in
       let key = Key(url: request.target.text, headers: request.headers)
       let member = QueryBatch.Member(request, recorder, observer)
-      let (batch, count) = open.withLock { open in
-        let batch = open[key] ?? QueryBatch(client, settings.scheduler)
+      let (batch, count, isFull) = state.withLock { state in
+        let batch = state.open[key] ?? QueryBatch(client, settings.scheduler, of: self)
         let count = batch.add(member)
-        open[key] = count < settings.limit ? batch : nil
-        return (batch, count)
+        let isFull = count >= min(settings.limit, state.limit)
+        state.open[key] = isFull ? nil : batch
+        return (batch, count, isFull)
       }
-      if count >= settings.limit {
+      if isFull {
         batch.send()
       } else if count == 1 {
         _ = settings.scheduler.schedule(after: settings.interval) { [self] in
-          open.withLock { if $0[key] === batch { $0[key] = nil } }
+          state.withLock { if $0.open[key] === batch { $0.open[key] = nil } }
           batch.send()
         }
       }
@@ -42,6 +50,11 @@ final class QueryBatches: Sendable {
     return parts.deadline(total, scheduler: settings.scheduler) {
       RequestError.timedOut(after: total, request.target, operationName: request.operationName, reached: .maybe)
     }
+  }
+
+  /// Halves the size of a batch that was refused for it, for all batches from now on. At 1, none gather.
+  fileprivate func lowerLimit(afterRefusalOf count: Int) {
+    state.withLock { $0.limit = min($0.limit, max(count / 2, 1)) }
   }
 }
 
@@ -71,6 +84,7 @@ private final class QueryBatch: Sendable {
     var isSent = false
   }
 
+  private let batches: QueryBatches
   private let client: APIClient
   private let scheduler: any Scheduler
   private let start: Duration
@@ -78,7 +92,8 @@ private final class QueryBatch: Sendable {
   /// The exchange of all.
   private let exchange = DisposeBag()
 
-  init(_ client: APIClient, _ scheduler: any Scheduler) {
+  init(_ client: APIClient, _ scheduler: any Scheduler, of batches: QueryBatches) {
+    self.batches = batches
     self.client = client
     self.scheduler = scheduler
     start = scheduler.now
@@ -166,7 +181,10 @@ private final class QueryBatch: Sendable {
   }
 
   private func distribute(_ response: HTTPResponse, to members: [Member]) {
-    if response.isRefusedForItsSize { return members.forEach(sendAlone) }
+    if response.isRefusedForItsSize {
+      batches.lowerLimit(afterRefusalOf: members.count)
+      return members.forEach(sendAlone)
+    }
     let parts: [Data]
     do throws(RequestError) {
       parts = try response.parts(ofBatch: members.count)

@@ -345,6 +345,27 @@ struct QueryBatchTests {
     #expect(transport.requests.count == 3 && transport.failures.isEmpty)
   }
 
+  @Test(arguments: [
+    ScriptedResponse.response(status: 413),
+    .graphQL(#"{"errors":[{"message":"no","extensions":{"code":"BATCH_LIMIT_EXCEEDED"}}]}"#, status: 400),
+  ])
+  func `a refused batch halves the limit, until queries travel alone`(refusal: ScriptedResponse) throws {
+    let client = try client()
+    func send(_ ids: ClosedRange<Int>, responses: [ScriptedResponse]) {
+      for response in responses { transport.expect(.any, response) }
+      for id in ids { outcomes.send(Get(id), on: client) }
+    }
+    func single(_ id: Int) -> ScriptedResponse { .json(#"{"data":{"id":\#(id)}}"#) }
+    send(1...5, responses: [refusal] + (1...5).map(single))
+    scheduler.advance(by: .milliseconds(10))
+    // Two are a full batch now, and do not wait for more.
+    send(6...9, responses: [list([6, 7]), refusal, single(8), single(9)])
+    #expect(transport.requests.count == 10)
+    send(10...11, responses: [single(10), single(11)])
+    #expect(outcomes.values == Dictionary(uniqueKeysWithValues: (1...11).map { ($0, $0) }))
+    #expect(transport.requests.count == 12 && transport.failures.isEmpty)
+  }
+
   @Test func `a batch's response may be as long as those of its queries together`() throws {
     let text = String(repeating: "a", count: 80)
     transport.always(.any, .json(#"[{"data":{"id":1,"t":"\#(text)"}},{"data":{"id":2,"t":"\#(text)\#(text)"}}]"#))
