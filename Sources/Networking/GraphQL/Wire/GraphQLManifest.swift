@@ -55,14 +55,32 @@ public struct GraphQLManifest: Sendable, Hashable {
 
   /// Reads a manifest's file, in either format.
   ///
-  /// Throws `undecodable` if it is neither, with the place.
+  /// Throws `undecodable` if it is neither, with the place, and if a document has two ids, or an id two documents: then
+  /// a client and a server could differ in what an id means.
   public init(json: Data) throws(RequestError) {
+    let operations: [Operation]
     do throws(JSONError) {
-      self.init(try Contents(json: json.bytes).operations)
+      operations = try Contents(json: json.bytes).operations
     } catch {
       throw RequestError(.undecodable, "This is no manifest of operations: \(error)")
     }
+    var (ids, bodies): ([String: String], [String: String]) = ([:], [:])
+    for operation in operations {
+      if let id = ids.updateValue(operation.id, forKey: operation.body), id != operation.id {
+        throw Self.ambiguous("one document has the ids \(Self.shown(id)) and \(Self.shown(operation.id))")
+      }
+      if let body = bodies.updateValue(operation.body, forKey: operation.id), body != operation.body {
+        throw Self.ambiguous("the id \(Self.shown(operation.id)) stands for two documents")
+      }
+    }
+    self.init(operations)
   }
+
+  private static func ambiguous(_ what: String) -> RequestError {
+    RequestError(.undecodable, "This manifest is ambiguous: \(what). Each document needs one id of its own.")
+  }
+
+  private static func shown(_ id: String) -> String { "'\(id.sanitized(upTo: 100))'" }
 
   private init(_ operations: [Operation]) {
     var ids: [String: String] = [:]

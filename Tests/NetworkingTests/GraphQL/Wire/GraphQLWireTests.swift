@@ -178,6 +178,24 @@ struct GraphQLWireTests {
     #expect { try GraphQLManifest(json: Data(text.utf8)) } throws: { ($0 as? RequestError)?.kind == .undecodable }
   }
 
+  @Test(arguments: [
+    (#"{"operations":[{"id":"a1","body":"{a}"},{"id":"b2","body":"{b}"},{"id":"c3","body":"{a}"}]}"#, ["'a1'", "'c3'"]),
+    (#"{"a1":"{a}","c3":"{a}"}"#, ["'a1'", "'c3'"]), (#"{"a1":"{a}","a1":"{b}"}"#, ["'a1'", "two documents"]),
+    (#"{"operations":[{"id":"a1","body":"{a}"},{"id":"a1","body":"{b}"}]}"#, ["'a1'", "two documents"]),
+  ])
+  func `a manifest with two ids for a document, or two documents for an id, is refused with the ids`(
+    text: String, named: [String]
+  ) throws {
+    let error = #expect(throws: RequestError.self) { try GraphQLManifest(json: Data(text.utf8)) }
+    #expect(error?.kind == .undecodable && named.allSatisfy { error?.message.contains($0) == true })
+  }
+
+  @Test func `an operation that a manifest has twice counts once`() throws {
+    let operation = #"{"id":"a1","name":"a","type":"query","body":"query a {a}"}"#
+    let manifest = try GraphQLManifest(json: Data("{\"operations\":[\(operation),\(operation)]}".utf8))
+    #expect(manifest.operations.map(\.id) == ["a1"] && manifest.id(of: "query a {a}") == "a1")
+  }
+
   @Test func `a manifest takes no text without an operation`() {
     #expect { try GraphQLManifest(["fragment f on Thing { name }"]) } throws: {
       ($0 as? RequestError)?.kind == .invalidRequest
