@@ -41,7 +41,7 @@ public struct MultipartParser: Sendable {
 
   private let delimiter: [UInt8]
   private let limit: Int
-  private let isWhole: (@Sendable (Data) -> Bool)?
+  private let isWhole: (@Sendable (RawSpan) -> Bool)?
   private var section = Section.preamble
   /// What has not been consumed yet; it begins at the start of a line.
   private var buffer: [UInt8] = []
@@ -57,8 +57,8 @@ public struct MultipartParser: Sendable {
   ///   - boundary: What separates the parts, without the dashes before it.
   ///   - limit: The greatest size of a part in bytes, with its header fields, 1 MiB by default.
   ///   - isWhole: Whether a body is whole although its delimiter has not come: some servers send that only with the
-  ///     next part.
-  public init(boundary: String, limit: Int = 1 << 20, isWhole: (@Sendable (Data) -> Bool)? = nil) {
+  ///     next part. It is asked after each piece, about all bytes of the body so far, which are not copied for it.
+  public init(boundary: String, limit: Int = 1 << 20, isWhole: (@Sendable (RawSpan) -> Bool)? = nil) {
     delimiter = Array("--\(boundary)".utf8)
     self.limit = limit
     self.isWhole = isWhole
@@ -70,7 +70,7 @@ public struct MultipartParser: Sendable {
     buffer += piece
     var parts: [MultipartPart] = []
     while !isComplete, consumeStep(&parts) {}
-    if section == .body, !isPassedOn, let isWhole, isWhole(Data(buffer)) {
+    if section == .body, !isPassedOn, let isWhole, isWhole(buffer.span.bytes) {
       parts.append(MultipartPart(headers: headers, body: Data(buffer)))
       isPassedOn = true
     }
@@ -197,7 +197,7 @@ extension Observable where Element == HTTPResponsePart {
   /// `isWhole` tells of a body whose delimiter has not come whether it is whole: some servers send that only with the
   /// next part.
   public func multipart(
-    limit: Int = 1 << 20, isWhole: (@Sendable (Data) -> Bool)? = nil
+    limit: Int = 1 << 20, isWhole: (@Sendable (RawSpan) -> Bool)? = nil
   ) -> Observable<MultipartPart> {
     transform(MultipartParser?.none) { parser, part, emit in
       switch part {

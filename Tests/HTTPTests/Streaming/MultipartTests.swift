@@ -43,11 +43,25 @@ import Testing
   }
 
   @Test func `a body that is whole need not wait for its delimiter, and comes once`() throws {
-    var parser = MultipartParser(boundary: "b") { $0.last == UInt8(ascii: "}") }
+    var parser = MultipartParser(boundary: "b") { body in body.withUnsafeBytes { $0.last == UInt8(ascii: "}") } }
     #expect(try parser.consume(Data("--b\r\n\r\n{".utf8)) == [])
     #expect(try parser.consume(Data("}".utf8)).map(\.body) == [Data("{}".utf8)])
     #expect(try parser.consume(Data("\r\n--b\r\n\r\n{}\r\n--b--".utf8)).map(\.body) == [Data("{}".utf8)])
     #expect(parser.isComplete)
+  }
+
+  @Test func `the bytes of a part are not copied to ask whether it is whole`() throws {
+    let places = Locked<Set<UInt>>([])
+    var parser = MultipartParser(boundary: "b") { body in
+      let place = body.withUnsafeBytes { UInt(bitPattern: $0.baseAddress) }
+      places.withLock { _ = $0.insert(place) }
+      return false
+    }
+    _ = try parser.consume(Data("--b\r\n\r\n".utf8))
+    let piece = Data(repeating: UInt8(ascii: "x"), count: 1_000)
+    for _ in 0..<1_000 { _ = try parser.consume(piece) }
+    // The buffer moves only where it grows, to twice its size.
+    #expect(places.withLock { $0.count } <= 24)
   }
 
   @Test func `a part over the limit is an error`() {

@@ -69,11 +69,11 @@ struct MultipartFormat: LiveStreamFormat {
   }
 }
 
-extension Data {
+extension RawSpan {
   /// Whether this is one complete JSON object. Looks at the last byte first, since most of what is not complete does not
   /// end with a brace.
   var isWholeJSONObject: Bool {
-    guard last(where: { $0 > 0x20 }) == UInt8(ascii: "}") else { return false }
-    return (try? RawJSON(json: bytes)) != nil
+    guard withUnsafeBytes({ $0.last { $0 > 0x20 } }) == UInt8(ascii: "}") else { return false }
+    return (try? RawJSON(json: self)) != nil
   }
 }
