@@ -21,8 +21,8 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
 
   private let redis: Redis
   private let name: [UInt8]
-  /// The tokens of this process's leases.
-  private let leases = Mutex<[Key: String]>([:])
+  /// The last lease of this process for each key: an earlier one has been lost by then.
+  private let leases = Mutex<[Key: Held]>([:])
   /// The numbers of the writes that this process has read last: a value with another one is news.
   private let versions = Mutex<[Key: String]>([:])
   private let own = PublishSubject<SourceChange<Key>>()
@@ -67,11 +67,16 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
       value, writtenAt: StoreTime(microseconds: microseconds), isInvalidated: mark == "1".bytes)
   }
 
-  /// A response is written with the lease under which it was fetched, or not at all.
+  /// A response is written with the lease under which it was fetched, or not at all: of two fetches of a key in this
+  /// process, the earlier one has lost its lease.
   public func write(_ stored: StoredValue<Value>, for key: Key, isResponse: Bool) async throws {
-    let token = isResponse ? leases.withLock { $0.removeValue(forKey: key) } : ""
-    guard let token else { return }
     let data = try Self.encode(stored.value)
+    var token = ""
+    if isResponse {
+      guard let held = leases.withLock({ $0[key] }) else { return }
+      guard held.response == data.hashValue, release(held.token, for: key) else { return own.onNext(.key(key)) }
+      token = held.token
+    }
     let expiry = lifetime * Double.random(in: 0.9...1.1) / .milliseconds(1)
     let reply = try await redis.run(
       .write, keys: try [valueName(key), leaseName(key), counterName],
@@ -108,7 +113,7 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
 
   /// Asks the origin, unless another process does: then this waits for its value. One that dies, or fails, is followed
   /// by another one; one that takes longer than ten leases is no longer waited for. While Redis is away, every process
-  /// asks the origin itself.
+  /// asks the origin itself. A store has to return the value as it is, since the lease is for that response alone.
   public func fetch(_ key: Key, from origin: @Sendable () async throws -> Value) async throws -> Value {
     let token = UUID().uuidString
     let deadline = ContinuousClock.now + leaseTime * 10
@@ -126,6 +131,12 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
       }
     }
     return try await origin()
+  }
+
+  /// A lease that was granted, and the hash of the response that it is for, once there is one.
+  private struct Held {
+    let token: String
+    var response: Int?
   }
 
   private enum Lease {
@@ -152,7 +163,7 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   }
 
   private func lead(_ key: Key, _ token: String, _ origin: @Sendable () async throws -> Value) async throws -> Value {
-    leases.withLock { $0[key] = token }
+    leases.withLock { $0[key] = Held(token: token) }
     let name = try leaseName(key)
     let renewing = Task { [redis, leaseTime] in
       while true {
@@ -162,11 +173,24 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
     }
     defer { renewing.cancel() }
     do {
-      return try await origin()
+      let value = try await origin()
+      let response = try? Self.encode(value).hashValue
+      leases.withLock { if $0[key]?.token == token { $0[key]?.response = response } }
+      return value
     } catch {
-      leases.withLock { if $0[key] == token { $0[key] = nil } }
+      release(token, for: key)
       _ = try? await redis.run(.release, keys: [name], [token.bytes])
       throw error
+    }
+  }
+
+  /// Forgets a lease; returns `false` if another one has taken its place.
+  @discardableResult
+  private func release(_ token: String, for key: Key) -> Bool {
+    leases.withLock { leases in
+      guard leases[key]?.token == token else { return false }
+      leases[key] = nil
+      return true
     }
   }
 

@@ -147,6 +147,36 @@ struct FleetTests {
     #expect(try await tiers[1].keys() == ["k"])
   }
 
+  @Test func `F3: of two fetches of a key in a process, the one that lost its lease writes nothing`() async throws {
+    let redis = Redis(RedisServer(port: server.port), timeLimit: .seconds(2))
+    redis.waitUntilConnected()
+    let tier = RedisStore<String, String>(redis, partition: "fence")
+    let (requests, request) = AsyncStream<Void>.makeStream()
+    let gates = (0..<2).map { _ in AsyncStream<Void>.makeStream() }
+    func fetch(_ number: Int) -> Task<String, any Error> {
+      Task {
+        try await tier.fetch("k") {
+          request.yield()
+          for await _ in gates[number].stream {}
+          return "response \(number)"
+        }
+      }
+    }
+    var beginnings = requests.makeAsyncIterator()
+    let old = fetch(0)
+    _ = await beginnings.next()
+    // The lease of the first fetch is gone, as after its time.
+    try await tier.invalidate("k")
+    let new = fetch(1)
+    _ = await beginnings.next()
+    gates[0].continuation.finish()
+    try await tier.write(StoredValue(old.value, writtenAt: .now()), for: "k", isResponse: true)
+    #expect(try await tier.read("k") == nil)
+    gates[1].continuation.finish()
+    try await tier.write(StoredValue(new.value, writtenAt: .now()), for: "k", isResponse: true)
+    #expect(try await tier.read("k")?.value == "response 1")
+  }
+
   @Test func `F2: a Redis that is full, or has something else under a key, costs no answer`() async throws {
     let processes = try await makeProcesses(1, "0")
     try server.command("SET", #"store:v:5:fleet:"text""#, "x")
