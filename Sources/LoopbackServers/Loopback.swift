@@ -2,13 +2,15 @@ import Platform
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
 package enum Loopback {
-  /// A socket bound to a port that the system chose; with `isShared`, a server that names the port can listen there
+  /// A socket bound to a port, or to one that the system chose; with `isShared`, a server that names the port can listen there
   /// meanwhile.
-  static func bind(isShared: Bool = false) throws -> (socket: Descriptor, port: UInt16) {
+  static func bind(
+    port: UInt16 = 0, isShared: Bool = false
+  ) throws -> (socket: Descriptor, port: UInt16) {
     let socket = try makeSocket()
     var flag: Int32 = isShared ? 1 : 0
     setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))
-    var address = address(port: 0)
+    var address = address(port: port)
     var length = socklen_t(MemoryLayout<sockaddr_in>.size)
     let bound = withSockaddr(&address) { Platform.bind(socket.number, $0, length) }
     try FailedCall.check(bound, "bind")
@@ -17,9 +19,11 @@ package enum Loopback {
     return (socket, UInt16(bigEndian: address.sin_port))
   }
 
-  /// A socket that listens at a port that the system chose.
-  package static func listen(backlog: Int32) throws -> (socket: Descriptor, port: UInt16) {
-    let (socket, port) = try bind()
+  /// A socket that listens at a ``RefusingPort``, or at a port that the system chose.
+  package static func listen(
+    at refusing: RefusingPort? = nil, backlog: Int32
+  ) throws -> (socket: Descriptor, port: UInt16) {
+    let (socket, port) = try bind(port: refusing?.port ?? 0, isShared: refusing != nil)
     try FailedCall.check(Platform.listen(socket.number, backlog), "listen")
     return (socket, port)
   }

@@ -1,8 +1,10 @@
 package import Foundation
+import Synchronization
 
 /// The GraphQL server of `Tests/BFF`, running in a process of its own on a free port.
 ///
-/// It ends when this object is released, and when the test process ends in whatever way, as its input ends then.
+/// A server that a test releases is given to the next test that starts one with the same arguments, with all restored,
+/// since starting one takes long. It ends when the test process does, in whatever way, as its input ends then.
 package final class BFFServer: Sendable {
   /// What the server has counted since it started or was reset.
   package struct Stats: Decodable, Sendable {
@@ -21,16 +23,27 @@ package final class BFFServer: Sendable {
     package let persistedQueries: Int
   }
 
-  package let port: UInt16
-  private let process: ChildProcess
+  package var port: UInt16 { running.port }
 
   /// The server's root, such as `http://127.0.0.1:40001/`.
-  package let url: URL
+  package var url: URL { running.url }
 
   /// The URL of the GraphQL endpoint.
   package var graphqlURL: URL { url.appendingPathComponent("graphql") }
 
   private static let sharedServer = Task { try await start() }
+
+  private struct Running: Sendable {
+    let process: ChildProcess
+    let port: UInt16
+    let url: URL
+    let arguments: [String]
+  }
+
+  private let running: Running
+
+  /// What was released, by arguments.
+  private static let idle = Mutex<[[String]: [Running]]>([:])
 
   /// A server for all tests of this process that read only, and count nothing.
   package static func shared() async throws -> BFFServer {
@@ -42,19 +55,28 @@ package final class BFFServer: Sendable {
   /// - Parameter arguments: further arguments, such as `["--auth", "http"]`; see its README.
   /// - Throws: `PythonEnvironment.Failure` if its Python environment cannot be made.
   package static func start(arguments: [String] = []) async throws -> BFFServer {
+    while let running = idle.withLock({ $0[arguments]?.popLast() }) {
+      // One that a client of an earlier test still keeps busy is dropped, and ends.
+      let reset = try? await RawHTTP.post("/__reset?when=idle", port: running.port)
+      if reset?.status == 200 { return BFFServer(running) }
+    }
     let server = [RepositoryLayout.server.path, "--port", "0", "--exit-on-stdin-eof"]
     let process = try await ChildProcess(PythonEnvironment.python(), server + arguments, input: .open)
     let output = try await process.waitForOutput(containing: "\n", within: .seconds(60))
-    return try BFFServer(process, port: JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"])
-  }
-
-  private init(_ process: ChildProcess, port: UInt16?) throws {
+    let port = try JSONDecoder().decode([String: UInt16].self, from: Data(output.utf8))["port"]
     guard let port, let url = URL(string: "http://127.0.0.1:\(port)/") else {
       throw EndedEarly(what: "the server's port", state: process.state.value, location: #fileID)
     }
-    self.process = process
-    self.port = port
-    self.url = url
+    return BFFServer(Running(process: process, port: port, url: url, arguments: arguments))
+  }
+
+  private init(_ running: Running) {
+    self.running = running
+  }
+
+  deinit {
+    guard running.process.state.value.ending == nil else { return }
+    Self.idle.withLock { [running] in $0[running.arguments, default: []].append(running) }
   }
 
   package func stats() async throws -> Stats {
@@ -68,8 +90,8 @@ package final class BFFServer: Sendable {
 
   /// Ends the server, and returns when it has ended.
   package func stop() async throws {
-    process.closeInput()
-    _ = try await process.waitForEnd()
+    running.process.closeInput()
+    _ = try await running.process.waitForEnd()
   }
 }
 

@@ -18,9 +18,12 @@ package final class CuttingRelay: Sendable {
   private let listener: Descriptor
   private let clients = Monitor<[Descriptor]>([])
 
-  /// Every connection is cut after that many bytes; bytes of the client are passed on as long as it lasts.
-  package init(to server: UInt16, after count: Int = .max, _ end: End = .finish) throws {
-    (listener, port) = try Loopback.listen(backlog: 512)
+  /// Every connection is cut after that many bytes; bytes of the client are passed on as long as it lasts. At a
+  /// refusing port, connections are refused again once this is closed.
+  package init(
+    to server: UInt16, at refusing: RefusingPort? = nil, after count: Int = .max, _ end: End = .finish
+  ) throws {
+    (listener, port) = try Loopback.listen(at: refusing, backlog: 512)
     Thread.detachNewThread { [listener, clients] in
       while true {
         let number = uninterrupted { Glibc.accept(listener.number, nil, nil) }
@@ -43,6 +46,12 @@ package final class CuttingRelay: Sendable {
 
   deinit {
     listener.shutDown()
+  }
+
+  /// Refuses connections from now on, and cuts those that there are.
+  package func close() {
+    listener.shutDown()
+    cutAll()
   }
 
   /// Cuts all connections that there are.

@@ -114,10 +114,10 @@ final class Account: Sendable {
 
   /// Runs a closure while the server is there.
   func online<Result>(_ arguments: [String] = [], _ body: (BFFServer) async throws -> Result) async throws -> Result {
-    let server = try await BFFServer.start(arguments: ["--port", "\(port.port)"] + arguments)
-    let result = try await body(server)
-    try await server.stop()
-    return result
+    let server = try await BFFServer.start(arguments: arguments)
+    let relay = try CuttingRelay(to: server.port, at: port)
+    defer { relay.close() }
+    return try await body(server)
   }
 
   func run(_ arguments: String..., environment: [String: String?] = [:]) async throws -> ChildProcess.State {
