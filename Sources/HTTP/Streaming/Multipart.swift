@@ -47,6 +47,8 @@ public struct MultipartParser: Sendable {
   private var buffer: [UInt8] = []
   /// The place in the buffer before which there is no delimiter.
   private var searched = 0
+  /// The place in the buffer before which its last line does not end: what has come is looked at once.
+  private var scanned = 0
   private var headers: HTTPHeaders = [:]
   /// How many bytes the header fields have.
   private var headerSize = 0
@@ -70,9 +72,12 @@ public struct MultipartParser: Sendable {
     buffer += piece
     var parts: [MultipartPart] = []
     while !isComplete, consumeStep(&parts) {}
-    if section == .body, !isPassedOn, let isWhole, isWhole(buffer.span.bytes) {
-      parts.append(MultipartPart(headers: headers, body: Data(buffer)))
-      isPassedOn = true
+    if section == .body, !isPassedOn, let isWhole {
+      let count = body(before: delimiterMayBegin ? searched : buffer.count).count
+      if isWhole(buffer.span.extracting(first: count).bytes) {
+        parts.append(MultipartPart(headers: headers, body: Data(buffer[..<count])))
+        isPassedOn = true
+      }
     }
     guard isComplete || buffer.count + headerSize <= limit else {
       throw RequestError(.tooLarge, "A part of the response is larger than \(limit) bytes.")
@@ -107,15 +112,28 @@ public struct MultipartParser: Sendable {
       }
     case .body:
       guard case .found(let range, let isLast) = search() else { return false }
-      var body = buffer[..<range.lowerBound]
-      if body.last == .lineFeed { body.removeLast() }
-      if body.last == .carriageReturn { body.removeLast() }
+      let body = body(before: range.lowerBound)
       if !isPassedOn, !(headers.isEmpty && body.isEmpty) {
         parts.append(MultipartPart(headers: headers, body: Data(body)))
       }
       begin(after: range, isLast: isLast)
     }
     return true
+  }
+
+  /// The body before a delimiter, to which the line's end before it belongs.
+  private func body(before delimiter: Int) -> ArraySlice<UInt8> {
+    var body = buffer[..<delimiter]
+    if body.last == .lineFeed { body.removeLast() }
+    if body.last == .carriageReturn { body.removeLast() }
+    return body
+  }
+
+  /// Whether the bytes after those that were searched may be a delimiter whose line has not come to its end: some
+  /// servers send that end with the next part.
+  private var delimiterMayBegin: Bool {
+    let rest = buffer[searched...]
+    return !rest.isEmpty && delimiter.starts(with: rest.prefix(delimiter.count))
   }
 
   private mutating func begin(after delimiter: Range<Int>, isLast: Bool) {
@@ -125,7 +143,7 @@ public struct MultipartParser: Sendable {
 
   private mutating func drop(to end: Int) {
     buffer.removeFirst(end)
-    searched = 0
+    (searched, scanned) = (0, 0)
   }
 
   /// Looks for a delimiter at the start of a line: the boundary's text may stand elsewhere in a body.
@@ -144,7 +162,10 @@ public struct MultipartParser: Sendable {
         if end == buffer.count || buffer[end] == 0x2D && end + 1 == buffer.count { return none(start) }
         if buffer[end] == .lineFeed { return .found(start..<end + 1, isLast: false) }
       }
-      guard let feed = buffer[start...].firstIndex(of: .lineFeed) else { return none(start) }
+      guard let feed = buffer[max(start, scanned)...].firstIndex(of: .lineFeed) else {
+        scanned = buffer.count
+        return none(start)
+      }
       start = feed + 1
     }
     return none(start)
