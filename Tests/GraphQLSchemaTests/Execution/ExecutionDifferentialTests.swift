@@ -80,7 +80,7 @@ import Testing
     var random = RandomOperation(schema, seed: seed)
     var requests: [Request] = []
     var refused = 0
-    while requests.count < TestScale.count(80, long: 1_500) {
+    while requests.count < TestScale.count(30, long: 1_500) {
       let document = random.document()
       guard schema.validate(try DocumentSyntax(parsing: document)).isEmpty else {
         refused += 1

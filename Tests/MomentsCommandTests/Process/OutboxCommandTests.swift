@@ -53,7 +53,7 @@ struct OutboxCommandTests {
 
   @Test func `flush sends what is queued, or fails with the reason`() async throws {
     let account = try Account.offline()
-    for _ in 0..<2 { _ = try await account.run("like", "m1-1", "--user", "3") }
+    for _ in 0..<2 { _ = try await account.run("like", "m1-1", "--user", "3", "--retries", "0") }
     let failed = try await account.run("outbox", "flush", "--user", "3")
     #expect(failed.ending == .exited(69) && failed.outputText == "0 sent, 0 refused, 2 waiting\n")
     #expect(failed.errorText.hasPrefix("moments: cannot connect: "))
@@ -69,7 +69,7 @@ struct OutboxCommandTests {
     let account = try Account.offline()
     for round in 0..<3 {
       let id = "m0-\(round)"
-      _ = try await account.run("like", id)
+      _ = try await account.run("like", id, "--retries", "0")
       let flushed = try await account.online { _ in try await account.run("outbox", "flush") }
       #expect(flushed.outputText == "1 sent, 0 refused, 0 waiting\n")
       let cached = try await account.run("timeline", "--policy", "cacheOnly", "--json")
@@ -90,7 +90,7 @@ struct OutboxCommandTests {
 
   @Test func `a queued like that the server refuses is reported and set aside, and not sent again`() async throws {
     let account = try Account.offline()
-    for id in ["m9-9", "m0-1"] { _ = try await account.run("like", id) }
+    for id in ["m9-9", "m0-1"] { _ = try await account.run("like", id, "--retries", "0") }
     try await account.online { server in
       let timeline = try await account.run("timeline")
       #expect(timeline.exitCode == 0)
@@ -115,7 +115,7 @@ struct OutboxCommandTests {
     async throws
   {
     let account = try Account.offline()
-    _ = try await account.run("like", "m0-1")
+    _ = try await account.run("like", "m0-1", "--retries", "0")
     let folder = URL(fileURLWithPath: try #require(account.options.last)).appending(path: "outbox")
     let files = try #require(FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
     let entry = try #require(files.compactMap { $0 as? URL }.first { $0.pathExtension == "e1" })
@@ -132,7 +132,7 @@ struct OutboxCommandTests {
 
   @Test func `a like that waits can be discarded by the id that the list shows`() async throws {
     let account = try Account.offline()
-    _ = try await account.run("like", "m0-1")
+    _ = try await account.run("like", "m0-1", "--retries", "0")
     let list = try await account.run("outbox", "list").outputText
     let id = try #require(list.split(separator: " ").dropFirst().first)
     try await account.run("outbox", "discard", String(id)).expectSuccess()
@@ -152,7 +152,7 @@ struct OutboxCommandTests {
 
   @Test func `a like without a valid token is queued until there is one, and the exit code says so`() async throws {
     let account = try Account.offline()
-    _ = try await account.run("like", "m0-1")
+    _ = try await account.run("like", "m0-1", "--retries", "0")
     try await account.online(["--auth", "http"]) { server in
       let environment = ["MOMENTS_TOKEN": "expired-token"]
       let like = try await account.run("like", "m0-2", environment: environment)
@@ -193,19 +193,19 @@ struct OutboxCommandTests {
   @Test func `likes are never set aside while the network drops everything`() async throws {
     let (port, account) = (try UnansweredPort(), try Account.offline())
     let endpoint = "http://127.0.0.1:\(port.port)/graphql"
-    let options = ["--endpoint", endpoint, "--timeout", "0.3"] + account.options.suffix(2)
+    let options = ["--endpoint", endpoint, "--timeout", "0.2"] + account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0-1"] + options).exitCode == 0)
     for _ in 0..<8 {
       let flush = try await Moments.run(["outbox", "flush"] + options)
       #expect(flush.exitCode == 69 && flush.outputText == "0 sent, 0 refused, 1 waiting\n")
-      #expect(flush.errorText.contains("Timed out after 0.3 seconds"))
+      #expect(flush.errorText.contains("Timed out after 0.2 seconds"))
     }
     #expect(try await Moments.run(["outbox", "list"] + options).outputText.hasPrefix("waiting  "))
   }
 
   @Test func `a command that only reads the folder makes nothing in it, also for a user without data`() async throws {
     let account = try Account.offline()
-    _ = try await account.run("like", "m0-1")
+    _ = try await account.run("like", "m0-1", "--retries", "0")
     let folder = try #require(account.options.last)
     let before = try FileManager.default.subpathsOfDirectory(atPath: folder).sorted()
     for (arguments, output) in [
@@ -223,7 +223,7 @@ struct OutboxCommandTests {
   {
     let server = try ScriptedServer(.neverAnswering)
     let account = try Account.offline()
-    let options = ["--endpoint", server.url.absoluteString, "--timeout", "2", "--retries", "0"]
+    let options = ["--endpoint", server.url.absoluteString, "--timeout", "1", "--retries", "0"]
     let folder = account.options.suffix(2)
     #expect(try await Moments.run(["like", "m0-1"] + options + folder).exitCode == 0)
     // As if the pause after that attempt were over.

@@ -73,7 +73,6 @@ struct ResilienceCommandTests {
     let operations = try await bff.stats().operations
     #expect(operations["refreshToken"] == 1 && operations["updateMomentLike"] == 2)
     #expect(!result.errorText.contains("valid-refresh-token") && !result.errorText.contains("access-1"))
-    try await bff.stop()
   }
 
   @Test func `S3: tokens in a response that cannot be read are shown nowhere`() async throws {
@@ -99,7 +98,6 @@ struct ResilienceCommandTests {
       environment: ["MOMENTS_TOKEN": "expired-token", "MOMENTS_REFRESH_TOKEN": "canary-refresh-token"])
     result.expectFailure(77, "GraphQL", saying: "could not be refreshed")
     #expect(!result.errorText.contains("canary"))
-    try await bff.stop()
   }
 
   @Test func `a refresh token that the server sends back is shown nowhere`() async throws {

@@ -97,7 +97,7 @@ struct UnsentLikeTests {
       let account = try Account.offline()
       for number in 0..<4 { _ = try await account.run("like", "m0-\(number)", "--retries", "0") }
       try await account.online { server in
-        let options = account.options + ["--timeout", "1", "--header", "X-Latency-Ms: 400"]
+        let options = account.options + ["--timeout", "0.6", "--header", "X-Latency-Ms: 250"]
         let result = try await Moments.run(arguments + options)
         #expect(result.exitCode == 69 && result.errorText.contains("moments: timed out: "))
         #expect(try await server.stats().operations["updateMomentLike"] ?? 0 <= 3)

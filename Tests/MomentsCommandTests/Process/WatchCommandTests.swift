@@ -65,7 +65,7 @@ import Testing
   @Test("it ends with 0 after the time of --for")
   func duration() async throws {
     let server = try await BFFServer.shared()
-    let result = try await Moments.run(arguments(server, ["--for", "3"]))
+    let result = try await Moments.run(arguments(server, ["--for", "1"]))
     result.expectSuccess()
     #expect(result.outputText.hasPrefix("Lin Wei "))
   }
@@ -171,7 +171,7 @@ import Testing
   func expiredToken() async throws {
     let server = try await BFFServer.start(arguments: ["--auth", "http"])
     let result = try await Moments.run(
-      arguments(server, ["--user", "1", "--for", "3", "--json"]),
+      arguments(server, ["--user", "1", "--for", "1.5", "--json"]),
       environment: ["MOMENTS_TOKEN": "expired-token", "MOMENTS_REFRESH_TOKEN": "valid-refresh-token"])
     #expect(result.ending == .exited(0) && lines(result.outputText).count == 1)
     #expect(try await server.stats().operations["refreshToken"] == 1)

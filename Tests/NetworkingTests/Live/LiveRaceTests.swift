@@ -211,7 +211,7 @@ import Testing
     client.middlewares = [AuthMiddleware(tokens, challenge: .graphQL)]
     let seen = Seen(Liked(userID: "1").subscribe(on: client))
     try await seen.state.wait { $0.elements.contains(.connected) }
-    for round in 1...2 {
+    for round in 1...3 {
       let expiry = tokens.currentToken?.expiresAt?.timeIntervalSinceNow ?? 0
       try await Task.sleep(for: .seconds(max(expiry, 0)))
       relay.cutAll()

@@ -38,7 +38,6 @@ struct ExpiringTokenTests {
     #expect(stats.operations["refreshToken"] == 1)
     // Each is sent under the old token at most once, and under the new one exactly once.
     #expect((100...200).contains(stats.operations["ping"] ?? 0))
-    try await server.stop()
   }
 
   @Test(arguments: ["http", "graphql"])
@@ -60,7 +59,6 @@ struct ExpiringTokenTests {
     // One at the start; then each comes when three quarters of the one before are over, or later.
     #expect((3...1 + Int((clock.now - start) / .milliseconds(700))).contains(refreshes))
     #expect((100 * rounds...100 * rounds + 4 * refreshes).contains(stats.operations["ping"] ?? 0))
-    try await server.stop()
   }
 
   @Test(arguments: ["http", "graphql"])
@@ -77,6 +75,5 @@ struct ExpiringTokenTests {
       #expect(!"\(error)".contains("used-refresh-token"))
     }
     #expect(try await server.stats().operations["refreshToken"] == 1)
-    try await server.stop()
   }
 }

@@ -17,7 +17,7 @@ struct FaultSequenceTests {
   @Test func `R1: no sequence of faults carries an undeclared mutation out twice`() async throws {
     print("seed \(Self.seed)")
     let server = try await BFFServer.start(arguments: ["--auth", "http", "--token-ttl-s", "1"])
-    let end = ContinuousClock.now + .seconds(TestScale.count(6, long: 60))
+    let end = ContinuousClock.now + .seconds(TestScale.count(4, long: 60))
     let lanes = try await withThrowingTaskGroup(of: Lane.self) { group in
       for number in 0..<4 {
         group.addTask {

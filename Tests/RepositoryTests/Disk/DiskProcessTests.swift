@@ -40,7 +40,7 @@ struct DiskProcessTests {
   }
 
   @Test func `D7: two processes on one folder find nothing but what was written`() async throws {
-    let seconds = TestScale.count(3, long: 60)
+    let seconds = TestScale.count(1, long: 60)
     let children = try (1...2).map { seed in
       try ChildProcess(
         RepositoryLayout.executable("DiskWriter"), ["share", folder.url.path, "\(seconds)", "\(seed)"])

@@ -78,18 +78,19 @@ import Testing
 
   @Test func `O1: elements of eight threads through all operators at once are not lost, and keep their order`() throws {
     let probe = Probe<Int>()
+    let (total, count) = (100_000, 100_000 / 8)
     let subject = PublishSubject<Int>()
     let stream = Operator.lossless.reduce(subject.asObservable()) { stream, op in op(stream) }
     let subscription = stream.subscribe(probe)
     try race { thread in
-      for index in 0..<(raceEvents / 8) { subject.onNext(thread * raceEvents + index) }
+      for index in 0..<count { subject.onNext(thread * total + index) }
     }
     subject.onCompleted()
     #expect(probe.log.suffix(2) == ["|", "."] && probe.overlaps == 0 && probe.late == 0)
-    let events = Dictionary(grouping: probe.elements) { $0 / raceEvents }
+    let events = Dictionary(grouping: probe.elements) { $0 / total }
     #expect(events.count == 8)
     for (thread, mine) in events {
-      #expect(mine.elementsEqual((0..<(raceEvents / 8)).map { thread * raceEvents + $0 }), "of producer \(thread)")
+      #expect(mine.elementsEqual((0..<count).map { thread * total + $0 }), "of producer \(thread)")
     }
     subscription.dispose()
   }

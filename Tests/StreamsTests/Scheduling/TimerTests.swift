@@ -45,7 +45,7 @@ import Testing
   }
 
   @Test func `4, 5: a timer's thread and eight producers keep out of each other's way, and lose nothing`() throws {
-    let count = raceEvents / 400
+    let count = raceEvents / 80
     for _ in 0..<50 {
       let (probe, subject, done) = (Probe<Int>(), PublishSubject<Int>(), DispatchSemaphore(value: 0))
       let stream = subject.asObservable().delay(.microseconds(10), scheduler: ConcurrentScheduler())
@@ -73,7 +73,7 @@ import Testing
         ? source.throttle(.microseconds(3), scheduler: scheduler) : source.debounce(.zero, scheduler: scheduler)
       _ = stream.do(onDispose: { done.signal() }).subscribe(probe)
       try race { _ in
-        for index in 0..<(raceEvents / 400) { subject.onNext(index) }
+        for index in 0..<(raceEvents / 80) { subject.onNext(index) }
         subject.onCompleted()
       }
       #expect(done.wait(timeout: .now() + 20) == .success)

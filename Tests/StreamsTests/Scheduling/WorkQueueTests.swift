@@ -13,7 +13,7 @@ import Testing
     throws
   {
     let scheduler = SerialScheduler(queue: .global())
-    let (probe, group, count) = (Probe<Int>(), DispatchGroup(), raceEvents / 80)
+    let (probe, group, count) = (Probe<Int>(), DispatchGroup(), raceEvents / 16)
     for _ in 0..<(8 * count) { group.enter() }
     try race { thread in
       for index in 0..<count {

@@ -31,5 +31,5 @@ func returns(within seconds: Double = 20, _ body: @escaping @Sendable () -> Void
   return done.wait(timeout: .now() + seconds) == .success
 }
 
-/// How many events a race sends in all; the sanitizers make each of them dear.
-let raceEvents = 100_000
+/// How many events a race sends in all.
+let raceEvents = TestScale.count(20_000, long: 100_000)

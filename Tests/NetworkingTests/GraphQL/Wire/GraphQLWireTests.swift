@@ -179,7 +179,9 @@ struct GraphQLWireTests {
   }
 
   @Test(arguments: [
-    (#"{"operations":[{"id":"a1","body":"{a}"},{"id":"b2","body":"{b}"},{"id":"c3","body":"{a}"}]}"#, ["'a1'", "'c3'"]),
+    (
+      #"{"operations":[{"id":"a1","body":"{a}"},{"id":"b2","body":"{b}"},{"id":"c3","body":"{a}"}]}"#, ["'a1'", "'c3'"]
+    ),
     (#"{"a1":"{a}","c3":"{a}"}"#, ["'a1'", "'c3'"]), (#"{"a1":"{a}","a1":"{b}"}"#, ["'a1'", "two documents"]),
     (#"{"operations":[{"id":"a1","body":"{a}"},{"id":"a1","body":"{b}"}]}"#, ["'a1'", "two documents"]),
   ])
