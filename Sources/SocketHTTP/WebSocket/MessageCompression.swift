@@ -134,7 +134,7 @@ final class MessageInflater {
       case ZStatus.noProgress where stream.pointee.availableIn == 0: isOutputPending = false
       // A sender may end a block for good, and begin another one (section 7.2.3.5).
       case ZStatus.streamEnd:
-        guard library.inflateResetKeep(stream) == ZStatus.ok else { throw .invalidData("zlib cannot go on") }
+        guard library.inflateResetKeep(stream) == ZStatus.ok else { throw .invalidData("zlib cannot continue") }
         isOutputPending = false
       default:
         let reason = stream.pointee.message.map { String(cString: $0) } ?? "zlib's status \(status)"

@@ -19,7 +19,7 @@ final class WebSocketInbox: Sendable {
   private let waiting = Atomic<Int>(0)
   private let limit: Int
   /// If the loop has paused, how little must wait for reading to be resumed: 0 if the pause is brief; negative if it has
-  /// not. Set by the loop, and cleared by whoever reads next, which decides between the two threads.
+  /// not. Set by the loop, and cleared by the thread that reads next.
   private let resumption = Atomic<Int>(-1)
   private let turns = Atomic<Int>(0)
 
