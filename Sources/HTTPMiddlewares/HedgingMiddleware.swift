@@ -45,7 +45,11 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
-          .held(where: { RequestError.isTransient(status: $0.status) }) { _, isWhole in isWhole }
+          .held {
+            RequestError.isTransient(status: $0.status)
+          } refusal: {
+            $1 ? RefusedResponse($0, isWhole: true) : nil
+          }
           .subscribe(
             onNext: { part in
               let claim = race.withLock { $0.claim(number) }

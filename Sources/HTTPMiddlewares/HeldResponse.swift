@@ -5,13 +5,12 @@ package import Streams
 extension Observable where Element == HTTPResponsePart {
   /// Holds responses back until they are complete, so that another one can still replace them.
   ///
-  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `isRefused` gets the whole
-  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. A response that it refuses
-  /// becomes the stream's error, a ``RefusedResponse``; otherwise the parts are passed on, and the rest follows as it
-  /// arrives.
+  /// If `isHeld` is false for its head, a response passes through as it arrives. Otherwise `refusal` gets the whole
+  /// response, or, once the body is longer than `limit` bytes, the part that has arrived. If it gives an error, the stream
+  /// fails with that; otherwise the parts are passed on, and the rest follows as it arrives.
   package func held(
     upTo limit: Int = 64 << 10, where isHeld: @escaping @Sendable (HTTPResponseHead) -> Bool,
-    refusing isRefused: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) -> Bool
+    refusal: @escaping @Sendable (_ response: HTTPResponse, _ isWhole: Bool) -> (any Error)?
   ) -> Observable<HTTPResponsePart> {
     transform(HTTPResponse?.none) { held, part, emit in
       switch part {
@@ -22,12 +21,12 @@ extension Observable where Element == HTTPResponsePart {
         // Most responses are a single piece, which is not copied.
         if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
         guard response.body.count > limit else { return held = response }
-        if isRefused(response, false) { throw RefusedResponse(response: response, isWhole: false) }
+        if let error = refusal(response, false) { throw error }
         response.forEachPart(emit)
       }
     } finishing: { held, emit in
       guard let response = held.take() else { return }
-      if isRefused(response, true) { throw RefusedResponse(response: response, isWhole: true) }
+      if let error = refusal(response, true) { throw error }
       response.forEachPart(emit)
     }
   }
@@ -45,6 +44,11 @@ extension HTTPResponse {
 package struct RefusedResponse: Error {
   package let response: HTTPResponse
   package let isWhole: Bool
+
+  package init(_ response: HTTPResponse, isWhole: Bool) {
+    self.response = response
+    self.isWhole = isWhole
+  }
 
   /// The response, or an error if part of it is missing.
   var stream: Observable<HTTPResponsePart> {

@@ -76,7 +76,9 @@ public struct AuthMiddleware: HTTPMiddleware {
       let start = scheduler.now
       let ticket = keeper.ticket()
       guard ticket.isExpired else { return try exchange(request, ticket, since: start, next) }
-      return keeper.renewed(ticket, for: request).flatMap { try exchange(request, $0, since: start, next) }
+      return keeper.renewed(ticket, for: request).flatMap {
+        try exchange(left(of: request, since: start), $0, since: scheduler.now, next)
+      }
     }
   }
 
@@ -85,19 +87,23 @@ public struct AuthMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, _ ticket: TokenKeeper.Ticket, since start: Duration,
     _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) throws -> Observable<HTTPResponsePart> {
-    var first = try adding(ticket.token, to: left(of: request, since: start))
-    let isRedirected = Locked(false)
-    first.context.onRedirect = {
-      isRedirected.withLock { $0 = true }
-      request.context.onRedirect?()
+    var first = try adding(ticket.token, to: request)
+    // What is replayable is sent again in any case.
+    let isRedirected = request.mayBeSentAgain(after: .maybe) ? nil : Locked(false)
+    if let isRedirected {
+      first.context.onRedirect = {
+        isRedirected.withLock { $0 = true }
+        request.context.onRedirect?()
+      }
     }
     return next(first)
-      .held(where: challenge.isPossible) { response, _ in challenge.isMet(response) }
+      .held(where: challenge.isPossible) { challenge.isMet($0) ? RefusedResponse($0, isWhole: $1) : nil }
       .catch { error in
         guard let refused = error as? RefusedResponse else { throw error }
         request.context.observation?.report(.challenged)
         // After a redirect, the challenge is to another request, and this one may have been carried out.
-        let mayHaveEffects = isRedirected.withLock { $0 } || challenge.mayFollowEffects(refused.response)
+        let mayHaveEffects =
+          isRedirected?.withLock { $0 } ?? false || challenge.mayFollowEffects(refused.response)
         guard request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected) else { return refused.stream }
         return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
           guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {

@@ -31,6 +31,17 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   /// What is known of one limit, which all requests under it share.
   private typealias Shared = Locked<RateLimitState>
 
+  /// A response by which the server refuses a request.
+  private struct Refused: Error {
+    let refusal: RateLimitSignal.Refusal
+    let status: Int
+
+    init(_ refusal: RateLimitSignal.Refusal, status: Int) {
+      self.refusal = refusal
+      self.status = status
+    }
+  }
+
   private let signal: RateLimitSignal
   private var owners: RequestOwners
   private let longestWait: Duration
@@ -90,7 +101,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     }
     guard wait == .zero else {
       guard let delay = delay(wait, of: request, since: start) else {
-        return .error(failure(of: request, for: wait, after: nil))
+        return .error(failure(of: request, for: wait, status: nil))
       }
       return pause(delay) {
         request.context.observation?.report(.dequeued(after: delay))
@@ -100,15 +111,22 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     var sent = request
     sent.timeouts = request.timeouts.after(time - start)
     return next(sent)
-      .held(where: signal.isPossible) { response, _ in signal.refusal(response, now) != nil }
-      .do(onNext: { if case .head(let head) = $0 { record(head, state) } })
+      .held { head in
+        if signal.isPossible(head) { return true }
+        record(head, state)
+        return false
+      } refusal: { response, _ in
+        if let refusal = signal.refusal(response, now) { return Refused(refusal, status: response.head.status) }
+        record(response.head, state)
+        return nil
+      }
       .catch { error in
-        guard let refused = error as? RefusedResponse, let refusal = signal.refusal(refused.response, now) else {
-          throw error
-        }
+        guard let refused = error as? Refused else { throw error }
         let time = scheduler.now
-        let wait = state.withLock { $0.refuse(refusal.limit, retryAfter: refusal.retryAfter, at: time) }
-        let failure = failure(of: request, for: wait, after: refused.response)
+        let wait = state.withLock {
+          $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, at: time)
+        }
+        let failure = failure(of: request, for: wait, status: refused.status)
         guard number < 3, request.mayBeSentAgain(after: .maybe), let delay = delay(wait, of: request, since: start),
           budget.withdraw(for: request.origin, at: time)
         else { throw failure }
@@ -144,15 +162,15 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     }.flatMap(action)
   }
 
-  /// The error that says until when; without a response, the request was not sent.
-  private func failure(of request: HTTPRequest, for wait: Duration, after response: HTTPResponse?) -> RequestError {
+  /// The error that says until when; without a status, the request was not sent.
+  private func failure(of request: HTTPRequest, for wait: Duration, status: Int?) -> RequestError {
     let (whole, rest) = wait.components
     let seconds = rest > 0 ? whole + 1 : whole
     let until = now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
     var error = RequestError(
       .rateLimited,
       "'\(request.origin)' takes no further request for \(seconds) s, until \(until): send fewer, or try again then.",
-      operationName: request.operationName, status: response?.head.status, reached: response == nil ? .never : .rejected
+      operationName: request.operationName, status: status, reached: status == nil ? .never : .rejected
     )
     error.retryAfter = wait
     return error

@@ -60,48 +60,70 @@ public struct RetryMiddleware: HTTPMiddleware {
     }
   }
 
+  /// How far a request has come.
+  private struct Progress {
+    var attempts = 0
+    /// Whether part of a response has been passed on, which no other one can replace then.
+    var hasPassedOn = false
+  }
+
+  /// The error of an attempt whose response another one is to replace.
+  private struct Replaced: Error {
+    let delay: Duration
+  }
+
   private func attempts(
     at request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     let start = scheduler.now
-    let hasPassedOn = Locked(false)
+    let progress = Locked(Progress())
     let attempt = Observable<HTTPResponsePart>.deferred {
+      let isFirst = progress.withLock { progress in
+        progress.attempts += 1
+        return progress.attempts == 1
+      }
+      if isFirst { return next(request) }
       var request = request
       request.timeouts = request.timeouts.after(scheduler.now - start)
       return next(request)
     }
-    let delays = RetryPolicy { attempt, error in
-      guard !hasPassedOn.withLock({ $0 }) else { return nil }
-      return delay(after: attempt, error, of: request, since: start)
-    }
     return
       attempt
-      .held(upTo: limit, where: { $0.isReplaceable(for: request) }) { response, isWhole in
-        isWhole && RequestError.isTransient(status: response.head.status)
+      .held(upTo: limit) { [reads = request.readsWholeResponse] head in
+        if head.isReplaceable(readsWholeResponse: reads) { return true }
+        progress.withLock { $0.hasPassedOn = true }
+        return false
+      } refusal: { response, isWhole in
+        if isWhole, RequestError.isTransient(status: response.head.status),
+          let delay = delay(after: progress.withLock { $0.attempts }, response.head, of: request, since: start)
+        {
+          return Replaced(delay: delay)
+        }
+        progress.withLock { $0.hasPassedOn = true }
+        return nil
       }
-      .do(onNext: { _ in hasPassedOn.withLock { $0 = true } })
-      .retry(when: delays, scheduler: scheduler)
-      .catch { error in
-        guard let refused = error as? RefusedResponse else { throw error }
-        return refused.stream
-      }
+      .retry(
+        when: RetryPolicy { attempt, error in
+          if let replaced = error as? Replaced { return replaced.delay }
+          guard !progress.withLock({ $0.hasPassedOn }) else { return nil }
+          return delay(after: attempt, RequestError(wrapping: error), asked: .zero, of: request, since: start)
+        }, scheduler: scheduler)
+  }
+
+  private func delay(
+    after attempt: Int, _ head: HTTPResponseHead, of request: HTTPRequest, since start: Duration
+  ) -> Duration? {
+    let failure = RequestError(.httpStatus, "The server responded with status \(head.status).", status: head.status)
+    return delay(after: attempt, failure, asked: head.retryAfter(now: now()) ?? .zero, of: request, since: start)
   }
 
   /// How long to wait before the next attempt; `nil` for no further one.
   private func delay(
-    after attempt: Int, _ error: any Error, of request: HTTPRequest, since start: Duration
+    after attempt: Int, _ failure: RequestError, asked: Duration, of request: HTTPRequest, since start: Duration
   ) -> Duration? {
-    let head = (error as? RefusedResponse)?.response.head
-    let failure =
-      head.map { RequestError(.httpStatus, "The server responded with status \($0.status).", status: $0.status) }
-      ?? RequestError(wrapping: error)
-    guard failure.isTransient, request.mayBeSentAgain(after: failure.reached),
+    guard failure.isTransient, request.mayBeSentAgain(after: failure.reached), asked <= Self.longestWait,
       let pause = policy.delay(attempt, failure.named(request.operationName))
-    else {
-      return nil
-    }
-    let asked = head?.retryAfter(now: now()) ?? .zero
-    guard asked <= Self.longestWait else { return nil }
+    else { return nil }
     let delay = max(pause, asked)
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
     guard budget.withdraw(for: request.origin, at: scheduler.now) else { return nil }
@@ -112,8 +134,8 @@ public struct RetryMiddleware: HTTPMiddleware {
 
 extension HTTPResponseHead {
   /// Whether a response with this head must be complete before it is passed on, because another may replace it.
-  fileprivate func isReplaceable(for request: HTTPRequest) -> Bool {
-    !isEndless && (RequestError.isTransient(status: status) || request.readsWholeResponse ?? isJSON)
+  fileprivate func isReplaceable(readsWholeResponse: Bool?) -> Bool {
+    !isEndless && (RequestError.isTransient(status: status) || readsWholeResponse ?? isJSON)
   }
 }
 

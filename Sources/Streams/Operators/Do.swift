@@ -24,6 +24,7 @@ extension Observable {
       onSubscribe?()
       if let onDispose { sink.lifetime.add(ClosureNode(onDispose)) }
       if sink.lifetime.isClosed { return }
+      if onNext == nil, onError == nil, onCompleted == nil { return self.start(sink) }
       self.start(
         Sink(
           next: { element in

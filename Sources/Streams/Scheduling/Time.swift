@@ -132,17 +132,18 @@ extension Observable {
     unless isEnough: @escaping @Sendable (Element) -> Bool = { _ in false }, error: @escaping @Sendable () -> any Error
   ) -> Observable<Element> {
     Observable { sink in
-      let timer = Timer(sink.lifetime, scheduler)
+      let serializer = sink.serializer()
       let isLifted = Cell(false)
-      timer.action = { if !isLifted.value { sink.end(error()) } }
-      timer.attach()
-      timer.fire(at: scheduler.now + dueTime)
+      let timer = scheduler.schedule(after: dueTime) {
+        serializer.send(()) { if !isLifted.value { sink.end(error()) } }
+      }
+      sink.lifetime.insert(timer)
       self.start(
-        sink, timer,
-        next: { element in
+        sink.segment(),
+        next: serializer.serializing { element in
           if isEnough(element) { isLifted.value = true }
           sink.next(element)
-        }, end: sink.end)
+        }, end: serializer.serializing(sink.end))
     }
   }
 

@@ -82,14 +82,15 @@ struct PersistedQueryExchange: Sendable {
         first.headers = first.headers.adding(defaults: ["Cache-Control": "no-cache"])
       }
       return next(first)
-        .held(where: { $0.isJSON || $0.mediaType == nil || $0.status == 400 || $0.status == 500 }) {
-          response, isWhole in
+        .held {
+          $0.isJSON || $0.mediaType == nil || $0.status == 400 || $0.status == 500
+        } refusal: { response, isWhole in
           switch isWhole ? verdict(on: response, to: request) : .known {
           case .known:
             if response.head.isSuccess { queries.recordHit(of: hash) }
-            return false
-          case .unrelated: return false
-          case .missing, .unsupported, .doubtful: return true
+            return nil
+          case .unrelated: return nil
+          case .missing, .unsupported, .doubtful: return RefusedResponse(response, isWhole: isWhole)
           }
         }
         .catch { error in
@@ -103,9 +104,11 @@ struct PersistedQueryExchange: Sendable {
           var second = try request.replacingContent(by: whole(verdict == .missing))
           second.timeouts = request.timeouts.after(scheduler.now - start)
           guard verdict == .doubtful else { return next(second) }
-          return next(second).held(where: { $0.isSuccess && $0.isJSON }) { response, _ in
+          return next(second).held {
+            $0.isSuccess && $0.isJSON
+          } refusal: { response, _ in
             if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.turnOffIfUnknown() }
-            return false
+            return nil
           }
         }
     }
