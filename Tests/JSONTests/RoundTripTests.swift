@@ -35,6 +35,37 @@ import Testing
     }
   }
 
+  /// With the keys of a type that writes itself, which are written as one word if they are short.
+  private struct Keys: JSONEncodable {
+    static let names = [
+      "", "a", "1234567", "12345678", "123456789", "\"", "tab\t", "a\\b\u{1}", "1234567\n", "ключ", "日本", "𝄞𝄞",
+    ]
+
+    func encode(to json: inout JSONWriter) {
+      json.beginObject()
+      json.write("", 0)
+      json.write("a", 1)
+      json.write("1234567", 2)
+      json.write("12345678", 3)
+      json.write("123456789", 4)
+      json.write("\"", 5)
+      json.write("tab\t", 6)
+      json.write("a\\b\u{1}", 7)
+      json.write("1234567\n", 8)
+      json.write("ключ", 9)
+      json.write("日本", 10)
+      json.write("𝄞𝄞", 11)
+      json.endObject()
+    }
+  }
+
+  @Test func `a key of any length and with any characters is written as it is read`() throws {
+    let data = try Keys().json()
+    let expected = Dictionary(uniqueKeysWithValues: Keys.names.enumerated().map { ($1, $0) })
+    #expect(try JSONDecoder().decode([String: Int].self, from: data) == expected)
+    #expect(try [String: Int](json: data.bytes) == expected)
+  }
+
   @Test func `JSON that Foundation writes is read the same`() throws {
     var random = RandomJSON(seed: 8)
     for _ in 0..<1000 {

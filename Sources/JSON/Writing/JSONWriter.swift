@@ -149,10 +149,32 @@ extension JSONWriter {
   /// Writes a key; its value must follow.
   @inlinable
   public mutating func writeKey(_ key: StaticString) {
+    if writeShortKey(key.utf8Start, count: key.utf8CodeUnitCount) { return }
     separate()
     appendText(key.utf8Start, count: key.utf8CodeUnitCount)
     append(UInt8(ascii: ":"))
     needsComma = false
+  }
+
+  /// Writes a key of at most eight bytes as one word. Returns false, without writing, for others.
+  @usableFromInline
+  mutating func writeShortKey(_ bytes: UnsafePointer<UInt8>, count length: Int) -> Bool {
+    guard length <= 8 else { return false }
+    let word = length == 8 ? UInt64(bytesAt: bytes) : UInt64(bytesAt: bytes, count: length)
+    guard word.firstEscapedInString == 0 else { return false }
+    reserve(1 + 1 + 8 + 2)
+    if needsComma {
+      buffer[count] = UInt8(ascii: ",")
+      count += 1
+    }
+    let place = buffer + count
+    place[0] = UInt8(ascii: "\"")
+    UnsafeMutableRawPointer(place + 1).storeBytes(of: word.littleEndian, as: UInt64.self)
+    place[length + 1] = UInt8(ascii: "\"")
+    place[length + 2] = UInt8(ascii: ":")
+    count += length + 3
+    needsComma = false
+    return true
   }
 
   /// Writes a key; its value must follow.
@@ -231,8 +253,7 @@ extension JSONWriter {
     while rest >= 100 {
       let (quotient, pair) = rest.quotientAndRemainder(dividingBy: 100)
       place -= 2
-      place[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair / 10)
-      place[1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair % 10)
+      Self.write(pair: pair, to: place)
       rest = quotient
     }
     if rest >= 10 {
@@ -241,6 +262,13 @@ extension JSONWriter {
       rest /= 10
     }
     place[-1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: rest)
+  }
+
+  /// Writes the two digits of a number below 100.
+  @inline(__always)
+  private static func write(pair: UInt64, to place: UnsafeMutablePointer<UInt8>) {
+    place[0] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair / 10)
+    place[1] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: pair % 10)
   }
 
   /// Writes a number with the fewest digits from which it is read back unchanged.
@@ -258,7 +286,7 @@ extension JSONWriter {
     guard magnitude >= 1e-3, magnitude < 1e9 else { return false }
     let millionths = UInt64(magnitude * 1e6 + 0.5)
     guard Double(millionths) / 1e6 == magnitude else { return false }
-    var (whole, fraction) = millionths.quotientAndRemainder(dividingBy: 1_000_000)
+    let (whole, fraction) = millionths.quotientAndRemainder(dividingBy: 1_000_000)
     separate()
     reserve(1 + Self.greatestDigits + 8)
     if value < 0 {
@@ -268,13 +296,13 @@ extension JSONWriter {
     appendDigits(whole)
     guard fraction > 0 else { return true }
     buffer[count] = UInt8(ascii: ".")
-    count += 1
-    // One decimal at a time, until only zeros are left.
-    while fraction > 0 {
-      (whole, fraction) = (fraction * 10).quotientAndRemainder(dividingBy: 1_000_000)
-      buffer[count] = UInt8(ascii: "0") + UInt8(truncatingIfNeeded: whole)
-      count += 1
-    }
+    let decimals = buffer + count + 1
+    Self.write(pair: fraction / 10_000, to: decimals)
+    Self.write(pair: fraction / 100 % 100, to: decimals + 2)
+    Self.write(pair: fraction % 100, to: decimals + 4)
+    var length = 6
+    while decimals[length - 1] == UInt8(ascii: "0") { length -= 1 }
+    count += 1 + length
     return true
   }
 
