@@ -5,6 +5,9 @@ import Synchronization
 /// What has arrived and waits for the observer. The loop adds; the observer is called on another thread, one call at a
 /// time, in order.
 final class WebSocketInbox: Sendable {
+  /// Events in their order, and how much they count against what may wait.
+  typealias Batch = (events: [WebSocketEvent], size: Int)
+
   private struct State {
     var events: [WebSocketEvent] = []
     var end: WebSocketMachine.End?
@@ -79,11 +82,9 @@ final class WebSocketInbox: Sendable {
   /// How often `deliver` has read.
   var turn: Int { turns.load(ordering: .relaxed) }
 
-  /// Calls the observer with everything that waits. When it has taken that, a brief pause ends with `readingOn`, which reads
-  /// into a buffer, and returns `nil` if the loop is to read again; a full pause ends with `resume`.
-  func deliver(
-    readingOn: (UnsafeMutableRawBufferPointer) -> (events: [WebSocketEvent], size: Int)?, resume: () -> Void
-  ) {
+  /// Calls the observer with everything that waits. When it has taken that, a brief pause ends with `read`, which is called
+  /// with a buffer to read into, and returns `nil` if the loop is to read again; a full pause ends with `resume`.
+  func deliver(read: (UnsafeMutableRawBufferPointer) -> Batch?, resume: () -> Void) {
     while true {
       let (events, end) = state.withLock { state in
         state.isDelivering = !state.events.isEmpty || state.end != nil
@@ -92,7 +93,7 @@ final class WebSocketInbox: Sendable {
       if events.isEmpty, end == nil { return }
       deliver(events, resume)
       if let end { finish(end) }
-      readOn(readingOn, resume)
+      readOn(read, resume)
     }
   }
 
@@ -105,9 +106,7 @@ final class WebSocketInbox: Sendable {
   }
 
   /// Reads and delivers in turns.
-  private func readOn(
-    _ read: (UnsafeMutableRawBufferPointer) -> (events: [WebSocketEvent], size: Int)?, _ resume: () -> Void
-  ) {
+  private func readOn(_ read: (UnsafeMutableRawBufferPointer) -> Batch?, _ resume: () -> Void) {
     guard mayReadOn() else { return }
     let buffer = UnsafeMutableRawBufferPointer.allocate(byteCount: 64 << 10, alignment: 16)
     defer { buffer.deallocate() }

@@ -93,32 +93,26 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   ///
   /// Returns `nil` if the loop is to read again, since nothing has arrived, or more follows from it than to call the
   /// observer.
-  private func readOn(
-    into buffer: UnsafeMutableRawBufferPointer, on loop: EventLoop
-  ) -> (events: [WebSocketEvent], size: Int)? {
+  private func readOn(into buffer: UnsafeMutableRawBufferPointer, on loop: EventLoop) -> WebSocketInbox.Batch? {
     let outcome = output.withLockUnchecked { output in
       output?.channel.beginReading(isOver: true)
       return output?.read(into: buffer) ?? .blocked
     }
-    guard case .bytes(let size) = outcome else { return handBack(to: loop) { $0.didRead(outcome) } }
+    guard case .bytes(let size) = outcome else {
+      handBack(to: loop) { $0.didRead(outcome) }
+      return nil
+    }
     guard let effects = receive(UnsafeRawBufferPointer(rebasing: buffer[..<size])) else { return nil }
     guard effects.pong == nil, effects.close == nil, effects.end == nil else {
-      return handBack(to: loop) { $0.carryOut(effects) }
+      handBack(to: loop) { $0.carryOut(effects) }
+      return nil
     }
     return (effects.events, effects.size)
   }
 
   /// Makes the loop read again, after what follows from the last read.
-  private func handBack(
-    to loop: EventLoop, _ action: @escaping @Sendable (WebSocketSession) -> Void
-  ) -> (events: [WebSocketEvent], size: Int)? {
-    loop.submit { [self] in
-      resume { session in
-        action(session)
-        session.read()
-      }
-    }
-    return nil
+  private func handBack(to loop: EventLoop, _ action: @escaping @Sendable (WebSocketSession) -> Void = { _ in }) {
+    loop.submit { [self] in resume(action) }
   }
 
   /// Returns `nil` if the connection has ended for the observer.
@@ -281,8 +275,7 @@ extension WebSocketSession {
     guard !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) else { return }
     guard let loop else { return }
     loop.deliver(to: mailbox) { [self] in
-      inbox.deliver(
-        readingOn: { readOn(into: $0, on: loop) }, resume: { loop.submit { [self] in resume { $0.read() } } })
+      inbox.deliver(read: { readOn(into: $0, on: loop) }, resume: { handBack(to: loop) })
     }
   }
 
@@ -299,17 +292,19 @@ extension WebSocketSession {
     let turn = inbox.turn
     pauseTimer = loop?.schedule(at: .now + Self.patience) { [weak self] in
       guard let self, isPaused else { return }
-      if inbox.turn == turn, inbox.endPause() { resume { $0.read() } } else { watchObserver() }
+      if inbox.turn == turn, inbox.endPause() { resume() } else { watchObserver() }
     }
   }
 
-  private func resume(_ action: (WebSocketSession) -> Void) {
+  /// Ends the pause: reads again, after an action.
+  private func resume(_ action: (WebSocketSession) -> Void = { _ in }) {
     guard isPaused else { return }
     if let pauseTimer { loop?.cancel(pauseTimer) }
     pauseTimer = nil
     isPaused = false
     lastSign = .now
     action(self)
+    read()
   }
 
   // MARK: - Staying alive

@@ -43,7 +43,7 @@ import Testing
     var more = [Self.batch("c"), Self.batch("d", "e")]
     var reads = 0
     inbox.deliver(
-      readingOn: { _ in
+      read: { _ in
         reads += 1
         #expect(!inbox.endPause(), "two threads read at once")
         return more.isEmpty ? nil : more.removeFirst()
@@ -67,7 +67,7 @@ import Testing
     _ = Self.add(Self.batch("a", "b"), to: inbox)
     #expect(inbox.pause() == .brief)
     var more = [Self.batch("c", "d"), Self.batch("z")]
-    inbox.deliver(readingOn: { _ in more.removeFirst() }, resume: { Issue.record("the loop was asked to read") })
+    inbox.deliver(read: { _ in more.removeFirst() }, resume: { Issue.record("the loop was asked to read") })
     #expect(got.withLock { $0 } == ["a", "b", "c", "d", "e"])
     #expect(more.count == 1, "the thread read, though the loop did")
   }
@@ -78,7 +78,7 @@ import Testing
     _ = Self.add(Self.batch("a", "b", "c", "d"), to: inbox)
     #expect(inbox.pause() == .full)
     inbox.deliver(
-      readingOn: { _ in
+      read: { _ in
         Issue.record("the thread read")
         return nil
       }, resume: { resumptions.withLock { $0.append(got.withLock { $0.count }) } })
@@ -89,7 +89,7 @@ import Testing
   @Test func `an observer that has caught up before the pause needs none`() throws {
     let (inbox, _) = try Self.inbox()
     _ = Self.add(Self.batch("a", "b"), to: inbox)
-    inbox.deliver(readingOn: { _ in nil }, resume: {})
+    inbox.deliver(read: { _ in nil }, resume: {})
     #expect(inbox.pause() == .none)
   }
 }
