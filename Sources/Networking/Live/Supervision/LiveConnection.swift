@@ -6,7 +6,7 @@ import Streams
 protocol LiveDialler: Sendable {
   var traits: LiveTraits { get }
 
-  /// What says when the transport is shut down, if the transport can be.
+  /// Notifies of the transport's shutdown; `nil` if the transport does not.
   var shutdown: (any ShutdownNotifying)? { get }
 
   /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
@@ -60,7 +60,6 @@ final class LiveConnection: Sendable {
   }
 
   deinit {
-    shutdown.dispose()
     work.wake?.timer.dispose()
     work.attempt?.dispose()
   }

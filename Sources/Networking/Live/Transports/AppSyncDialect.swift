@@ -27,7 +27,8 @@ struct AppSyncDialect: Sendable {
   ///
   /// Throws `invalidRequest` if there are none.
   init(_ opening: inout WebSocketLiveTransport.Opening, host: String) throws(RequestError) {
-    guard let field = opening.headers.first(named: "Authorization") ?? opening.headers.first(named: "x-api-key") else {
+    let fields = ["Authorization", "x-api-key"].compactMap { name in opening.headers.first { $0.hasName(name) } }
+    guard let field = fields.first else {
       throw RequestError(
         .invalidRequest,
         "AppSync needs a token or an API key: give the client an AuthMiddleware, or one of the default header fields "
@@ -41,7 +42,10 @@ struct AppSyncDialect: Sendable {
     // Some servers read '+' as a space.
     let header = Data(authorization.bytes).base64EncodedString().replacing("+", with: "%2B")
     secret = HTTPField(received: "header", value: header)
-    opening.url = try opening.url.adding("header=\(header)&payload=\(Data("{}".utf8).base64EncodedString())")
+    let query = "header=\(header)&payload=\(Data("{}".utf8).base64EncodedString())"
+    opening.url = try opening.url.changed { components in
+      components.percentEncodedQuery = components.percentEncodedQuery.map { "\($0)&\(query)" } ?? query
+    }
   }
 
   /// The message that begins an operation: its text, as a string, and the credentials.
@@ -90,22 +94,14 @@ struct AppSyncDialect: Sendable {
   /// The address of the connection for an API's endpoint: `appsync-realtime-api` in the place of `appsync-api`, or, for a
   /// domain of one's own, the path with `/realtime` behind it.
   static func realtimeURL(of url: URL) throws(RequestError) -> URL {
-    var components = URLComponents(url: url, resolvingAgainstBaseURL: true)
-    let host = url.host ?? ""
-    if host.contains(".appsync-api.") {
-      components?.host = host.replacing(".appsync-api.", with: ".appsync-realtime-api.")
-    } else {
-      components?.path.append("/realtime")
+    try url.changed { components in
+      if let host = components.host, host.contains(".appsync-api.") {
+        components.host = host.replacing(".appsync-api.", with: ".appsync-realtime-api.")
+      } else {
+        components.path.append("/realtime")
+      }
     }
-    guard let url = components?.url else {
-      throw RequestError(.invalidRequest, "'\(url.shownSafely)' is no address of an AppSync API.")
-    }
-    return url
   }
-}
-
-extension HTTPHeaders {
-  fileprivate func first(named name: String) -> HTTPField? { first { $0.hasName(name) } }
 }
 
 extension String {
@@ -120,19 +116,6 @@ extension RawJSON {
     do { return try RawJSON(value) } catch {
       throw RequestError(.invalidRequest, "The message cannot be written: \(error)")
     }
-  }
-}
-
-extension URL {
-  /// The URL with more in its query.
-  fileprivate func adding(_ query: String) throws(RequestError) -> URL {
-    var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
-    let old = components?.percentEncodedQuery
-    components?.percentEncodedQuery = old.map { "\($0)&\(query)" } ?? query
-    guard let url = components?.url else {
-      throw RequestError(.invalidRequest, "'\(shownSafely)' is no address of an AppSync API.")
-    }
-    return url
   }
 }
 

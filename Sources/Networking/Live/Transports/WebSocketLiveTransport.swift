@@ -202,17 +202,27 @@ extension URL {
   /// The URL with `ws` for `http` and `wss` for `https`.
   fileprivate var withWebSocketScheme: URL {
     get throws(RequestError) {
-      var components = URLComponents(url: self, resolvingAgainstBaseURL: true)
-      switch scheme?.lowercased() {
-      case "http": components?.scheme = "ws"
-      case "https": components?.scheme = "wss"
-      default: break
+      try changed { components in
+        switch components.scheme?.lowercased() {
+        case "http": components.scheme = "ws"
+        case "https": components.scheme = "wss"
+        default: break
+        }
       }
-      guard let url = components?.url else {
-        throw RequestError(.invalidRequest, "'\(shownSafely)' is no address of a WebSocket.")
-      }
-      return url
     }
+  }
+
+  /// The URL with other components. Throws `invalidRequest` if that makes no URL of a WebSocket.
+  func changed(_ change: (inout URLComponents) -> Void) throws(RequestError) -> URL {
+    let url = URLComponents(url: self, resolvingAgainstBaseURL: true).flatMap { components in
+      var components = components
+      change(&components)
+      return components.url
+    }
+    guard let url else {
+      throw RequestError(.invalidRequest, "No WebSocket can be opened at the address '\(shownSafely)'.")
+    }
+    return url
   }
 }
 
