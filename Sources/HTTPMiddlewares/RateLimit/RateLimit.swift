@@ -1,7 +1,7 @@
 public import HTTP
 public import Platform
 
-/// What is left of a server's limit on requests, as its responses have told.
+/// What is left of a server's limit on requests, as its responses report it.
 ///
 /// These header fields are read, of responses with any status: `RateLimit` and `RateLimit-Policy`
 /// (draft-ietf-httpapi-ratelimit-headers, its newest form and `limit=…, remaining=…, reset=…`), and `-Limit`,
@@ -28,8 +28,8 @@ public struct RateLimit: Hashable, Sendable {
 }
 
 extension RateLimit {
-  /// The beginnings of the names that tell a limit, those that count first in front. This is asked of every response, so
-  /// no more is read unless a name begins like one of them.
+  /// The prefixes of the names of the fields, the most important first. Every response is searched for them, and read
+  /// only if a name has one.
   private static let families = ["RateLimit", "X-RateLimit", "X-Rate-Limit"]
 
   /// What a response says; `nil` if it says nothing. `now` is the wall clock, for resets that are times.

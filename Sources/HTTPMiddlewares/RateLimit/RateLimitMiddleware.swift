@@ -35,11 +35,6 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   private struct Refused: Error {
     let refusal: RateLimitSignal.Refusal
     let status: Int
-
-    init(_ refusal: RateLimitSignal.Refusal, status: Int) {
-      self.refusal = refusal
-      self.status = status
-    }
   }
 
   private let signal: RateLimitSignal
@@ -116,7 +111,9 @@ public struct RateLimitMiddleware: HTTPMiddleware {
         record(head, state)
         return false
       } refusal: { response, _ in
-        if let refusal = signal.refusal(response, now) { return Refused(refusal, status: response.head.status) }
+        if let refusal = signal.refusal(response, now) {
+          return Refused(refusal: refusal, status: response.head.status)
+        }
         record(response.head, state)
         return nil
       }
@@ -136,10 +133,10 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   }
 
   private func record(_ head: HTTPResponseHead, _ state: Shared) {
-    let told = RateLimit(head.headers, now: now())
+    let reported = RateLimit(head.headers, now: now())
     let time = scheduler.now
     let retryAfter = head.status == 503 ? head.retryAfter(now: now()) : nil
-    state.withLock { $0.record(told, retryAfter: retryAfter, at: time) }
+    state.withLock { $0.record(reported, retryAfter: retryAfter, at: time) }
   }
 
   /// The wait with some time on top; `nil` if the request cannot wait for so long.

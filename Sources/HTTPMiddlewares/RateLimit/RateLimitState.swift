@@ -33,18 +33,18 @@ struct RateLimitState: Sendable {
   }
 
   /// Records a response that is no refusal, except that the server may be out of order for a while.
-  mutating func record(_ told: RateLimit?, retryAfter: Duration?, at now: Duration) {
+  mutating func record(_ reported: RateLimit?, retryAfter: Duration?, at now: Duration) {
     refusals = 0
-    update(told, at: now)
+    update(reported, at: now)
     if let retryAfter { block(for: retryAfter, at: now) }
   }
 
   /// Records that a request was refused, with the time that the server asks for, if it does. Returns how long that
   /// request has to wait; without a time from the server, others do not.
-  mutating func refuse(_ told: RateLimit?, retryAfter: Duration?, at now: Duration) -> Duration {
+  mutating func refuse(_ reported: RateLimit?, retryAfter: Duration?, at now: Duration) -> Duration {
     refusals = min(refusals + 1, 30)
-    update(told, at: now)
-    let untilReset = told.flatMap { $0.remaining ?? 0 == 0 ? $0.resetsAfter : nil }
+    update(reported, at: now)
+    let untilReset = reported.flatMap { $0.remaining ?? 0 == 0 ? $0.resetsAfter : nil }
     guard let asked = retryAfter ?? untilReset else {
       return max(Self.backoff.delay(after: refusals), wait(at: now))
     }
@@ -52,11 +52,11 @@ struct RateLimitState: Sendable {
     return wait(at: now)
   }
 
-  private mutating func update(_ told: RateLimit?, at now: Duration) {
-    guard let told else { return }
-    limit = told.limit ?? limit
-    remaining = told.remaining
-    resetAt = told.resetsAfter.map { now + min($0, Self.longest) }
+  private mutating func update(_ reported: RateLimit?, at now: Duration) {
+    guard let reported else { return }
+    limit = reported.limit ?? limit
+    remaining = reported.remaining
+    resetAt = reported.resetsAfter.map { now + min($0, Self.longest) }
   }
 
   private mutating func block(for time: Duration, at now: Duration) {
