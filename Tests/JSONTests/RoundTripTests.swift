@@ -35,33 +35,22 @@ import Testing
     }
   }
 
-  /// With the keys of a type that writes itself, which are written as one word if they are short.
+  /// A type that writes itself, with keys of which the short ones are written as one word.
   private struct Keys: JSONEncodable {
-    static let names = [
+    static let names: [StaticString] = [
       "", "a", "1234567", "12345678", "123456789", "\"", "tab\t", "a\\b\u{1}", "1234567\n", "ключ", "日本", "𝄞𝄞",
     ]
 
     func encode(to json: inout JSONWriter) {
       json.beginObject()
-      json.write("", 0)
-      json.write("a", 1)
-      json.write("1234567", 2)
-      json.write("12345678", 3)
-      json.write("123456789", 4)
-      json.write("\"", 5)
-      json.write("tab\t", 6)
-      json.write("a\\b\u{1}", 7)
-      json.write("1234567\n", 8)
-      json.write("ключ", 9)
-      json.write("日本", 10)
-      json.write("𝄞𝄞", 11)
+      for (index, name) in Self.names.enumerated() { json.write(name, index) }
       json.endObject()
     }
   }
 
   @Test func `a key of any length and with any characters is written as it is read`() throws {
     let data = try Keys().json()
-    let expected = Dictionary(uniqueKeysWithValues: Keys.names.enumerated().map { ($1, $0) })
+    let expected = Dictionary(uniqueKeysWithValues: Keys.names.enumerated().map { ($1.description, $0) })
     #expect(try JSONDecoder().decode([String: Int].self, from: data) == expected)
     #expect(try [String: Int](json: data.bytes) == expected)
   }

@@ -83,6 +83,11 @@ package final class BFFServer: Sendable {
     try await JSONDecoder().decode(Stats.self, from: Data(RawHTTP.get("/__stats", port: port).body))
   }
 
+  /// Waits until the number of subscriptions on the server meets a condition.
+  package func waitForSubscribers(where isMet: (Int) -> Bool) async throws {
+    while !isMet(try await stats().activeSubscribers) { await Task.yield() }
+  }
+
   /// Restores the data and tokens, and sets the counters to 0.
   package func reset() async throws {
     _ = try await RawHTTP.post("/__reset", port: port)

@@ -13,10 +13,6 @@ import Testing
     _ = try await SetLike(variables: .init(momentID: momentID, userID: userID, isLiked: isLiked)).post(on: client).value
   }
 
-  private func wait(for count: Int, on server: BFFServer) async throws {
-    while try await server.stats().activeSubscribers != count { await Task.yield() }
-  }
-
   /// Pauses that take no time worth mentioning.
   private var quick: LiveSettings {
     var settings = LiveSettings.persistent
@@ -101,7 +97,7 @@ import Testing
     var client = try APIClient(baseURL: server.graphqlURL, transport: transport)
     client.live = way.transport()
     let keeper = Seen(Liked(userID: "2").subscribe(on: client))
-    try await wait(for: 1, on: server)
+    try await server.waitForSubscribers { $0 == 1 }
     let descriptors = try #require(ProcessUsage.current).descriptors
     let (values, late) = (Locked(0), Locked(0))
     let count = way.isSocket ? TestScale.count(500, long: 12_500) : TestScale.count(125, long: 2_500)
@@ -133,11 +129,11 @@ import Testing
       }
     }
     try await task.value
-    try await wait(for: 1, on: server)
+    try await server.waitForSubscribers { $0 == 1 }
     #expect(late.withLock { $0 } == 0 && values.withLock { $0 } > 0)
     if way.isSocket { #expect(try await server.stats().requests["websocket"] == 1) }
     keeper.dispose()
-    try await wait(for: 0, on: server)
+    try await server.waitForSubscribers { $0 == 0 }
     await transport.shutdown()
     #expect(try #require(ProcessUsage.current).descriptors <= descriptors + 8)
   }
@@ -238,6 +234,6 @@ import Testing
     #expect(all.allSatisfy { $0.elements.count { $0.value != nil } == 1 })
     #expect(try await server.stats().requests["websocket"] == 2)
     for seen in all { seen.dispose() }
-    try await wait(for: 0, on: server)
+    try await server.waitForSubscribers { $0 == 0 }
   }
 }

@@ -86,11 +86,11 @@ enum LiveWay: String, CaseIterable, Sendable {
     let server = try await BFFServer.start()
     let client = try way.client(server.graphqlURL)
     let seen = Seen(Liked(userID: "1").subscribe(on: client))
-    while try await server.stats().activeSubscribers == 0 { await Task.yield() }
+    try await server.waitForSubscribers { $0 > 0 }
     _ = try await SetLike(variables: .init(momentID: "m1-0", userID: "4", isLiked: true)).post(on: client).value
     try await seen.state.wait { $0.elements.count == 2 }
     seen.dispose()
-    while try await server.stats().activeSubscribers > 0 { await Task.yield() }
+    try await server.waitForSubscribers { $0 == 0 }
     #expect(seen.elements.last?.value?.data.momentLiked.likes.map(\.id).contains("4") == true)
   }
 

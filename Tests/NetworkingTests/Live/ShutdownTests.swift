@@ -100,7 +100,7 @@ import Testing
     client.live = way.transport(.persistent)
     let all = (0..<5).map { _ in Seen(Liked(userID: "1").subscribe(on: client)) }
     for seen in all { try await seen.state.wait { $0.elements.count == 1 } }
-    while try await server.stats().activeSubscribers < 5 { await Task.yield() }
+    try await server.waitForSubscribers { $0 >= 5 }
     let clock = ContinuousClock()
     let start = clock.now
     await transport.shutdown()
@@ -109,7 +109,7 @@ import Testing
       let error = try await seen.state.wait { $0.isEnded }.error
       #expect(error?.kind == .connectionLost && error?.cause is TransportShutdown && error?.operationName == "liked")
     }
-    while try await server.stats().activeSubscribers > 0 { await Task.yield() }
+    try await server.waitForSubscribers { $0 == 0 }
     if way == .webSocket {
       while try await server.stats().closes.isEmpty { await Task.yield() }
       let stats = try await server.stats()
