@@ -2,11 +2,9 @@ import Platform
 
 /// TCP sockets on 127.0.0.1, which child processes do not inherit.
 package enum Loopback {
-  /// A socket bound to a port, or to one that the system chose; with `isShared`, a server that names the port can listen there
-  /// meanwhile.
-  static func bind(
-    port: UInt16 = 0, isShared: Bool = false
-  ) throws -> (socket: Descriptor, port: UInt16) {
+  /// A socket bound to a port, by default one that the system chooses; with `isShared`, a server that names the port can
+  /// listen there meanwhile.
+  static func bind(port: UInt16 = 0, isShared: Bool = false) throws -> (socket: Descriptor, port: UInt16) {
     let socket = try makeSocket()
     var flag: Int32 = isShared ? 1 : 0
     setsockopt(socket.number, SOL_SOCKET, SO_REUSEADDR, &flag, socklen_t(MemoryLayout<Int32>.size))

@@ -121,8 +121,8 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
   /// connection, stops the loop, and returns once all observers have been notified. So an observer must not wait for this
   /// to return.
   ///
-  /// GraphQL subscriptions fail with `connectionLost`; their servers are told that each is complete, and a WebSocket
-  /// closes with code 1000, other ones with 1001. Requests that are still in flight after `limit`, or when the task that
+  /// GraphQL subscriptions fail with `connectionLost`; their servers get the message that each is complete, and
+  /// their WebSockets close with code 1000, others with 1001. Requests that are still in flight after `limit`, or when the task that
   /// awaits this is cancelled, fail with `connectionLost`. The cause of all these errors is a `TransportShutdown`.
   /// Without a limit, this may wait for ever for a request that has no deadline.
   public func shutdown(within limit: Duration? = nil) async {

@@ -15,7 +15,7 @@ final class Interrupt: Sendable {
     // A signal source of Dispatch is set up only later, and a signal that came before would be lost. A process starts
     // with either the default, which is returned as `nil`, or ignoring.
     for number in [SIGINT, SIGTERM] {
-      let wasIgnored = signal(number, { Interrupt.tell($0) }) != nil
+      let wasIgnored = signal(number, { Interrupt.notify($0) }) != nil
       if wasIgnored { signal(number, SIG_IGN) }
     }
     let queue = DispatchQueue(label: "moments.Interrupt")
@@ -61,7 +61,7 @@ final class Interrupt: Sendable {
   }
 
   /// Runs in the signal handler, on any thread.
-  private static func tell(_ number: Int32) {
+  private static func notify(_ number: Int32) {
     guard let writer = pipe?.writer else { return }
     let code = errno
     var byte = UInt8(number)
