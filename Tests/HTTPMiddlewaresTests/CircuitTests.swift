@@ -42,7 +42,7 @@ private struct Model {
       calls.append((part(now), outcome == .failed))
       let recent = calls.filter { $0.part > part(now) - 10 }
       let failures = recent.count { $0.isFailure }
-      if recent.count >= policy.minimumCalls, failures > 0,
+      if outcome == .failed, recent.count >= policy.minimumCalls,
         Double(failures) / Double(recent.count) >= policy.failureRate
       {
         openUntil = now + policy.openDuration
@@ -54,6 +54,17 @@ private struct Model {
 
 @Suite("The circuit as a state machine")
 struct CircuitTests {
+  @Test func `a success opens no circuit, even if it completes the minimum of calls`() {
+    var circuit = Circuit(CircuitBreakerPolicy())
+    var states: [CircuitState] = []
+    for number in 0..<40 {
+      guard let pass = circuit.enter(at: .zero) else { break }
+      circuit.leave(pass, number < 10 ? .failed : .succeeded, at: .zero)
+      states.append(circuit.state)
+    }
+    #expect(states == Array(repeating: .closed, count: 40))
+  }
+
   @Test(arguments: 0..<50)
   func `a circuit does what its model does under random events`(seed: UInt64) {
     var dice = SplitMix(seed: seed)

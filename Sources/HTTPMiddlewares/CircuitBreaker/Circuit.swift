@@ -79,8 +79,10 @@ struct Circuit: Sendable {
     switch (phase, outcome) {
     case (.closed, .succeeded), (.closed, .failed):
       window.count(isFailure: outcome == .failed, at: now)
+      // A success may complete the minimum of calls, but is no reason to stop.
+      guard outcome == .failed else { return }
       let (calls, failures) = window.totals(at: now)
-      if calls >= policy.minimumCalls, failures > 0, Double(failures) >= policy.failureRate * Double(calls) {
+      if calls >= policy.minimumCalls, Double(failures) >= policy.failureRate * Double(calls) {
         begin(.open(until: now + policy.openDuration))
       }
     case (.halfOpen, .succeeded):
