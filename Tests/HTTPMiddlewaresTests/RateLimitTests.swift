@@ -41,6 +41,22 @@ struct RateLimitTests {
     ([#"RateLimit-Policy: "burst";q=10;w=1, "day";q=1000;w=86400"#], RateLimit(limit: 10)),
     ([#"RateLimit: "a, b";r=1;t=2"#], RateLimit(remaining: 1, resetsAfter: .seconds(2))),
     ([#"RateLimit: ;;=,=;,r=;"x"#], nil),
+    (
+      ["X-RateLimit-Remaining: 3", "X-RateLimit-Resource: search"],
+      RateLimit(remaining: 3, resource: "search")
+    ),
+    (
+      [#"RateLimit: "user";r=0;t=2;pk=:YQ==:, "all";r=5;t=9"#],
+      RateLimit(remaining: 0, resetsAfter: .seconds(2), resource: #""user" :YQ==:"#)
+    ),
+    // The server's clock is a minute behind.
+    (
+      ["Date: Sun, 06 Nov 1994 08:48:37 GMT", "X-RateLimit-Reset: 784111722"], RateLimit(resetsAfter: .seconds(5))
+    ),
+    (
+      ["Date: Sun, 06 Nov 1994 08:48:37 GMT", "X-RateLimit-Reset: Sun, 06 Nov 1994 08:48:47 GMT"],
+      RateLimit(resetsAfter: .seconds(10))
+    ),
   ]
 
   @Test(arguments: fields.indices)

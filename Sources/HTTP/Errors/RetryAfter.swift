@@ -12,9 +12,13 @@ extension HTTPResponseHead {
       return .seconds(Int(value) ?? .max / 2)
     }
     guard let date = Date(httpDate: value) else { return nil }
-    let start = headers.values(of: "Date").first.flatMap { Date(httpDate: $0) } ?? now()
-    return .seconds(max(date.timeIntervalSince(start), 0))
+    return .seconds(max(date.timeIntervalSince(headers.serverDate ?? now()), 0))
   }
+}
+
+extension HTTPHeaders {
+  /// When the server sent the response, by its own clock; `nil` if it does not say so.
+  package var serverDate: Date? { values(of: "Date").first.flatMap { Date(httpDate: $0) } }
 }
 
 extension Date {

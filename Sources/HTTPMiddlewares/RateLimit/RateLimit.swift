@@ -8,7 +8,8 @@ public import Platform
 /// `-Remaining`, `-Reset` and `-Reset-After` behind `RateLimit`, `X-RateLimit` and `X-Rate-Limit`. A reset may be a number
 /// of seconds, or a time: in seconds or milliseconds since 1970, as GitHub's is, or a date as in `Date`. Of several
 /// policies in one field, that with the least left counts. What cannot be read is ignored; a number that is less than
-/// zero counts as zero.
+/// zero counts as zero. A reset that is a time is compared with the response's own `Date`, so that it does not matter
+/// what this machine's clock says.
 public struct RateLimit: Hashable, Sendable {
   /// How many requests the server allows in its window.
   public var limit: Int?
@@ -19,11 +20,16 @@ public struct RateLimit: Hashable, Sendable {
   /// How long it takes until all of them are there again.
   public var resetsAfter: Duration?
 
+  /// What the limit is for, if the server names it: `X-RateLimit-Resource` (GitHub), or the policy and its partition
+  /// key, `"search";pk=:…:`, of `RateLimit`. Requests for others are not held back by it.
+  public var resource: String?
+
   /// Makes a limit.
-  public init(limit: Int? = nil, remaining: Int? = nil, resetsAfter: Duration? = nil) {
+  public init(limit: Int? = nil, remaining: Int? = nil, resetsAfter: Duration? = nil, resource: String? = nil) {
     self.limit = limit
     self.remaining = remaining
     self.resetsAfter = resetsAfter
+    self.resource = resource
   }
 }
 
@@ -32,7 +38,8 @@ extension RateLimit {
   /// only if a name has one.
   private static let families = ["RateLimit", "X-RateLimit", "X-Rate-Limit"]
 
-  /// What a response says; `nil` if it says nothing. `now` is the wall clock, for resets that are times.
+  /// What a response says; `nil` if it says nothing. `now` is the wall clock, for resets that are times, in a response
+  /// without a `Date`.
   public init?(_ headers: HTTPHeaders, now: @autoclosure () -> Date) {
     self.init()
     for family in Self.families where headers.contains(namePrefix: family) {
@@ -40,7 +47,10 @@ extension RateLimit {
       limit = limit ?? headers.first("\(family)-Limit")?.number.map { Int($0) }
       remaining = remaining ?? headers.first("\(family)-Remaining")?.number.map { Int($0) }
       resetsAfter = resetsAfter ?? headers.first("\(family)-Reset-After")?.number.map { .seconds($0) }
-      resetsAfter = resetsAfter ?? headers.first("\(family)-Reset").flatMap { Self.time(until: $0, now: now) }
+      resetsAfter =
+        resetsAfter
+        ?? headers.first("\(family)-Reset").flatMap { Self.time(until: $0, now: { headers.serverDate ?? now() }) }
+      resource = resource ?? headers.first("\(family)-Resource")
     }
     if self == RateLimit() { return nil }
   }
@@ -74,6 +84,8 @@ extension RateLimit {
     let name: Substring
     var limit = RateLimit()
 
+    init(name: Substring) { self.name = name }
+
     static func list(_ value: String) -> [Policy] {
       var policies: [Policy] = []
       value.forEachListElement { element in
@@ -87,8 +99,11 @@ extension RateLimit {
 
     private mutating func read(_ parameter: Substring) {
       let pair = parameter.split(separator: "=", maxSplits: 1)
-      guard pair.count == 2, let number = String(pair[1]).number else { return }
-      switch pair[0].trimmed.lowercased() {
+      guard pair.count == 2 else { return }
+      let key = pair[0].trimmed.lowercased()
+      if key == "pk" { limit.resource = "\(name) \(pair[1].trimmed)" }
+      guard let number = String(pair[1]).number else { return }
+      switch key {
       case "limit", "q": limit.limit = Int(number)
       case "remaining", "r": limit.remaining = Int(number)
       case "reset", "t": limit.resetsAfter = .seconds(number)
