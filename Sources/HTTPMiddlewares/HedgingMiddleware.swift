@@ -5,9 +5,11 @@ public import Streams
 /// many servers.
 ///
 /// Only requests that are `HTTPRequest.isReplayable` and have no idempotency key are hedged: reads, that is. The
-/// second attempt needs a place in the retry budget. The first head wins, unless it has a status that would be retried;
-/// the other attempt is then cancelled. If one attempt fails, the other one is waited for; if both fail, the later
-/// failure is given. A response with such a status and a body over 64 KiB is not held back, and wins like any other.
+/// second attempt needs a place in the retry budget, and is one of those that a ``RetryMiddleware`` outside this one
+/// allows. There is none while the first one still waits for a slot or a token: then it is not the server that is slow.
+/// The first head wins, unless it has a status that would be retried; the other attempt is then cancelled. If one
+/// attempt fails, the other one is waited for; if both fail, the later failure is given. A response with such a status
+/// and a body over 64 KiB is not held back, and wins like any other.
 ///
 /// Place it inside a ``RetryMiddleware``. Calls back on the exchanges' threads; the scheduler times the delay. Copies
 /// share their record of latencies, of at most 1,024 operations; those that were not used for longest are forgotten.
@@ -39,10 +41,13 @@ public struct HedgingMiddleware: HTTPMiddleware {
     guard request.mayBeSentAgain(after: .maybe), request.idempotencyKey == nil else { return next(request) }
     return .create { observer in
       var request = request
-      budget.count(&request)
+      let isCounted = request.context.entry != nil
+      let entry = request.entered()
+      budget.count(request, entry)
       let race = Locked(HedgeRace())
       let attempts = [DisposeBag(), DisposeBag()]
       let start = scheduler.now
+      let sendCount = entry.sendCount
       let send: @Sendable (HTTPRequest, Int) -> Void = { request, number in
         let attempt = next(request)
           .held {
@@ -75,8 +80,8 @@ public struct HedgingMiddleware: HTTPMiddleware {
       let origin = request.origin
       let timer = wait(for: request).map { [request] wait in
         scheduler.schedule(after: wait) {
-          guard race.withLock({ $0.isOpen }), budget.withdraw(for: origin, at: scheduler.now),
-            race.withLock({ $0.hedge() })
+          guard race.withLock({ $0.isOpen }), !isCounted || entry.sendCount > sendCount, entry.mayBeRepeated,
+            budget.withdraw(for: origin, at: scheduler.now), race.withLock({ $0.hedge() })
           else { return }
           var request = request
           request.timeouts = request.timeouts.after(wait)

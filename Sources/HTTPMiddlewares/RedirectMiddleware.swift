@@ -44,6 +44,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
           var redirected = try redirected(request, by: redirect)
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
           request.context.onRedirect?()
+          request.context.entry?.recordStep()
           request.context.observation?.report(.redirected(redirect.status))
           return follow(redirected, left: left - 1, next: next).catch { error in
             var failure = RequestError(wrapping: error)

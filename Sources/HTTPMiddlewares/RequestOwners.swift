@@ -54,7 +54,7 @@ public struct RequestOwners: Sendable {
     of tokens: (any TokenProvider)? = nil, fieldNames: [String] = ["Authorization", "Cookie", "X-API-Key"]
   ) -> RequestOwners {
     RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
-      let token = tokens?.currentToken.map { TokenOwner($0.account, $0.value) }
+      let token = tokens?.owner(of: request)
       var owner = Owner(token: token, isChecked: true)
       for name in fieldNames {
         // The length keeps a value from looking like two.
@@ -81,6 +81,16 @@ public struct RequestOwners: Sendable {
     self.fieldNames = fieldNames
     self.isNamed = isNamed
     self.owner = owner
+  }
+}
+
+extension TokenProvider {
+  /// Whom the request is for, since it has entered the middlewares; before that, whom the current token stands for.
+  fileprivate func owner(of request: HTTPRequest) -> RequestOwners.TokenOwner? {
+    if let account = request.context.entry?.account(of: identity) {
+      return account.token.map { RequestOwners.TokenOwner($0.account, $0.value) }
+    }
+    return currentToken.map { RequestOwners.TokenOwner($0.account, $0.value) }
   }
 }
 

@@ -19,6 +19,22 @@ extension AuthMiddlewareTests {
     #expect(sent == ["t2", "t2", "t2", "t3"])
   }
 
+  @Test(arguments: [-86_400.0, -3600, 3600, 86_400])
+  func `a wall clock that is set leaves the age of a token as it was`(jump: Double) throws {
+    let wall = Locked(Self.epoch)
+    var harness = harness
+    harness.middlewares = [AuthMiddleware(tokens, scheduler: harness.scheduler) { wall.withLock { $0 } }]
+    tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 1800))
+    #expect(try harness.start(MiddlewareHarness.request()).status == 200)
+    wall.withLock { $0 += jump }
+    #expect(try harness.start(MiddlewareHarness.request()).status == 200 && tokens.refreshCount == 0)
+    harness.scheduler.advance(by: .seconds(1770))
+    #expect(try harness.start(MiddlewareHarness.request()).status == 200 && tokens.refreshCount == 1)
+    harness.scheduler.advance(by: .seconds(30))
+    let late = try harness.start(MiddlewareHarness.request())
+    #expect(late.result == nil)
+  }
+
   @Test func `an expired token is not sent`() throws {
     tokens.tokens.setToken(AccessToken("t1", expiresAt: Self.epoch))
     let outcomes = try (0..<10).map { _ in try start() }
@@ -112,7 +128,8 @@ extension AuthMiddlewareTests {
   @Test func `a token that is replaced while a request takes it is not refreshed again`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20))
     _ = try start()
-    tokens.onceRead { [tokens] in tokens.succeed(with: AccessToken("t3", expiresAt: Self.epoch + 100)) }
+    // The first time, the request is given its account.
+    tokens.onceRead(times: 2) { [tokens] in tokens.succeed(with: AccessToken("t3", expiresAt: Self.epoch + 100)) }
     #expect(try start().status == 200 && tokens.refreshCount == 1)
     #expect(sent == ["t2", "t2"])
   }

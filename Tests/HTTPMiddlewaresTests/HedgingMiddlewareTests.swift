@@ -84,6 +84,19 @@ struct HedgingMiddlewareTests {
     #expect(harness.transport.requests.count == 110)
   }
 
+  @Test func `R4: each budget counts a request, one for hedges beside one for retries, too`() throws {
+    let harness = MiddlewareHarness {
+      [
+        RetryMiddleware(scheduler: $0),
+        HedgingMiddleware(after: .fixed(.seconds(1)), budget: RetryBudget(recovery: nil), scheduler: $0),
+      ]
+    }
+    harness.transport.always(.response().after(.seconds(2)))
+    for _ in 0..<1000 { _ = try harness.finish(MiddlewareHarness.request()) }
+    // Ten in reserve, which a hundred requests pay for; then one for each ten.
+    #expect((1099...1100).contains(harness.transport.requests.count))
+  }
+
   @Test func `a percentile learns which responses are slow`() throws {
     let harness = MiddlewareHarness { [HedgingMiddleware(after: .percentile(95), scheduler: $0)] }
     for milliseconds in 1...19 {

@@ -34,6 +34,7 @@ struct RateLimitMiddlewareTests {
     (["Retry-After: 7"], 429, "", 7),
     (["Retry-After: Sun, 06 Nov 1994 08:49:47 GMT"], 429, "", 10),
     (["Retry-After: 7"], 403, "", 7),
+    (["Retry-After: 7"], 401, "", 7),
     (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 784111797"], 403, "", 20),
     (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 784111797000"], 429, "", 20),
     (["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 9"], 429, "", 9),
@@ -121,6 +122,82 @@ struct RateLimitMiddlewareTests {
     #expect(harness.start(second).status == 200)
     #expect(harness.start(try MiddlewareHarness.request(to: "http://127.0.0.1:2/")).status == 200)
     #expect(harness.start(first).status == nil)
+  }
+
+  @Test(arguments: [-86_400.0, -3600, 3600, 86_400])
+  func `a time of the server's is compared with its own clock, whatever this machine's says`(offset: Double) throws {
+    let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
+    for fields in [
+      ["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: 784111782"],
+      ["X-RateLimit-Remaining: 0", "X-RateLimit-Reset: Sun, 06 Nov 1994 08:49:42 GMT"],
+      ["Retry-After: Sun, 06 Nov 1994 08:49:42 GMT"],
+    ] {
+      for retries in [false, true] {
+        let harness = MiddlewareHarness { scheduler in
+          let now = { @Sendable in Date(timeIntervalSince1970: Self.start + offset) }
+          let limits = RateLimitMiddleware(scheduler: scheduler, now: now, random: { 0 })
+          return retries ? [RetryMiddleware(scheduler: scheduler, now: now), limits] : [limits]
+        }
+        harness.transport.expect(try Self.refusal([date] + fields))
+        harness.transport.expect(.json("{}"))
+        #expect(try harness.finish(MiddlewareHarness.request()).get().head.status == 200)
+        #expect(harness.scheduler.now == .seconds(5))
+      }
+    }
+  }
+
+  @Test(arguments: [
+    ["X-RateLimit-Resource: search", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 55"],
+    [#"RateLimit: "search";r=0;t=55;pk=:c2VhcmNo:"#],
+  ])
+  func `the limit of one resource holds back none of another`(fields: [String]) throws {
+    let harness = harness()
+    let search = try MiddlewareHarness.request("search", to: "http://127.0.0.1:1/search?q=1")
+    harness.transport.expect(try Self.refusal(fields, status: 200))
+    _ = harness.start(search)
+    harness.transport.always(.json("{}"))
+    let other = harness.start(try MiddlewareHarness.request())
+    let same = harness.start(try MiddlewareHarness.request("search", to: "http://127.0.0.1:1/search?q=2"))
+    #expect(other.status == 200 && same.result == nil)
+    let limits = try #require(harness.middlewares.first as? RateLimitMiddleware)
+    #expect(limits.limit(for: search).remaining == 0)
+    #expect(try limits.limit(for: MiddlewareHarness.request()) == RateLimit())
+    harness.scheduler.advance(by: .seconds(55))
+    #expect(same.status == 200)
+  }
+
+  @Test func `a refusal by one resource is waited for by its requests alone, one beyond resources by all`() throws {
+    let harness = harness()
+    let search = try MiddlewareHarness.request("search", to: "http://127.0.0.1:1/search")
+    harness.transport.expect(try Self.refusal(["X-RateLimit-Resource: search", "Retry-After: 10"]))
+    harness.transport.always(.json("{}"))
+    let refused = harness.start(search)
+    #expect(harness.start(try MiddlewareHarness.request()).status == 200 && refused.result == nil)
+    harness.scheduler.advance(by: .seconds(10))
+    #expect(refused.status == 200)
+    // GitHub's secondary limits: there is something left of the resource.
+    harness.transport.expect(
+      try Self.refusal(
+        ["X-RateLimit-Resource: search", "X-RateLimit-Remaining: 9", "Retry-After: 10"], status: 403))
+    _ = harness.start(search)
+    let other = harness.start(try MiddlewareHarness.request())
+    #expect(other.result == nil)
+    harness.scheduler.advance(by: .seconds(10))
+    #expect(other.status == 200)
+  }
+
+  @Test func `what is known of resources has a bound`() throws {
+    let harness = harness()
+    harness.transport.always(.json("{}"))
+    for number in 0..<3000 {
+      harness.transport.expect(
+        try Self.refusal(
+          ["X-RateLimit-Resource: \(number)", "X-RateLimit-Remaining: 0", "X-RateLimit-Reset-After: 50"], status: 200))
+      _ = harness.start(try MiddlewareHarness.request("q\(number)"))
+    }
+    // The first are forgotten, the last are not.
+    #expect(harness.start(try MiddlewareHarness.request("q0")).status == 200)
+    #expect(harness.start(try MiddlewareHarness.request("q2999")).result == nil)
   }
 
   @Test func `who cannot wait for so long fails at once, unsent, with the time`() throws {

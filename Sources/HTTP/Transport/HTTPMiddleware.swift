@@ -16,18 +16,34 @@ public protocol HTTPMiddleware: Sendable {
 
 extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
+  ///
+  /// The request is for the account that an `AuthMiddleware` among them has a token of when the stream is subscribed
+  /// to: wherever it waits, and however often it is sent, it goes out for nobody else.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
-    guard !middlewares.isEmpty else { return sendObserved(request) }
-    var chain: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.sendObserved($0) }
+    guard !middlewares.isEmpty else { return exchange(request) }
+    var chain: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.exchange($0) }
     for middleware in middlewares.reversed() {
       chain = { [next = chain] request in middleware.intercept(request, next: next) }
     }
-    return chain(request)
+    guard request.context.entry == nil else { return chain(request) }
+    return .deferred { [chain] in
+      var request = request
+      request.enter(middlewares.accountMiddlewares)
+      return chain(request)
+    }
   }
 
-  private func sendObserved(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
-    guard let observation = request.context.observation else { return send(request) }
-    return observation.attempt(request) { self.send($0) }
+  /// Hands the request to the transport, and reports it to those who follow it.
+  private func exchange(_ request: HTTPRequest) -> Observable<HTTPResponsePart> {
+    let (entry, onSent, observation) = (request.context.entry, request.context.onSent, request.context.observation)
+    guard entry != nil || onSent != nil else {
+      return observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
+    }
+    return .deferred {
+      entry?.recordSending()
+      onSent?(request)
+      return observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
+    }
   }
 }
 

@@ -15,8 +15,8 @@ package struct RequestContext: Sendable {
   /// Whether the response is secret as a whole, as one with a token is.
   package var isResponseSecret = false
 
-  /// Whether a retry budget has counted the request; it is counted once, however many middlewares have a budget.
-  package var isCounted = false
+  /// What everything that is sent for the request has in common; `nil` until it enters a client's middlewares.
+  package var entry: RequestEntry?
 
   /// Tells a middleware that ends the request at a deadline whether any byte of it may have left this machine; `nil` if
   /// none asks.
@@ -29,8 +29,13 @@ package struct RequestContext: Sendable {
   /// Called with the header fields that go out for the request beside its own: their values are secrets.
   package var onFieldsAdded: (@Sendable ([HTTPField]) -> Void)?
 
-  /// Called with each account token, and the account it belongs to, under which a middleware sends the request.
-  package var onAuthenticated: (@Sendable (_ account: String?, _ token: String) -> Void)?
+  /// Called with each account token, and the account it belongs to, under which a middleware sends the request, and with
+  /// the name of the field that carries it.
+  package var onAuthenticated: (@Sendable (_ account: String?, _ token: String, _ fieldName: String) -> Void)?
+
+  /// Called for each exchange, as it begins, with the request as the transport gets it, after all middlewares. It must
+  /// not block.
+  package var onSent: (@Sendable (HTTPRequest) -> Void)?
 
   /// Sends the request in its own way; `nil` if it is simply sent.
   package var carrier: (any RequestCarrier)?

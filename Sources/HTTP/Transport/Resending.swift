@@ -11,7 +11,8 @@ extension HTTPRequest {
   ///
   /// A body that is read from a stream goes out again only if the stream opens again, or was not opened yet.
   ///
-  /// On top of that, each has a reason of its own to try at all, and a limit:
+  /// On top of that, each has a reason of its own to try at all, and a limit. Attempts are counted for all of them
+  /// together, and none goes beyond the limit of the outermost `RetryMiddleware`:
   ///
   /// | who resends | for what reason | how often |
   /// |---|---|---|
@@ -19,8 +20,19 @@ extension HTTPRequest {
   /// | `RetryMiddleware` | a transient failure, if the request may be sent again after `maybe` | by policy, budget and deadline |
   /// | `RateLimitMiddleware` | a limited rate, after the wait; counts as `maybe` | twice, within the budget |
   /// | `HedgingMiddleware` | a slow response (`maybe`), unless there is an idempotency key | once, within the budget |
-  /// | `AuthMiddleware` | a challenge, with another token of the same account | once |
+  ///
+  /// These are steps of a protocol, and do not count as attempts:
+  ///
+  /// | who sends | for what reason | how often |
+  /// |---|---|---|
+  /// | `AuthMiddleware` | a challenge, with another token of the same account | once; more often as an attempt |
   /// | `RedirectMiddleware` | a redirect within the origin | by its limit |
+  /// | a client | a document after a hash that the server does not know, or a query after a batch that it refused | once |
+  ///
+  /// And beyond a single request:
+  ///
+  /// | who resends | for what reason | how often |
+  /// |---|---|---|
   /// | `Outbox` | an outage; if `maybe`, with the same idempotency key | for at least an hour |
   ///
   /// All delays come from a `Backoff` (of the module Streams) or from `Retry-After`.

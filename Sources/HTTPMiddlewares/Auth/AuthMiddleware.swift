@@ -16,14 +16,19 @@ public import Streams
 /// it fail with its error; the next request that needs a token starts another. From the second failure in a row on,
 /// there is a pause of 2 seconds, then 4, and so on up to 60, in which requests that need a new token fail with the
 /// last error at once, unless somebody signs in with another token. A token with a time of expiry is renewed ahead of
-/// it, while requests continue with the old token; an expired token is not sent. The age of a token that a refresh has
-/// brought is measured by the scheduler's clock; if it seems to have expired when it comes, because the wall clock is
-/// wrong, it is sent for five minutes, unless a server rejects it.
+/// it, while requests continue with the old token; an expired token is not sent. The wall clock is read once for each
+/// token, when it is brought or first seen; from then on its age is measured by the scheduler's clock. If one that a
+/// refresh has brought seems to have expired when it comes, because the wall clock is wrong, it is sent for five minutes,
+/// unless a server rejects it.
 ///
 /// - A request that already has the header field is left alone.
-/// - No request is sent again under another account's token, or after a sign-out: its first response is given instead,
-///   or an error of the kind `httpStatus` if that was too long to be held back.
-/// - Requests that wait for a token when its account signs out are sent without one.
+/// - A request is for the account whose token is current when it enters the first of the middlewares that it is sent
+///   through (`HTTPTransport.send(_:through:)`), or for nobody. If another one is current when it comes here, after a
+///   wait, for a retry, or as a redirect, it is not sent, and fails with `cancelled`; `reached` is `never`, unless it
+///   was sent before. A `nil` token is a sign-out. A request for nobody may be sent with a token that a refresh has
+///   brought because of it, or of another one for nobody.
+/// - After a challenge, a request that must not be sent again for another account's token has its first response, or an
+///   error of the kind `httpStatus` if that was too long to be held back.
 /// - Refreshes are separate for each account.
 /// - The wait for a token is limited by the request's own `timeouts.total`, and then fails with `timedOut`; the refresh
 ///   continues.
@@ -73,18 +78,33 @@ public struct AuthMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     .deferred {
       guard !request.headers.contains(fieldName) else { return next(request) }
+      var request = request
+      let entry = request.entered()
+      let account = entry.account(of: provider) ?? entry.pin(pinnedAccount)
       let start = scheduler.now
       let ticket = keeper.ticket()
-      guard ticket.isExpired else { return try exchange(request, ticket, since: start, next) }
-      return keeper.renewed(ticket, for: request).flatMap {
-        try exchange(left(of: request, since: start), $0, since: scheduler.now, next)
+      let isCurrent = TokenLineage.continues(account.token, with: ticket.token)
+      if isCurrent, !ticket.isExpired { return try exchange(request, account, ticket, since: start, next) }
+      guard let old = isCurrent ? ticket : keeper.refreshingTicket(of: account, replacedBy: ticket.token) else {
+        throw changed(request)
+      }
+      return keeper.renewed(old, for: request).flatMap { [request] ticket in
+        guard keeper.maySend(ticket.token, for: account) else { throw changed(request) }
+        return try exchange(left(of: request, since: start), account, ticket, since: scheduler.now, next)
       }
     }
   }
 
+  /// The error of a request whose account is no longer the current one.
+  private func changed(_ request: HTTPRequest) -> RequestError {
+    RequestError(
+      .cancelled, "The account for which the request was made has signed out: it is not sent for another.",
+      operationName: request.operationName, reached: request.context.entry?.sendCount ?? 0 > 0 ? .maybe : .never)
+  }
+
   /// Sends the request with the token of a ticket, and again with a new one if it is challenged.
   private func exchange(
-    _ request: HTTPRequest, _ ticket: TokenKeeper.Ticket, since start: Duration,
+    _ request: HTTPRequest, _ account: RequestEntry.Account, _ ticket: TokenKeeper.Ticket, since start: Duration,
     _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) throws -> Observable<HTTPResponsePart> {
     var first = try adding(ticket.token, to: request)
@@ -104,14 +124,24 @@ public struct AuthMiddleware: HTTPMiddleware {
         // After a redirect, the challenge is to another request, and this one may have been carried out.
         let mayHaveEffects =
           isRedirected?.withLock { $0 } ?? false || challenge.mayFollowEffects(refused.response)
-        guard request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected) else { return refused.stream }
+        guard request.mayBeSentAgain(after: mayHaveEffects ? .maybe : .rejected),
+          request.context.entry?.mayBeReplayed ?? true
+        else { return refused.stream }
         return keeper.renewed(ticket, for: left(of: request, since: start)).flatMap { renewed in
-          guard let token = renewed.token, ticket.token == nil || token.account == ticket.token?.account else {
-            return refused.stream
-          }
+          guard let token = renewed.token, keeper.maySend(token, for: account),
+            request.context.entry?.recordReplay() ?? true
+          else { return refused.stream }
           return next(try adding(token, to: left(of: request, since: start)))
         }
       }
+  }
+
+  /// What tells its provider apart from others.
+  private var provider: ObjectIdentifier { tokens.identity ?? ObjectIdentifier(keeper) }
+
+  /// The account whose token is current, for a request that enters now.
+  private var pinnedAccount: RequestEntry.Account {
+    RequestEntry.Account(provider: provider, fieldName: fieldName, token: tokens.currentToken?.pinned)
   }
 
   /// The request with what is left of its total deadline.
@@ -126,8 +156,14 @@ public struct AuthMiddleware: HTTPMiddleware {
     guard let token else { return request }
     var request = request
     try request.headers.append(fieldName, fieldValue(token))
-    request.context.onAuthenticated?(token.account, token.value)
+    request.context.onAuthenticated?(token.account, token.value, fieldName)
     return request
+  }
+}
+
+extension AuthMiddleware: AccountMiddleware {
+  package func account(of request: HTTPRequest) -> RequestEntry.Account? {
+    request.headers.contains(fieldName) ? nil : pinnedAccount
   }
 }
 

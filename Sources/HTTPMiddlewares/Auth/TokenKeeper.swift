@@ -30,6 +30,9 @@ final class TokenKeeper: Sendable {
   /// machine and of its issuer disagree, and until a server rejects it, nothing is known.
   private static let trust: TimeInterval = 300
 
+  /// How many holders are known before those of no further use are dropped.
+  private static let most = 1024
+
   /// How long failures in a row are remembered after their pause.
   private static let memory = Duration.seconds(60)
 
@@ -38,28 +41,32 @@ final class TokenKeeper: Sendable {
   /// What is known about a holder's tokens.
   private struct Standing {
     var refresh = Refresh()
-    /// The token that the last refresh brought, when, by the scheduler's clock, and how long it lasts.
-    var brought: (token: AccessToken, at: Duration, life: TimeInterval)?
+    /// The last token, when it was brought by a refresh or first seen, by the scheduler's clock, and how long it lasts
+    /// from then on: only then was the wall clock read, which may be set at any time.
+    var known: (token: AccessToken, at: Duration, life: TimeInterval, isBrought: Bool)?
 
-    /// How many seconds a token has left: by the scheduler's clock, which is never set, if a refresh brought it, and
-    /// else by the wall clock.
-    func timeLeft(of token: AccessToken, until expiry: Date, at now: Duration, _ date: () -> Date) -> TimeInterval {
-      guard let brought, brought.token.value == token.value else { return expiry.timeIntervalSince(date()) }
-      return brought.life - (now - brought.at) / .seconds(1)
+    func knows(_ token: AccessToken) -> Bool {
+      known.map { $0.token.value == token.value && ($0.isBrought || $0.token.expiresAt == token.expiresAt) } ?? false
     }
 
-    /// How long before its expiry a token is due for renewal: a short-lived one later, so that it is not due at once.
-    func leadTime(of token: AccessToken, atMost usual: TimeInterval) -> TimeInterval {
-      guard let brought, brought.token.value == token.value else { return usual }
-      return min(usual, brought.life / 4)
+    /// How many seconds the last token has left.
+    func timeLeft(at now: Duration) -> TimeInterval {
+      known.map { $0.life - (now - $0.at) / .seconds(1) } ?? .infinity
+    }
+
+    /// How long before its expiry the last token is due for renewal: a short-lived one that a refresh has brought is due
+    /// later, so that it is not due at once.
+    func leadTime(atMost usual: TimeInterval) -> TimeInterval {
+      guard let known, known.isBrought else { return usual }
+      return min(usual, known.life / 4)
     }
 
     /// Whether this must be kept in case the holder comes back.
     func isOfUse(at now: Duration, refreshAhead: TimeInterval) -> Bool {
       if refresh.flight != nil { return true }
       if let failures = refresh.failures, now < failures.pausedUntil + TokenKeeper.memory { return true }
-      guard let brought, (now - brought.at) / .seconds(1) < brought.life else { return false }
-      return brought.life <= TokenKeeper.trust || brought.life / 4 < refreshAhead
+      guard let known, known.isBrought, (now - known.at) / .seconds(1) < known.life else { return false }
+      return known.life <= TokenKeeper.trust || known.life / 4 < refreshAhead
     }
   }
 
@@ -87,13 +94,47 @@ final class TokenKeeper: Sendable {
   func ticket() -> Ticket {
     var ticket = makeTicket(currentToken)
     guard let token = ticket.token, let expiry = token.expiresAt else { return ticket }
-    let standing = standings.withLock { $0[ticket.holder] } ?? Standing()
-    let timeLeft = standing.timeLeft(of: token, until: expiry, at: scheduler.now, now)
+    let standing = standing(of: ticket.holder, knowing: token, until: expiry)
+    let timeLeft = standing.timeLeft(at: scheduler.now)
     ticket.isExpired = timeLeft <= 0
-    let isDue = !ticket.isExpired && timeLeft <= standing.leadTime(of: token, atMost: refreshAhead)
+    let isDue = !ticket.isExpired && timeLeft <= standing.leadTime(atMost: refreshAhead)
     // Read again, after making the ticket: a refresh that ended in between has replaced the token.
     if isDue, currentToken?.value == token.value { refreshAhead(of: ticket) }
     return ticket
+  }
+
+  /// What is known about a holder, who has this token now.
+  private func standing(of holder: Holder, knowing token: AccessToken, until expiry: Date) -> Standing {
+    if let standing = standings.withLock({ $0[holder] }), standing.knows(token) { return standing }
+    let (now, life) = (scheduler.now, expiry.timeIntervalSince(self.now()))
+    let (standing, old) = standings.withLock { standings in
+      let old = standings
+      // Users who come and go without a refresh leave nothing behind.
+      if standings.count >= Self.most {
+        standings = standings.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
+      }
+      if standings[holder]?.knows(token) != true {
+        standings[holder, default: Standing()].known = (token, now, life, false)
+      }
+      return (standings[holder] ?? Standing(), old)
+    }
+    // Released here, not under the lock: the errors in it may be of any type, with user code in their deinit.
+    _ = old
+    return standing
+  }
+
+  /// The ticket of a request that entered with a token which another one has replaced, if that may be the one of the
+  /// running refresh, which has not ended yet: only accounts with names are told apart before that.
+  func refreshingTicket(of account: RequestEntry.Account, replacedBy token: AccessToken?) -> Ticket? {
+    guard let token, account.token?.account == nil || token.account == nil else { return nil }
+    let ticket = makeTicket(account.token.map { AccessToken($0.value, account: $0.account) })
+    return standings.withLock { $0[ticket.holder]?.refresh.flight != nil } ? ticket : nil
+  }
+
+  /// Whether a request may be sent with a token: it is one of the account for which the request entered, and that
+  /// account is still the current one.
+  func maySend(_ token: AccessToken?, for account: RequestEntry.Account) -> Bool {
+    TokenLineage.continues(account.token, with: token) && TokenLineage.continues(account.token, with: currentToken)
   }
 
   /// The token for a request whose ticket has expired or was rejected; no token after a sign-out. Fails with the
@@ -146,7 +187,7 @@ final class TokenKeeper: Sendable {
   }
 
   private func start(_ flight: ReplaySubject<AccessToken>, of ticket: Ticket) {
-    let end = { @Sendable in self.end(flight, of: ticket.holder, $0) }
+    let end = { @Sendable in self.end(flight, of: ticket, $0) }
     // Do not run the refresh on behalf of the task that needs it first: all waiting requests depend on it.
     TaskMailbox.$current.withValue(nil) {
       // Not disposed by anyone: it ends by itself or by the timeout.
@@ -157,9 +198,10 @@ final class TokenKeeper: Sendable {
   }
 
   private func end(
-    _ flight: ReplaySubject<AccessToken>, of holder: Holder, _ outcome: Result<AccessToken, any Error>
+    _ flight: ReplaySubject<AccessToken>, of ticket: Ticket, _ outcome: Result<AccessToken, any Error>
   ) {
-    let now = scheduler.now
+    let (now, holder) = (scheduler.now, ticket.holder)
+    if case .success(let token) = outcome { TokenLineage.record(token, replacing: ticket.token) }
     let life = (try? outcome.get())?.expiresAt?.timeIntervalSince(self.now()) ?? .infinity
     let old = standings.withLock { standings in
       let old = standings
@@ -167,7 +209,7 @@ final class TokenKeeper: Sendable {
       standings = old.filter { $0.key == holder || $0.value.isOfUse(at: now, refreshAhead: refreshAhead) }
       standings[holder]?.refresh.end(outcome, at: now)
       if case .success(let token) = outcome {
-        standings[Holder(of: token), default: Standing()].brought = (token, now, life < 1 ? Self.trust : life)
+        standings[Holder(of: token), default: Standing()].known = (token, now, life < 1 ? Self.trust : life, true)
       }
       return old
     }

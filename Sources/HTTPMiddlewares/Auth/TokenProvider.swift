@@ -30,8 +30,10 @@ public struct AccessToken: Hashable, Sendable {
   /// When it expires, if known; it is then renewed ahead of time.
   public let expiresAt: Date?
 
-  /// The account that the token belongs to: a request that was sent for one account is not sent again for another.
-  /// Tokens without one count as belonging to a single account, so set it wherever users change.
+  /// The account that the token belongs to: a request that was made for one account is not sent for another.
+  ///
+  /// A token without one belongs to the same user as the token in whose place a refresh of an ``AuthMiddleware`` has
+  /// brought it, and else to a user of its own. So set it where a provider replaces tokens by itself.
   public let account: String?
 
   /// Takes a token, its time of expiry, and the account that it belongs to.
@@ -90,6 +92,10 @@ public final class InMemoryTokenProvider: TokenProvider {
   /// it contains a control character, the stream fails with `undecodable`, and the current token stays.
   public func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
     refresh(old).map { try $0.checkedAfterRefresh() }
-      .do(onNext: { [token] new in token.withLock { if $0 == old { $0 = new } } })
+      .do(onNext: { [token] new in
+        // Before requests can see it. A token in the place of none may be a sign-in.
+        if let old { TokenLineage.record(new, replacing: old) }
+        token.withLock { if $0 == old { $0 = new } }
+      })
   }
 }

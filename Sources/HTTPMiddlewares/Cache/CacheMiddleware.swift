@@ -332,7 +332,7 @@ private struct CacheLookup: Sendable {
   func request(with conditions: [HTTPField], _ progress: Locked<CacheProgress>) -> HTTPRequest {
     var request = request
     for field in conditions { request.headers.append(field) }
-    request.context.onAuthenticated = { [owner] account, token in
+    request.context.onAuthenticated = { [owner] account, token, _ in
       let isForeign = !owner.isOwner(ofTokenOf: account, token)
       progress.withLock { progress in
         progress.isAuthenticated = true

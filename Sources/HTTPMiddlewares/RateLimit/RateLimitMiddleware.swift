@@ -10,12 +10,13 @@ public import Streams
 ///
 /// Each response of a server tells what is left (``RateLimit``), and `Retry-After` with 429 or 503 how long to stay away.
 /// All requests of one owner to one origin share that knowledge, see ``RequestOwners``: while nothing is left, none is
-/// sent. A request waits as long as it has to, up to `longestWait` and within its total deadline; otherwise it fails at
+/// sent. If the server names a resource that a limit is for (``RateLimit/resource``), it holds back only requests with
+/// the method, path and operation of one whose response named it. A request waits as long as it has to, up to `longestWait` and within its total deadline; otherwise it fails at
 /// once with `rateLimited`, and `RequestError.retryAfter` says how long the server is to be left alone.
 ///
 /// A request that is refused, by a response that a ``RateLimitSignal`` recognises, was not carried out. If it is
-/// `HTTPRequest.isReplayable`, it is sent again after the wait, at most twice, within the budget; otherwise, and if it
-/// does not help, it fails with `rateLimited`, status and all. After a refusal without a time, it waits for 1 second,
+/// `HTTPRequest.isReplayable`, it is sent again after the wait, at most twice, within the budget and the number of
+/// attempts of a ``RetryMiddleware`` outside this one; otherwise, and if it does not help, it fails with `rateLimited`, status and all. After a refusal without a time, it waits for 1 second,
 /// then 2, and so on up to 60, and others are not held back. Those who wait for the same moment continue within a tenth of the wait after it, at most a
 /// second, so that they do not all come at once.
 ///
@@ -28,8 +29,8 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     let owner: RequestOwners.Owner
   }
 
-  /// What is known of one limit, which all requests under it share.
-  private typealias Shared = Locked<RateLimitState>
+  /// What is known of the limits of one origin and owner.
+  private typealias Shared = Locked<RateLimits>
 
   /// A response by which the server refuses a request.
   private struct Refused: Error {
@@ -44,7 +45,10 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   private let scheduler: any Scheduler
   private let now: @Sendable () -> Date
   private let random: @Sendable () -> Double
-  private let states = RecentTable<Key, Shared> { Locked(RateLimitState()) }
+  private let states = RecentTable<Key, Shared> { Locked(RateLimits()) }
+
+  /// How often a request is sent, the first time included.
+  private static let attempts = 3
 
   /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
   /// are sent again, the scheduler that times the waits, the wall clock, which some header fields refer to, and a source
@@ -66,7 +70,8 @@ public struct RateLimitMiddleware: HTTPMiddleware {
 
   /// What is left of the limit that a request falls under, as far as it is known.
   public func limit(for request: HTTPRequest) -> RateLimit {
-    state(for: request).withLock { $0.view(at: scheduler.now) }
+    let now = scheduler.now
+    return state(for: request).withLock { $0.view(of: request, at: now) }
   }
 
   /// Passes the request on when the server's limit allows it.
@@ -75,8 +80,9 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     .deferred {
       var request = request
-      budget.count(&request)
-      return attempt(1, request, state(for: request), since: scheduler.now, next)
+      let entry = request.entered()
+      budget.count(request, entry)
+      return attempt(1, request, entry, state(for: request), since: scheduler.now, next)
     }
   }
 
@@ -85,13 +91,13 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   }
 
   private func attempt(
-    _ number: Int, _ request: HTTPRequest, _ state: Shared, since start: Duration,
+    _ number: Int, _ request: HTTPRequest, _ entry: RequestEntry, _ state: Shared, since start: Duration,
     _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     let time = scheduler.now
     let wait = state.withLock { state in
-      let wait = state.wait(at: time)
-      if wait == .zero { state.recordSent() }
+      let wait = state.wait(of: request, at: time)
+      if wait == .zero { state.recordSent(request) }
       return wait
     }
     guard wait == .zero else {
@@ -100,7 +106,7 @@ public struct RateLimitMiddleware: HTTPMiddleware {
       }
       return pause(delay) {
         request.context.observation?.report(.dequeued(after: delay))
-        return attempt(number, request, state, since: start, next)
+        return attempt(number, request, entry, state, since: start, next)
       }
     }
     var sent = request
@@ -108,35 +114,35 @@ public struct RateLimitMiddleware: HTTPMiddleware {
     return next(sent)
       .held { head in
         if signal.isPossible(head) { return true }
-        record(head, state)
+        record(head, to: request, state)
         return false
       } refusal: { response, _ in
         if let refusal = signal.refusal(response, now) {
           return Refused(refusal: refusal, status: response.head.status)
         }
-        record(response.head, state)
+        record(response.head, to: request, state)
         return nil
       }
       .catch { error in
         guard let refused = error as? Refused else { throw error }
         let time = scheduler.now
         let wait = state.withLock {
-          $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, at: time)
+          $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, to: request, at: time)
         }
         let failure = failure(of: request, for: wait, status: refused.status)
-        guard number < 3, request.mayBeSentAgain(after: .maybe), let delay = delay(wait, of: request, since: start),
-          budget.withdraw(for: request.origin, at: time)
+        guard number < Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
+          let delay = delay(wait, of: request, since: start), budget.withdraw(for: request.origin, at: time)
         else { throw failure }
         request.context.observation?.report(.retrying(after: delay, reason: failure))
-        return pause(delay) { attempt(number + 1, request, state, since: start, next) }
+        return pause(delay) { attempt(number + 1, request, entry, state, since: start, next) }
       }
   }
 
-  private func record(_ head: HTTPResponseHead, _ state: Shared) {
+  private func record(_ head: HTTPResponseHead, to request: HTTPRequest, _ state: Shared) {
     let reported = RateLimit(head.headers, now: now())
     let time = scheduler.now
     let retryAfter = head.status == 503 ? head.retryAfter(now: now()) : nil
-    state.withLock { $0.record(reported, retryAfter: retryAfter, at: time) }
+    state.withLock { $0.record(reported, retryAfter: retryAfter, to: request, at: time) }
   }
 
   /// The wait with some time on top; `nil` if the request cannot wait for so long.
@@ -226,12 +232,14 @@ public struct RateLimitSignal: Sendable {
     self.refusal = refusal
   }
 
-  /// Status 429 (RFC 6585, section 4); and 403 as GitHub means it: with `Retry-After`, with nothing remaining, or with a
-  /// body that speaks of a secondary rate limit, after which a minute is to pass.
+  /// Status 429 (RFC 6585, section 4); 403 as GitHub means it: with `Retry-After`, with nothing remaining, or with a
+  /// body that speaks of a secondary rate limit, after which a minute is to pass; and 401 with `Retry-After`, which a new
+  /// token has not prevented.
   public static let http = RateLimitSignal {
-    $0.status == 429 || $0.status == 403
+    $0.status == 429 || $0.status == 403 || $0.status == 401 && $0.headers.contains("Retry-After")
   } refusalAt: { response, now in
     let head = response.head
+    if head.status == 401 { return head.retryAfter(now: now()).map { Refusal(retryAfter: $0) } }
     let refusal = Refusal(retryAfter: head.retryAfter(now: now()), limit: RateLimit(head.headers, now: now()))
     if head.status == 429 || refusal.retryAfter != nil || refusal.limit?.remaining == 0 { return refusal }
     let isSecondary = response.body.holds("secondary rate limit")

@@ -23,10 +23,9 @@ public final class RetryBudget: Sendable {
     accounts = OriginTable { Account(reserve: Double(max(reserve, 0))) }
   }
 
-  /// Counts a request; each request is counted once, however many middlewares call this.
-  func count(_ request: inout HTTPRequest) {
-    guard !request.context.isCounted else { return }
-    request.context.isCounted = true
+  /// Counts a request once, however many middlewares with this budget it passes, and however often.
+  func count(_ request: HTTPRequest, _ entry: RequestEntry) {
+    guard entry.isFirst(for: ObjectIdentifier(self)) else { return }
     accounts.withValue(of: request.origin) { $0.earn(earnings) }
   }
 

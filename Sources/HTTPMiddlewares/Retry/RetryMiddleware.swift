@@ -9,9 +9,10 @@ public import Streams
 /// Only a request that is `HTTPRequest.isReplayable` is sent again (a GraphQL mutation only if it was declared
 /// idempotent), and only after a failure that is `RequestError.isTransient`. The policy sees a failure of status as
 /// an error of the kind `httpStatus`, and may narrow this further. A retry needs a place in the budget, and must begin
-/// before the request's total deadline; each attempt gets what is left of it. `Retry-After` is obeyed: if it asks for
-/// more than 60 seconds, or for more than is left, there is no further attempt. If no attempt succeeds, the last
-/// attempt's response or error is given, just as it would be without this middleware.
+/// before the request's total deadline; each attempt gets what is left of it. What the middlewares inside this one send
+/// again counts as an attempt, too. `Retry-After` is obeyed: if it asks for more than 60 seconds, or for more than is
+/// left, there is no further attempt. If no attempt succeeds, the last attempt's response or error is given, just as it
+/// would be without this middleware.
 ///
 /// A response that may be replaced by a better one is held back until it is complete: one with a status that is
 /// retried, and, since an attempt may fail in the middle of its body, one that is of use only as a whole. That is so if
@@ -53,10 +54,12 @@ public struct RetryMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     .deferred {
       var request = request
-      budget.count(&request)
+      let entry = request.entered()
+      budget.count(request, entry)
       // What came back may be held for a retry only if there can be one.
       guard request.mayBeSentAgain(after: .maybe) else { return next(request) }
-      return attempts(at: request, next: next)
+      entry.limitAttempts(to: policy.attempts ?? .max)
+      return attempts(at: request, entry, next: next)
     }
   }
 
@@ -73,7 +76,8 @@ public struct RetryMiddleware: HTTPMiddleware {
   }
 
   private func attempts(
-    at request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    at request: HTTPRequest, _ entry: RequestEntry,
+    next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     let start = scheduler.now
     let progress = Locked(Progress())
@@ -95,7 +99,7 @@ public struct RetryMiddleware: HTTPMiddleware {
         return false
       } refusal: { response, isWhole in
         if isWhole, RequestError.isTransient(status: response.head.status),
-          let delay = delay(after: progress.withLock { $0.attempts }, response.head, of: request, since: start)
+          let delay = delay(after: progress.withLock { $0.attempts }, response.head, of: request, entry, since: start)
         {
           return Replaced(delay: delay)
         }
@@ -106,23 +110,27 @@ public struct RetryMiddleware: HTTPMiddleware {
         when: RetryPolicy { attempt, error in
           if let replaced = error as? Replaced { return replaced.delay }
           guard !progress.withLock({ $0.hasPassedOn }) else { return nil }
-          return delay(after: attempt, RequestError(wrapping: error), asked: .zero, of: request, since: start)
+          return delay(after: attempt, RequestError(wrapping: error), asked: .zero, of: request, entry, since: start)
         }, scheduler: scheduler)
   }
 
   private func delay(
-    after attempt: Int, _ head: HTTPResponseHead, of request: HTTPRequest, since start: Duration
+    after attempt: Int, _ head: HTTPResponseHead, of request: HTTPRequest, _ entry: RequestEntry, since start: Duration
   ) -> Duration? {
     let failure = RequestError(.httpStatus, "The server responded with status \(head.status).", status: head.status)
-    return delay(after: attempt, failure, asked: head.retryAfter(now: now()) ?? .zero, of: request, since: start)
+    return delay(
+      after: attempt, failure, asked: head.retryAfter(now: now()) ?? .zero, of: request, entry, since: start)
   }
 
   /// How long to wait before the next attempt; `nil` for no further one.
   private func delay(
-    after attempt: Int, _ failure: RequestError, asked: Duration, of request: HTTPRequest, since start: Duration
+    after attempt: Int, _ failure: RequestError, asked: Duration, of request: HTTPRequest, _ entry: RequestEntry,
+    since start: Duration
   ) -> Duration? {
+    // An attempt may have been several, by the middlewares inside, or none, if one of those has failed.
+    let attempt = max(attempt, entry.attemptCount)
     guard failure.isTransient, request.mayBeSentAgain(after: failure.reached), asked <= Self.longestWait,
-      let pause = policy.delay(attempt, failure.named(request.operationName))
+      entry.mayBeRepeated, let pause = policy.delay(attempt, failure.named(request.operationName))
     else { return nil }
     let delay = max(pause, asked)
     if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }

@@ -24,10 +24,17 @@ public struct APIClient: Sendable {
   /// Default header fields: added to each request that has no field of that name. `HTTPHeaders.userAgent()` by default.
   public var defaultHeaders: HTTPHeaders
 
-  /// See each request and response as bytes; the first is outermost.
+  /// See each request and response as bytes; the first is outermost. A request is for the account that an
+  /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for nobody else.
   public var middlewares: [any HTTPMiddleware] {
-    didSet { batches = QueryBatches() }
+    didSet {
+      batches = QueryBatches()
+      accountMiddlewares = middlewares.accountMiddlewares
+    }
   }
+
+  /// Those of the middlewares that know for whom requests are.
+  private var accountMiddlewares: [any AccountMiddleware]
 
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
@@ -44,7 +51,7 @@ public struct APIClient: Sendable {
   public var wire = GraphQLWire.post
 
   /// What is known of the server's automatic persisted queries.
-  let persistedQueries = PersistedQueries()
+  package var persistedQueries = PersistedQueries()
 
   /// The batches of queries: never those of a client with other middlewares, which may have another account's token.
   private(set) var batches = QueryBatches()
@@ -83,6 +90,7 @@ public struct APIClient: Sendable {
     self.transport = transport
     self.defaultHeaders = defaultHeaders
     self.middlewares = middlewares
+    accountMiddlewares = middlewares.accountMiddlewares
     self.interceptors = interceptors
     self.observer = observer
     self.timeouts = timeouts
@@ -237,6 +245,7 @@ extension APIClient {
       request.readsWholeResponse = readsWholeResponse
       request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress
+      if !middlewares.isEmpty { request.enter(accountMiddlewares) }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
       // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.

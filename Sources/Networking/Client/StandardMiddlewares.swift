@@ -27,12 +27,17 @@ extension [any HTTPMiddleware] {
   ///
   /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
   ///
+  /// Before all of them, a request is given the account that the provider has a token of: whatever it waits for, it is
+  /// not sent for another one, but fails with `cancelled`. Its attempts are counted for all of them together.
+  ///
   /// - Parameters:
   ///   - tokens: Where tokens come from.
   ///   - challenge: Which responses reject a token.
   ///   - cache: Where responses to `GET` are stored; nowhere by default. Accounts are told apart by `tokens`, and responses
   ///     with GraphQL errors are not stored. For other settings, insert a `CacheMiddleware` of your own.
-  ///   - retries: How often to retry at most. With 0, no response is held back for a retry.
+  ///   - retries: How often to send a request again at most, whatever the reason; only a new token, a redirect and a
+  ///     GraphQL document after its hash do not count. With 0, no response is held back for a retry, and a refusal for the
+  ///     rate alone is waited for, twice.
   ///   - budget: The budget that retries and hedges share.
   ///   - rateLimits: Which responses refuse a request for its rate; with `nil`, 429 is retried like any other failure.
   ///   - hedging: The delay after which a request is sent a second time; never by default.

@@ -318,6 +318,7 @@ final class SocketEngine: Sendable {
     guard loss.hasSent else { return true }
     return !loss.hasReceived && loss.error.kind == .connectionLost
       && orphan.exchange.replays.add(1, ordering: .relaxed).newValue <= Self.mostReplays
+      && orphan.exchange.request.recordResending()
   }
 }
 

@@ -76,17 +76,27 @@ public struct RetryPolicy: Sendable {
   /// further attempt.
   public let delay: @Sendable (_ attempt: Int, _ error: any Error) -> Duration?
 
+  /// The greatest number of attempts, if it does not depend on their errors.
+  package let attempts: Int?
+
   /// A policy from your own function.
-  public init(delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) { self.delay = delay }
+  public init(delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) {
+    self.init(attempts: nil, delay: delay)
+  }
+
+  private init(attempts: Int?, delay: @escaping @Sendable (_ attempt: Int, _ error: any Error) -> Duration?) {
+    self.attempts = attempts
+    self.delay = delay
+  }
 
   /// `attempts` attempts in all, without a delay.
   public static func immediate(attempts: Int) -> RetryPolicy {
-    RetryPolicy { attempt, _ in attempt < attempts ? .zero : nil }
+    RetryPolicy(attempts: attempts) { attempt, _ in attempt < attempts ? .zero : nil }
   }
 
   /// `attempts` attempts in all, the first included, with the delays of `backoff`.
   public static func exponential(attempts: Int, _ backoff: Backoff) -> RetryPolicy {
-    RetryPolicy { attempt, _ in attempt < attempts ? backoff.delay(after: attempt) : nil }
+    RetryPolicy(attempts: attempts) { attempt, _ in attempt < attempts ? backoff.delay(after: attempt) : nil }
   }
 
   /// `attempts` attempts in all, the first included, with the delays of a ``Backoff`` of these values.
@@ -101,7 +111,7 @@ public struct RetryPolicy: Sendable {
 
   /// This policy, limited to errors for which `predicate` is true; other errors are not retried.
   public func retrying(if predicate: @escaping @Sendable (any Error) -> Bool) -> RetryPolicy {
-    RetryPolicy { attempt, error in predicate(error) ? delay(attempt, error) : nil }
+    RetryPolicy(attempts: attempts) { attempt, error in predicate(error) ? delay(attempt, error) : nil }
   }
 }
 

@@ -7,7 +7,7 @@ import Synchronization
 final class TestTokens: TokenProvider {
   let tokens: InMemoryTokenProvider
   private let answers = Mutex<[PublishSubject<AccessToken>]>([])
-  private let afterRead = Mutex<(@Sendable () -> Void)?>(nil)
+  private let afterRead = Mutex<(reads: Int, action: @Sendable () -> Void)?>(nil)
 
   init(_ token: AccessToken?) {
     tokens = InMemoryTokenProvider(token) { _ in .never() }
@@ -15,7 +15,10 @@ final class TestTokens: TokenProvider {
 
   var currentToken: AccessToken? {
     let token = tokens.currentToken
-    let action = afterRead.withLock { $0.take() }
+    let action: (@Sendable () -> Void)? = afterRead.withLock { after in
+      after?.reads -= 1
+      return after?.reads == 0 ? after.take()?.action : nil
+    }
     action?()
     return token
   }
@@ -30,9 +33,9 @@ final class TestTokens: TokenProvider {
     }
   }
 
-  /// Does something when the present token has been read, once, and before the reader has it.
-  func onceRead(_ action: @escaping @Sendable () -> Void) {
-    afterRead.withLock { $0 = action }
+  /// Does something when the present token has been read so often, once, and before the reader has it.
+  func onceRead(times reads: Int = 1, _ action: @escaping @Sendable () -> Void) {
+    afterRead.withLock { $0 = (reads, action) }
   }
 
   func succeed(with token: AccessToken) {

@@ -5,13 +5,14 @@ import Streams
 
 /// The batches in which the queries of a client gather, and of its copies with the same transport and middlewares.
 ///
-/// Its mutable state, guarded by a lock: the batch that is open for each URL and header fields, and what was learned of
-/// the server's limit.
+/// Its mutable state, guarded by a lock: the batch that is open for each URL, header fields and account, and what was
+/// learned of the server's limit.
 final class QueryBatches: Sendable {
   /// What requests must have in common to be sent as one.
   private struct Key: Hashable {
     let url: String
     let headers: HTTPHeaders
+    let accounts: [RequestEntry.Account]
   }
 
   private struct State {
@@ -27,7 +28,8 @@ final class QueryBatches: Sendable {
     _ request: HTTPRequest, recorder: any HTTPMiddleware, on client: APIClient, by settings: GraphQLBatching
   ) -> Observable<HTTPResponsePart> {
     let parts = Observable<HTTPResponsePart>.create { [self] observer in
-      let key = Key(url: request.target.text, headers: request.headers)
+      let key = Key(
+        url: request.target.text, headers: request.headers, accounts: request.context.entry?.accounts ?? [])
       let member = QueryBatch.Member(request, recorder, observer)
       let (batch, count, isFull) = state.withLock { state in
         let batch = state.open[key] ?? QueryBatch(client, settings.scheduler, of: self)
@@ -131,7 +133,8 @@ private final class QueryBatch: Sendable {
     let observations = members.compactMap(\.request.context.observation)
     let sent = client.transport.send(request, through: layers + observations.map(ObservedAttempt.init))
       .collect(upTo: responseLimit(members.count))
-      .subscribe(onNext: { self.distribute($0, to: members) }, onError: { self.fail(members, by: $0) })
+      .subscribe(
+        onNext: { self.distribute($0, to: members, of: request) }, onError: { self.fail(members, by: $0) })
     exchange.insert(sent)
   }
 
@@ -148,6 +151,12 @@ private final class QueryBatch: Sendable {
       error.operationName = member.request.operationName
       member.observer.onError(error)
     }
+  }
+
+  /// Sends a query by itself after the batch, unless it has ended or was cancelled.
+  private func sendAlone(_ member: Member, after batch: HTTPRequest) {
+    if let entry = batch.context.entry { member.request.context.entry?.recordStep(after: entry) }
+    sendAlone(member)
   }
 
   /// Sends a query by itself, unless it has ended or was cancelled.
@@ -180,10 +189,10 @@ private final class QueryBatch: Sendable {
     return merged
   }
 
-  private func distribute(_ response: HTTPResponse, to members: [Member]) {
+  private func distribute(_ response: HTTPResponse, to members: [Member], of request: HTTPRequest) {
     if response.isRefusedForItsSize {
       batches.lowerLimit(afterRefusalOf: members.count)
-      return members.forEach(sendAlone)
+      return members.forEach { sendAlone($0, after: request) }
     }
     let parts: [Data]
     do throws(RequestError) {
@@ -195,7 +204,7 @@ private final class QueryBatch: Sendable {
     head.headers.remove("Content-Length")
     for (member, body) in zip(members, parts) {
       if !client.middlewares.isEmpty, body.isRefusedAlone {
-        sendAlone(member)
+        sendAlone(member, after: request)
       } else {
         member.observer.onNext(.head(head))
         member.observer.onNext(.body(body))
