@@ -73,8 +73,9 @@ public struct GraphQLDocumentForm: Hashable, Sendable {
   /// By its SHA-256, in `extensions.persistedQuery`, as Apollo's automatic persisted queries have it.
   ///
   /// A server that has not seen the hash says `PersistedQueryNotFound`; then the request is sent once more, with the
-  /// document, within the same deadline. To a server that says `PersistedQueryNotSupported`, or that takes the document
-  /// after it failed at the first hash, the client and its copies send documents as they are from then on. Responses
+  /// document, within the same deadline. To a server that says `PersistedQueryNotSupported`, the client and its copies
+  /// send documents as they are from then on; to one that takes the document after it failed at the first hash, for a
+  /// minute, and after each further failure for twice as long, up to an hour. Responses
   /// that a hash is not known are not kept: the next `GET` of that hash asks caches on the way to ask the server.
   public static let automaticallyPersisted = GraphQLDocumentForm(kind: .automaticallyPersisted)
 

@@ -1,32 +1,51 @@
 import HTTP
 import HTTPMiddlewares
 import Platform
-import Streams
+package import Streams
 
 /// What is known of a server's automatic persisted queries: shared by the copies of a client.
-final class PersistedQueries: Sendable {
+package final class PersistedQueries: Sendable {
   private enum Support {
     case unknown, confirmed, off
   }
 
   private struct State {
     var support = Support.unknown
+    /// How often in a row a hash failed and its document did not, and until when no other hash is sent.
+    var failureCount = 0
+    var pausedUntil = Duration.zero
     /// Hashes that the server did not know when it was last asked.
     var missed: Set<String> = []
   }
 
+  private static let backoff = Backoff(initial: .seconds(60), maximum: .seconds(3600), jitter: 0)
+
+  fileprivate let scheduler: any Scheduler
   private let state = Locked(State())
 
-  /// Whether hashes are no longer sent.
-  var isOff: Bool { state.withLock { $0.support == .off } }
+  package init(scheduler: some Scheduler = ConcurrentScheduler()) {
+    self.scheduler = scheduler
+  }
+
+  /// Whether no hashes are sent, for good or for now.
+  var isOff: Bool {
+    let now = scheduler.now
+    return state.withLock { $0.support == .off || $0.support == .unknown && now < $0.pausedUntil }
+  }
 
   fileprivate var isUnknown: Bool { state.withLock { $0.support == .unknown } }
 
   fileprivate func turnOff() { state.withLock { $0.support = .off } }
 
-  /// Turns hashes off, unless the server has taken one meanwhile.
-  fileprivate func turnOffIfUnknown() {
-    state.withLock { if $0.support == .unknown { $0.support = .off } }
+  /// Sends no hashes for a while, unless the server has taken one meanwhile: it may know nothing of them, or it may have
+  /// failed for another reason.
+  fileprivate func pauseIfUnknown() {
+    let now = scheduler.now
+    state.withLock { state in
+      guard state.support == .unknown, now >= state.pausedUntil else { return }
+      state.failureCount += 1
+      state.pausedUntil = now + Self.backoff.delay(after: state.failureCount)
+    }
   }
 
   fileprivate func recordMiss(of hash: String) {
@@ -53,7 +72,6 @@ final class PersistedQueries: Sendable {
 struct PersistedQueryExchange: Sendable {
   let queries: PersistedQueries
   let hash: String
-  var scheduler: any Scheduler = ConcurrentScheduler()
 
   /// The same request by `POST`, with the document, and with the hash beside it if the server is to keep it.
   let whole: @Sendable (_ withHash: Bool) throws -> HTTPRequest
@@ -75,6 +93,7 @@ struct PersistedQueryExchange: Sendable {
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .deferred {
+      let scheduler = queries.scheduler
       let start = scheduler.now
       var first = request
       // A cache on the way may have kept the response that the hash is not known: this makes it ask the server.
@@ -103,11 +122,12 @@ struct PersistedQueryExchange: Sendable {
           }
           var second = try request.replacingContent(by: whole(verdict == .missing))
           second.timeouts = request.timeouts.after(scheduler.now - start)
+          request.context.entry?.recordStep()
           guard verdict == .doubtful else { return next(second) }
           return next(second).held {
             $0.isSuccess && $0.isJSON
           } refusal: { response, _ in
-            if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.turnOffIfUnknown() }
+            if response.body.errorsWithoutData(naming: "errors").isEmpty { queries.pauseIfUnknown() }
             return nil
           }
         }

@@ -94,15 +94,33 @@ struct PersistedQueryTests {
     refusal("Must provide query string.", status: 400), refusal("Must provide query string."),
     .response(status: 500),
   ])
-  func `a server that fails at the first hash, and not at the document, gets no more hashes`(
+  func `a server that fails at the first hash, and not at the document, gets no hash for a while`(
     failure: ScriptedResponse
   ) async throws {
+    let scheduler = TestScheduler()
     transport.expect(.any, failure)
     transport.always(.any, .wholeThing)
-    let client = try client(byGET: false)
+    var client = try client(byGET: false)
+    client.persistedQueries = PersistedQueries(scheduler: scheduler)
     for _ in 1...2 { _ = try await GetThing().post(on: client).value }
     #expect(transport.requests.map { $0.bodyJSON?["query"] == nil } == [true, false, false])
     #expect(transport.requests[1].bodyJSON?["extensions"] == nil)
+    // If it fails once more, the pause is twice as long.
+    for seconds in [60, 120] {
+      scheduler.advance(by: .seconds(seconds) - .milliseconds(1))
+      _ = try await GetThing().post(on: client).value
+      #expect(transport.requests.last?.bodyJSON?["query"] != nil)
+      scheduler.advance(by: .milliseconds(1))
+      if seconds == 60 { transport.expect(.any, failure) }
+      let count = transport.requests.count
+      _ = try await GetThing().post(on: client).value
+      #expect(transport.requests[count].bodyJSON?["query"] == nil)
+    }
+    // Now it is known to take them, and a failure is a failure.
+    transport.expect(.any, failure)
+    _ = await GetThing().post(on: client).failure
+    _ = try await GetThing().post(on: client).value
+    #expect(transport.requests.suffix(2).allSatisfy { $0.bodyJSON?["query"] == nil })
   }
 
   @Test func `a failure turns hashes off no more once the server has taken one`() throws {
