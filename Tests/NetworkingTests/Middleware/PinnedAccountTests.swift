@@ -76,7 +76,7 @@ struct PinnedAccountTests {
   private final class Outcome: Sendable {
     private let result = ReplaySubject<Result<Bool, RequestError>>.create(bufferSize: 1)
 
-    init(of query: some GraphQLSession<Answer>, on client: APIClient) {
+    init<Query: GraphQLSession>(of query: Query, on client: APIClient) where Query.ResponseData == Answer {
       _ = query.post(on: client).subscribe(
         onNext: { [result] in result.onNext(.success($0.data.ok)) },
         onError: { [result] in result.onNext(.failure(RequestError(wrapping: $0))) })
@@ -121,14 +121,13 @@ struct PinnedAccountTests {
     let server = try ScriptedServer(
       [.forever([.readRequest] + (place == .slot || place == .hedge ? [.wait(for: held)] : []) + [.respond(answer)])])
     let scheduler = TestScheduler()
-    let hedging = HedgingDelay.fixed(.seconds(1))
-    var client = try APIClient(
-      baseURL: server.url,
-      middlewares: switch place {
-      case .hedge: .standard(tokens: tokens, hedging: hedging, scheduler: scheduler)
+    let middlewares: [any HTTPMiddleware] =
+      switch place {
+      case .hedge: .standard(tokens: tokens, hedging: .fixed(.seconds(1)), scheduler: scheduler)
       case .limit: .standard(tokens: tokens, scheduler: scheduler)
       default: .standard(tokens: tokens, concurrency: place == .slot ? 1 : 64, redirects: 3)
-      })
+      }
+    var client = try APIClient(baseURL: server.url, middlewares: middlewares)
     if place == .document { client.wire = .persistedQueries(byGET: false) }
     if place == .batch { client.wire.batching = .within(.seconds(1), scheduler: scheduler) }
 

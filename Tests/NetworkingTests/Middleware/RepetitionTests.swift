@@ -83,8 +83,9 @@ struct RepetitionTests {
       })
     var client = try APIClient(baseURL: server.url, middlewares: .standard())
     client.wire.batching = .within(.seconds(60), upTo: 2)
-    async let first = GetThing().post(on: client).failure
-    async let second = GetThing().post(on: client).failure
+    let batching = client
+    async let first = GetThing().post(on: batching).failure
+    async let second = GetThing().post(on: batching).failure
     #expect(await [first?.status, second?.status] == [503, 503])
     // One batch, which the server refuses, and then three each.
     #expect(server.requests.count == 1 + 3 + 3)
