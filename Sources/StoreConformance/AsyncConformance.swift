@@ -36,7 +36,7 @@ extension StoreConformance {
   }
 
   /// All cases.
-  public static let asyncCases: [AsyncCase] = cases.map(AsyncCase.init) + sharingChecks
+  public static let asyncCases: [AsyncCase] = cases.map(AsyncCase.init) + sharingChecks + versionChecks
 }
 
 extension StoreConformance.AsyncCase {
@@ -56,7 +56,7 @@ extension StoreConformance.AsyncCase {
   }
 
   /// A case about two instances of one partition.
-  fileprivate init(
+  init(
     _ description: String,
     _ body:
       @escaping @Sendable (
@@ -65,7 +65,7 @@ extension StoreConformance.AsyncCase {
   ) {
     self.init(description) { open in
       let (one, other, failures) = (try open("a"), try open("a"), Failures())
-      try await one.removeAll()
+      try await one.removeAll(version: later())
       try await body(one, other, failures)
       if !failures.lines.isEmpty {
         throw StoreConformance.Violation(description: failures.lines.joined(separator: "\n"))
@@ -74,19 +74,27 @@ extension StoreConformance.AsyncCase {
   }
 }
 
-/// A synchronous face, for threads that are not Swift's.
+/// A synchronous face, for threads that are not Swift's. Where a case gives no versions, each change has a later one.
 private struct Waiting: SourceOfTruth {
+  private static let writer: UInt64 = 8
+
   let truth: StoreConformance.AsyncSubject
 
-  func read(_ key: String) throws -> StoredValue<String>? { try wait { try await truth.read(key) } }
-
-  func write(_ stored: StoredValue<String>, for key: String) throws {
-    try wait { try await truth.write(stored, for: key, isResponse: false) }
+  func read(_ key: String) throws -> StoredValue<String>? {
+    var stored = try wait { try await truth.read(key) }
+    if stored?.version.writer == Self.writer { stored?.version = .first }
+    return stored
   }
 
-  func remove(_ key: String) throws { try wait { try await truth.remove(key) } }
+  func write(_ stored: StoredValue<String>, for key: String) throws {
+    var stored = stored
+    if stored.version == .first { stored.version = later(by: Self.writer) }
+    _ = try wait { [stored] in try await truth.write(stored, for: key, isResponse: false) }
+  }
 
-  func removeAll() throws { try wait { try await truth.removeAll() } }
+  func remove(_ key: String) throws { _ = try wait { try await truth.remove(key, version: later()) } }
+
+  func removeAll() throws { try wait { try await truth.removeAll(version: later()) } }
 
   func keys() throws -> [String] { try wait { try await truth.keys() } }
 
@@ -111,13 +119,15 @@ extension StoreConformance {
     AsyncCase(
       "a key is marked as out of date, and one without a value is not made",
       { one, other, failures in
-        try await one.write(stored("v"), for: "k", isResponse: false)
-        try await other.invalidate("k")
-        failures.expect(try await one.read("k"), is: stored("v", isInvalidated: true), "the marked value")
-        try await other.invalidate("unknown")
+        let (first, second) = (later(), later())
+        await failures.expect(.done) { try await one.write(stored("v", first), for: "k", isResponse: false) }
+        await failures.expect(.done) { try await other.invalidate("k", version: second) }
+        failures.expect(try await one.read("k"), is: stored("v", isInvalidated: true, first), "the marked value")
+        await failures.expect(.done) { try await other.invalidate("unknown", version: later()) }
         failures.expect(try await one.read("unknown"), is: nil, "a key without a value")
-        try await one.write(stored("new"), for: "k", isResponse: false)
-        failures.expect(try await other.read("k"), is: stored("new"), "the value after the next write")
+        let third = later()
+        await failures.expect(.done) { try await one.write(stored("new", third), for: "k", isResponse: false) }
+        failures.expect(try await other.read("k"), is: stored("new", third), "the value after the next write")
       }
     ),
     AsyncCase(
@@ -125,16 +135,16 @@ extension StoreConformance {
       { one, other, failures in
         let reported = Reported(other.changes)
         for (index, change) in [
-          { try await one.write(stored("v"), for: "k", isResponse: false) }, { try await one.invalidate("k") },
-          { try await one.remove("k") },
-        ].enumerated() as EnumeratedSequence<[@Sendable () async throws -> Void]> {
+          { try await one.write(stored("v", later()), for: "k", isResponse: false) },
+          { try await one.invalidate("k", version: later()) }, { try await one.remove("k", version: later()) },
+        ].enumerated() as EnumeratedSequence<[@Sendable () async throws -> SourceWriteResult]> {
           reported.forget()
-          try await change()
+          _ = try await change()
           failures.expect(await reported.contains("k"), "change \(index) was not reported within a second")
         }
-        try await one.write(stored("v"), for: "k", isResponse: false)
+        _ = try await one.write(stored("v", later()), for: "k", isResponse: false)
         reported.forget()
-        try await one.removeAll()
+        try await one.removeAll(version: later())
         failures.expect(await reported.contains("k"), "the removal of everything was not reported within a second")
       }
     ),
@@ -144,11 +154,12 @@ extension StoreConformance {
         let reported = Reported(other.changes)
         for round in 0..<50 {
           reported.forget()
-          try await one.write(stored("\(round)"), for: "k", isResponse: false)
+          let version = later()
+          _ = try await one.write(stored("\(round)", version), for: "k", isResponse: false)
           guard await reported.contains("k") else {
             return failures.add("write \(round) was not reported within a second")
           }
-          failures.expect(try await other.read("k"), is: stored("\(round)"), "the reported value")
+          failures.expect(try await other.read("k"), is: stored("\(round)", version), "the reported value")
         }
       }
     ),
@@ -158,7 +169,7 @@ extension StoreConformance {
         let reported = Reported(other.changes)
         for key in hostileKeys {
           reported.forget()
-          try await one.write(stored("v"), for: key, isResponse: false)
+          _ = try await one.write(stored("v", later()), for: key, isResponse: false)
           guard await reported.contains(key) else {
             return failures.add("the write of \(key.prefix(40).debugDescription) was not reported within a second")
           }
@@ -169,10 +180,10 @@ extension StoreConformance {
       "a change in another partition is not reported",
       body: { open in
         let (one, other, elsewhere) = (try open("a"), try open("a"), try open("b"))
-        for subject in [one, elsewhere] { try await subject.removeAll() }
+        for subject in [one, elsewhere] { try await subject.removeAll(version: later()) }
         let reported = Reported(other.changes)
-        try await elsewhere.write(stored("v"), for: "of the other partition", isResponse: false)
-        try await one.write(stored("v"), for: "k", isResponse: false)
+        _ = try await elsewhere.write(stored("v", later()), for: "of the other partition", isResponse: false)
+        _ = try await one.write(stored("v", later()), for: "k", isResponse: false)
         guard await reported.contains("k") else {
           throw Violation(description: "the write was not reported within a second")
         }
@@ -194,7 +205,7 @@ extension StoreConformance {
           }
           if last < 99 { failures.add("the last value was not read") }
         }
-        for number in 0..<100 { try await one.write(stored("\(number)"), for: "k", isResponse: false) }
+        for number in 0..<100 { _ = try await one.write(stored("\(number)", later()), for: "k", isResponse: false) }
         try await reading.value
       }
     ),

@@ -41,9 +41,29 @@ final class Failures: Sendable {
   }
 }
 
-/// A value with a plausible write time.
-func stored(_ value: String, at seconds: Int64 = 1_700_000_000, isInvalidated: Bool = false) -> StoredValue<String> {
-  StoredValue(value, writtenAt: StoreTime(microseconds: seconds * 1_000_000 + 7), isInvalidated: isInvalidated)
+/// A value with a plausible write time, and a version.
+func stored(
+  _ value: String, at seconds: Int64 = 1_700_000_000, isInvalidated: Bool = false,
+  _ version: EntryVersion = .first
+) -> StoredValue<String> {
+  StoredValue(
+    value, writtenAt: StoreTime(microseconds: seconds * 1_000_000 + 7), isInvalidated: isInvalidated, version: version)
+}
+
+extension EntryVersion {
+  /// That of values for which it does not matter.
+  static let first = EntryVersion(time: 1, writer: 1)
+}
+
+private let lastTime = Locked<Int64>(1_700_000_000_000_000)
+
+/// A version that is greater than all before.
+func later(by writer: UInt64 = 7) -> EntryVersion {
+  let time = lastTime.withLock { time in
+    time += 1
+    return time
+  }
+  return EntryVersion(time: time, writer: writer)
 }
 
 /// Runs a body repeatedly on several threads, which begin together and continue until each has finished its rounds, so

@@ -70,6 +70,17 @@ extension StoreConformance {
       }
     ),
     Case(
+      "a value is kept with its version",
+      { open, subject, failures in
+        for version in [later(), EntryVersion(time: 1 << 57, writer: .max), EntryVersion(time: 1 << 58, writer: 1)] {
+          try subject.write(stored("v", version), for: "k")
+          for subject in [subject, try open("a")] {
+            failures.expect(try subject.read("k"), is: stored("v", version), "what was written")
+          }
+        }
+      }
+    ),
+    Case(
       "a write replaces the value before it",
       { open, subject, failures in
         for index in 0..<20 { try subject.write(stored("\(index)"), for: "k") }

@@ -62,7 +62,8 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     guard let record = try folder.read(RecordName(hashing: key)), record.key.elementsEqual(key),
       let value = try? coder.decode(Data(record.value))
     else { return nil }
-    return StoredValue(value, writtenAt: record.writtenAt, isInvalidated: record.isInvalidated)
+    return StoredValue(
+      value, writtenAt: record.writtenAt, isInvalidated: record.isInvalidated, version: record.version)
   }
 
   /// Writes a record; throws ``FileError``, ``DiskCacheError``, or what the coder throws.
@@ -70,7 +71,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     let key = try bytes(of: key)
     let record = Record(
       key: key, value: Array(try coder.encode(stored.value)), writtenAt: stored.writtenAt,
-      isInvalidated: stored.isInvalidated)
+      isInvalidated: stored.isInvalidated, version: stored.version)
     try folder.write(record.bytes, as: RecordName(hashing: key))
   }
 

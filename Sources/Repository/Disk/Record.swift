@@ -8,6 +8,16 @@ struct Record {
   var value: ArraySlice<UInt8>
   var writtenAt: StoreTime
   var isInvalidated: Bool
+  /// Zero in an entry of an outbox, and in what was written before there were versions.
+  var version = EntryVersion.zero
+
+  private enum Flag {
+    static let isInvalidated: UInt32 = 1
+    /// The value is followed by a version.
+    static let hasVersion: UInt32 = 2
+  }
+
+  private static let versionLength = 16
 
   /// Why bytes are not a record.
   enum Failure: Error {
@@ -19,41 +29,56 @@ struct Record {
   /// The bytes of the file.
   var bytes: [UInt8] {
     var bytes: [UInt8] = []
-    bytes.reserveCapacity(Self.headerLength + key.count + value.count)
+    bytes.reserveCapacity(Self.headerLength + key.count + value.count + Self.versionLength)
     func append(_ number: some FixedWidthInteger) {
       withUnsafeBytes(of: number.littleEndian) { bytes.append(contentsOf: $0) }
     }
     append(Self.magic)
     append(Self.version)
     append(~Self.version)
-    append(UInt32(isInvalidated ? 1 : 0))
+    append((isInvalidated ? Flag.isInvalidated : 0) | (version == .zero ? 0 : Flag.hasVersion))
     append(UInt32(truncatingIfNeeded: key.count))
     append(UInt64(value.count))
     append(writtenAt.microseconds)
     append(UInt64(0))
     bytes += key
     bytes += value
+    if version != .zero {
+      append(version.time)
+      append(version.writer)
+    }
     let checksum = Self.checksum(bytes)
     withUnsafeBytes(of: checksum.littleEndian) { bytes.replaceSubrange(32..<40, with: $0) }
     return bytes
   }
 
-  init(key: [UInt8], value: [UInt8], writtenAt: StoreTime, isInvalidated: Bool) {
+  init(
+    key: [UInt8], value: [UInt8], writtenAt: StoreTime, isInvalidated: Bool, version: EntryVersion = .zero
+  ) {
     self.key = key[...]
     self.value = value[...]
     self.writtenAt = writtenAt
     self.isInvalidated = isInvalidated
+    self.version = version
   }
 
   /// Reads the bytes of a file.
   init(_ bytes: [UInt8]) throws(Failure) {
     key = try Self.key(atStartOf: bytes)
-    value = bytes[key.endIndex...]
+    let flags = Self.number(bytes, 8, UInt32.self)
+    let hasVersion = flags & Flag.hasVersion != 0
+    let end = bytes.count - (hasVersion ? Self.versionLength : 0)
+    guard end >= key.endIndex else { throw .damaged }
+    value = bytes[key.endIndex..<end]
     guard Self.number(bytes, 16, UInt64.self) == UInt64(value.count),
       Self.number(bytes, 32, UInt64.self) == Self.checksum(bytes)
     else { throw .damaged }
     writtenAt = StoreTime(microseconds: Self.number(bytes, 24, Int64.self))
-    isInvalidated = Self.number(bytes, 8, UInt32.self) & 1 == 1
+    isInvalidated = flags & Flag.isInvalidated != 0
+    if hasVersion {
+      version = EntryVersion(
+        time: Self.number(bytes, end, Int64.self), writer: Self.number(bytes, end + 8, UInt64.self))
+    }
   }
 
   /// The key in the first bytes of a file. The checksum is not verified: that would take all bytes.

@@ -52,11 +52,17 @@ public struct StoredValue<Value: Sendable>: Sendable {
   /// Whether it has been invalidated since.
   public var isInvalidated: Bool
 
+  /// Which state of the key it is. A source of truth keeps it, and returns it with the value.
+  public var version: EntryVersion
+
   /// Makes a value to be stored.
-  public init(_ value: Value, writtenAt: StoreTime, isInvalidated: Bool = false) {
+  public init(
+    _ value: Value, writtenAt: StoreTime, isInvalidated: Bool = false, version: EntryVersion = .zero
+  ) {
     self.value = value
     self.writtenAt = writtenAt
     self.isInvalidated = isInvalidated
+    self.version = version
   }
 }
 

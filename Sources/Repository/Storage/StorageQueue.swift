@@ -11,14 +11,14 @@ typealias WriteCompletion = @Sendable ((any Error)?) -> Void
 /// Work is enqueued under the store's lock, and carried out without it, by one thread at a time. A write replaces one
 /// of the same key that still waits: both are one job, which ends for both when the newer value is written, or is not.
 /// Completions run on the thread that finishes the job, so a slow one delays no other.
-///
-/// With an asynchronous source of truth, one task carries out the work, and no thread waits for it.
 final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   enum Work: Sendable {
     case write(StoredValue<Value>, Key, isResponse: Bool = false)
     /// Marks what an asynchronous source of truth has, which may be newer than what memory has.
     case invalidate(Key)
     case remove(Key)
+    /// Removes a value that has expired, unless another process has replaced the one of this version.
+    case expire(Key, EntryVersion)
     case removeAll
   }
 
@@ -54,27 +54,12 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var doubts = Doubts<Key>()
     /// The last time that the lock of the files was waited for in vain.
     var lockFailure: (error: any Error, at: ContinuousClock.Instant)?
-    /// Whether a task carries out the work of an asynchronous source of truth, and what to call when all is done.
-    var isDraining = false
-    var flushes: [@Sendable () -> Void] = []
   }
 
-  /// What the source of truth has for a key.
-  enum Reading {
-    case found(StoredValue<Value>)
-    case missing
-    /// It could not be read, which was reported.
-    case failed
-  }
+  typealias Reading = StorageReading<Value>
 
-  enum Source: Sendable {
-    case synchronous(any SourceOfTruth<Key, Value>)
-    case asynchronous(any AsyncSourceOfTruth<Key, Value>)
-  }
-
-  private let source: Source
+  private let truth: any SourceOfTruth<Key, Value>
   let writesBehind: Bool
-  private let scheduler: any Scheduler
   private let onError: @Sendable (any Error) -> Void
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
   private let state = Locked(State())
@@ -84,31 +69,16 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   init(
     _ truth: any SourceOfTruth<Key, Value>, writesBehind: Bool, onError: @escaping @Sendable (any Error) -> Void
   ) {
-    source = .synchronous(truth)
+    self.truth = truth
     self.writesBehind = writesBehind
-    scheduler = ConcurrentScheduler()
     self.onError = onError
   }
-
-  /// - Parameter scheduler: Measures how long the source takes.
-  init(
-    _ truth: any AsyncSourceOfTruth<Key, Value>, scheduler: any Scheduler,
-    onError: @escaping @Sendable (any Error) -> Void
-  ) {
-    source = .asynchronous(truth)
-    writesBehind = true
-    self.scheduler = scheduler
-    self.onError = onError
-  }
-
-  /// The source of truth, if it is asynchronous.
-  var shared: (any AsyncSourceOfTruth<Key, Value>)? { if case .asynchronous(let truth) = source { truth } else { nil } }
 
   /// Enqueues work, which the caller has to finish; also returns what has to be released outside the store's lock.
   func enqueue(_ work: Work) -> (job: Job, garbage: Any) {
     state.withLock { state in
       switch work {
-      case .write(_, let key, _), .remove(let key), .invalidate(let key):
+      case .write(_, let key, _), .remove(let key), .invalidate(let key), .expire(let key, _):
         if let waiting = state.newest[key], !waiting.isTaken {
           waiting.enqueuedAt = .now
           return (waiting, exchange(&waiting.work, with: work.merged(after: waiting.work)))
@@ -137,39 +107,11 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same, with the reason; of a synchronous source of truth only.
   func read(_ key: Key) -> Reading {
     if let pending = pending(key) { return pending }
-    guard case .synchronous(let truth) = source else { return .failed }
     do {
       return result(try truth.read(key), of: key)
     } catch {
       report(error)
       return .failed
-    }
-  }
-
-  /// The same of either source; the completion is called on this thread, or when an asynchronous source has returned
-  /// the value, or has not within its limit.
-  func read(_ key: Key, then completion: @escaping @Sendable (Reading) -> Void) {
-    guard let shared else { return completion(read(key)) }
-    if let pending = pending(key) { return completion(pending) }
-    let waiting = Locked<(@Sendable (Reading) -> Void)?>(completion)
-    let end: @Sendable (Reading) -> Void = { reading in waiting.withLock { exchange(&$0, with: nil) }?(reading) }
-    let task = Task {
-      do {
-        let stored = try await shared.read(key)
-        end(self.pending(key) ?? self.result(stored, of: key))
-      } catch {
-        self.report(error)
-        end(.failed)
-      }
-    }
-    // The value counts as missing even if the source ignores that it is cancelled.
-    let timer = scheduler.schedule(after: shared.timeLimit) {
-      task.cancel()
-      end(.failed)
-    }
-    Task {
-      await task.value
-      timer.dispose()
     }
   }
 
@@ -180,7 +122,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         switch newest.work {
         case .write(let stored, _, _): return .found(stored)
         case .invalidate: break
-        case .remove, .removeAll: return .missing
+        case .remove, .expire, .removeAll: return .missing
         }
       }
       if state.removingAll != nil { return .missing }
@@ -214,30 +156,11 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same for all keys.
   func doubtAll() { state.withLock { $0.doubts.insertAll(.outOfDate) } }
 
-  /// The keys that an asynchronous source of truth has, within its limit; none if it cannot say. Then what it has is out
-  /// of date for this process. Of a synchronous one, see `keys`.
-  func sharedKeys(then completion: @escaping @Sendable (Set<Key>) -> Void) {
-    guard let shared else { return completion([]) }
-    let task = Task {
-      do { completion(Set(try await shared.keys())) } catch {
-        report(error)
-        doubtAll()
-        completion([])
-      }
-    }
-    let timer = scheduler.schedule(after: shared.timeLimit) { task.cancel() }
-    Task {
-      await task.value
-      timer.dispose()
-    }
-  }
-
-  /// The keys that a synchronous source of truth will have once all work is done.
+  /// The keys that the source of truth will have once all work is done.
   func keys() throws -> Set<Key> {
     let (newest, isEmptied) = state.withLock { state in
       (state.newest.mapValues { if case .write = $0.work { true } else { false } }, state.removingAll != nil)
     }
-    guard case .synchronous(let truth) = source else { return [] }
     var keys = isEmptied ? [] : Set(try truth.keys())
     for (key, isWrite) in newest {
       if isWrite { keys.insert(key) } else { keys.remove(key) }
@@ -254,12 +177,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func report(_ error: any Error) { onError(error) }
 
   /// Carries out all queued work, then calls the completion with the job's error, whichever thread did it.
-  /// With an asynchronous source of truth, the completion does not wait: an error is only reported.
   func finish(_ job: Job, then completion: ((any Error)?) -> Void) {
-    if shared != nil {
-      finishLater(job)
-      return completion(nil)
-    }
     performAll()
     conclude(job, completion)
   }
@@ -273,7 +191,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The same, on the queue's thread if it may have to wait for another process: no task must, and however many
   /// responses come meanwhile, only that one thread does.
   func finishElsewhere(_ job: Job, then completion: @escaping WriteCompletion) {
-    guard case .synchronous(let truth) = source, truth.waitsForOtherProcesses else {
+    guard truth.waitsForOtherProcesses else {
       return finish(job, then: completion)
     }
     queue.async {
@@ -284,13 +202,11 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// The same, later, on the queue.
   func finishLater(_ job: Job) {
-    if shared != nil { return drain { self.conclude(job) { _ in } } }
     queue.async { self.finish(job) { _ in } }
   }
 
   /// Carries out all queued work on the queue, after what was to be finished there; then runs the completion.
   func flush(then completion: @escaping @Sendable () -> Void) {
-    if shared != nil { return drain(then: completion) }
     queue.async {
       self.performAll()
       completion()
@@ -322,74 +238,13 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func perform(_ work: Work) throws {
-    guard case .synchronous(let truth) = source else { return }
     switch work {
     case .write(let stored, let key, _): try truth.write(stored, for: key)
     case .invalidate: break
     case .remove(let key): try truth.remove(key)
+    case .expire(let key, let version): if try truth.read(key)?.version == version { try truth.remove(key) }
     case .removeAll: try truth.removeAll()
     }
-  }
-
-  /// Lets a task carry out all queued work of an asynchronous source, then run the completion.
-  private func drain(then completion: @escaping @Sendable () -> Void) {
-    let begins = state.withLock { state in
-      state.flushes.append(completion)
-      return !exchange(&state.isDraining, with: true)
-    }
-    if begins { Task { await self.drainAll() } }
-  }
-
-  private func drainAll() async {
-    while true {
-      let (jobs, flushes) = state.withLock { state in
-        for job in state.jobs { job.isTaken = true }
-        let taken = (exchange(&state.jobs, with: []), exchange(&state.flushes, with: []))
-        if taken.0.isEmpty, taken.1.isEmpty { state.isDraining = false }
-        return taken
-      }
-      if jobs.isEmpty, flushes.isEmpty { return }
-      // Jobs of different keys at the same time: there is one of each between two removals of everything.
-      var overlapping: [Job] = []
-      for job in jobs where job.successor == nil {
-        if job.isOfOneKey {
-          overlapping.append(job)
-        } else {
-          await carryOut(exchange(&overlapping, with: []))
-          await carryOut([job])
-        }
-      }
-      await carryOut(overlapping)
-      for flush in flushes { flush() }
-    }
-  }
-
-  private func carryOut(_ jobs: [Job]) async {
-    guard let shared else { return }
-    await withTaskGroup { group in
-      for job in jobs {
-        group.addTask {
-          do { try await self.perform(job.work, shared) } catch { job.error = error }
-          self.markDone(job)
-        }
-      }
-    }
-  }
-
-  /// Cancels what takes longer than the limit, and waits for its end nonetheless: else it might end after a later write.
-  private func perform(_ work: Work, _ truth: any AsyncSourceOfTruth<Key, Value>) async throws {
-    let task = Task {
-      switch work {
-      case .write(let stored, let key, let isResponse):
-        try await truth.write(stored, for: key, isResponse: isResponse)
-      case .invalidate(let key): try await truth.invalidate(key)
-      case .remove(let key): try await truth.remove(key)
-      case .removeAll: try await truth.removeAll()
-      }
-    }
-    let timer = scheduler.schedule(after: truth.timeLimit) { task.cancel() }
-    defer { timer.dispose() }
-    try await task.value
   }
 
   private func recordLockFailure(_ error: FileError, _ job: Job) {
@@ -401,7 +256,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   /// After a write that has failed, the older value would come back as if it were current: tries to remove it.
   private func removeOutdated(_ job: Job, after error: any Error) {
-    guard case .write(_, let key, _) = job.work, case .synchronous(let truth) = source,
+    guard case .write(_, let key, _) = job.work,
       (error as? FileError)?.isLockTimeout != true
     else { return }
     try? truth.remove(key)
@@ -410,7 +265,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private func markDone(_ job: Job) {
     let released = state.withLock { state -> Any? in
       switch job.work {
-      case .write(_, let key, _), .remove(let key), .invalidate(let key):
+      case .write(_, let key, _), .remove(let key), .invalidate(let key), .expire(let key, _):
         if case .invalidate = job.work {
           if job.error != nil { state.doubts.insert(key, .outOfDate) }
         } else if job.error == nil {
@@ -444,7 +299,7 @@ extension StorageQueue.Work {
     case .write(var stored, let key, let isResponse):
       stored.isInvalidated = true
       return .write(stored, key, isResponse: isResponse)
-    case .remove, .removeAll: return earlier
+    case .remove, .expire, .removeAll: return earlier
     case .invalidate: return self
     }
   }

@@ -8,17 +8,37 @@ extension Store {
   /// below what waits in an outbox and other optimistic changes. `change` returns the changed value, or `nil` if that is
   /// the same; it may be called more than once.
   ///
-  /// The response to a request that began earlier may lack what was pushed, and does not undo it: the request is made
-  /// again for those who watch. So does one that comes while there is no value yet.
-  public func receive(_ key: Key, _ change: (Value) throws -> Value?) rethrows {
-    try rebase(key) {
+  /// The response to a request that began earlier may lack what was pushed: `change` is made to it, too, so it should set
+  /// what changes, not count or append. The value is requested once more for those who watch, after a pause of a second,
+  /// or up to 30 as long as pushes overtake each response.
+  ///
+  /// In a task, this returns when the value is in the source of truth, unless ``StoreConfiguration/writing`` is `behind`;
+  /// no thread waits for it.
+  public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) async rethrows {
+    try await written { written in try self.receive(key, change, written) }
+  }
+
+  /// The same on a thread; in memory when this returns.
+  public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) rethrows {
+    try receive(key, change) { _ in }
+  }
+
+  private func receive(
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+  ) rethrows {
+    let push: @Sendable (Value) -> Value? = { value in try? change(value) }
+    let writes = WriteGroup(then: completion)
+    defer { writes.close() }
+    try rebase(key, writes) {
       try change($0.value)
     } commit: { state, changed, version in
-      guard let changed else {
-        state.doubtResponses(of: key)
-        return true
+      if let changed {
+        return state.save(
+          changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: writes.add())
       }
-      return state.save(changed: changed, for: key, version: version)
+      // It may concern the value that is on its way.
+      if !state.keep(push, for: key) { state.doubtResponses(of: key) }
+      return true
     }
   }
 
@@ -39,13 +59,12 @@ extension Store {
     .deferred {
       let repairs = DisposeBag()
       self.repairs(of: key, scheduler).subscribe().disposed(by: repairs)
-      return events.map { event in
+      return events.inOrder { event, written in
         switch event {
-        case .value(let live): try self.receive(key) { try change(live, $0) }
-        case .connected, .reconnected, .dropped, .failed: self.invalidate(key)
-        case .disconnected, .resumed: break
+        case .value(let live): try self.receive(key, { try change(live, $0) }, written)
+        case .connected, .reconnected, .dropped, .failed: self.invalidate(key, completion: written)
+        case .disconnected, .resumed: written(nil)
         }
-        return event
       }
       .do(onDispose: { repairs.dispose() })
     }
@@ -75,5 +94,43 @@ extension Store {
           return nil
         }
       }
+  }
+}
+
+extension Observable {
+  /// The elements, each once its work is done, in their order. The work is begun at once, so that the works of several
+  /// elements may become one.
+  fileprivate func inOrder(
+    _ work: @escaping @Sendable (Element, _ completion: @escaping WriteCompletion) throws -> Void
+  ) -> Observable {
+    .create { observer in
+      let waiting = Locked((elements: [(element: Element, isDone: Bool)](), first: 0, end: Event<Element>?.none))
+      let send: @Sendable () -> Void = {
+        // The observer gets one at a time, whichever thread sends it.
+        let next = waiting.withLock { waiting -> [Event<Element>] in
+          let done = waiting.elements.prefix { $0.isDone }.map { Event.next($0.element) }
+          waiting.elements.removeFirst(done.count)
+          waiting.first += done.count
+          return waiting.elements.isEmpty ? done + (exchange(&waiting.end, with: nil).map { [$0] } ?? []) : done
+        }
+        for event in next { observer.on(event) }
+      }
+      let elements = AnyObserver<Element> { event in
+        guard case .next(let element) = event else {
+          waiting.withLock { $0.end = event }
+          return send()
+        }
+        let number = waiting.withLock { waiting in
+          waiting.elements.append((element, false))
+          return waiting.first + waiting.elements.count - 1
+        }
+        let done: @Sendable ((any Error)?) -> Void = { _ in
+          waiting.withLock { $0.elements[number - $0.first].isDone = true }
+          send()
+        }
+        do { try work(element, done) } catch { observer.onError(error) }
+      }
+      return self.subscribe(elements)
+    }
   }
 }

@@ -4,18 +4,18 @@ extension Store {
   /// value comes from; `nil` if reading failed, or the source is asynchronous and its value is not in memory.
   @discardableResult
   func load(_ key: Key) -> SnapshotSource? {
-    guard let storage else { return .memory }
+    if storage == nil, shared == nil { return .memory }
     let unloaded = perform { state -> UInt64? in
       state.isLoaded(key) ? nil : state.entries[key]?.version
     }
     guard let version = unloaded else { return .memory }
-    if storage.shared != nil { return nil }
+    guard let storage else { return nil }
     return install(storage.read(key), for: key, version: version)
   }
 
   /// The same for either source, at once or when an asynchronous one has answered. Several reads of a key share one.
   func load(_ key: Key, then completion: @escaping @Sendable (SnapshotSource?) -> Void) {
-    guard let storage, storage.shared != nil else { return completion(load(key)) }
+    guard let shared else { return completion(load(key)) }
     let (isLoaded, version) = perform { state -> (Bool, UInt64?) in
       guard let entry = state.entries[key], !entry.isLoaded else { return (true, nil) }
       entry.loading = (entry.loading ?? []) + [completion]
@@ -26,7 +26,7 @@ extension Store {
     }
     if isLoaded { return completion(.memory) }
     guard let version else { return }
-    storage.read(key) { reading in
+    shared.read(key) { reading in
       let source = self.install(reading, for: key, version: version)
       let completions = self.perform { state in state.entries[key].flatMap { exchange(&$0.loading, with: nil) } ?? [] }
       for completion in completions { completion(source) }
@@ -35,7 +35,7 @@ extension Store {
   }
 
   private func install(
-    _ reading: StorageQueue<Key, Value>.Reading, for key: Key, version: UInt64
+    _ reading: StorageReading<Value>, for key: Key, version: UInt64
   ) -> SnapshotSource? {
     let cached = cachedValue(reading)
     let isInstalled = perform { $0.install(loaded: cached, for: key, version: version) }
@@ -43,7 +43,7 @@ extension Store {
     return isInstalled ? .disk : .memory
   }
 
-  private func cachedValue(_ reading: StorageQueue<Key, Value>.Reading) -> CachedValue<Value>? {
+  private func cachedValue(_ reading: StorageReading<Value>) -> CachedValue<Value>? {
     guard case .found(let stored) = reading else { return nil }
     return CachedValue(stored, cost: configuration.cost(stored.value))
   }
@@ -54,15 +54,24 @@ extension Store {
   func follow(_ change: SourceChange<Key>) {
     switch change {
     case .key(let key):
-      storage?.trust(key)
+      shared?.clearSuspicion(of: key)
       follow(key)
     case .all:
+      // What could not be written while the source was away.
+      shared?.beginAll()
       let keys = perform { state in Set(Array(state.memory.keys) + Array(state.entries.keys)) }
-      for key in keys {
-        // What could not be written while the source was away is newer than what it has.
-        if storage?.isOutdated(key) == true, perform({ $0.writeAgain(key) }) { continue }
-        follow(key)
-      }
+      for key in keys { follow(key) }
+    }
+  }
+
+  /// Takes notice of what the source has done with a change of this store; returns a new version, if it needs one.
+  func follow(_ notice: SharedQueue<Key, Value>.Notice, of key: Key) -> EntryVersion? {
+    switch notice {
+    case .renamed(let old, let greater): return perform { $0.rename(old, after: greater, of: key) }
+    case .superseded(let version):
+      perform { $0.noteSuperseded(version, of: key) }
+      follow(key)
+      return nil
     }
   }
 
@@ -85,24 +94,29 @@ extension Store {
   }
 
   private func readChange(of key: Key) {
-    guard let storage else { return }
-    // A write of this store is read back as long as it is not done; others may have written after it.
-    if storage.isPending(key) { return storage.flush { self.readChange(of: key) } }
-    let version = perform { $0.entries[key]?.version ?? 0 }
-    storage.read(key) { reading in
-      let isFailed = if case .failed = reading { true } else { false }
-      let changed = self.cachedValue(reading)
-      let isRepeated = self.perform { state -> Bool in
-        guard let entry = state.entries[key] else { return false }
-        // The store itself has written meanwhile.
-        let isSuperseded = !isFailed && entry.version != version && state.ending == nil
-        if isFailed { state.doubtCached(key) } else if !isSuperseded { state.adopt(changed, for: key) }
-        let isRepeated = entry.following.isRepeated || isSuperseded
-        entry.following = (isRepeated, false)
-        if !isRepeated { state.release(key) }
-        return isRepeated
+    guard let shared else { return }
+    // What this store has written is read back as long as it is not done; others may have written after it.
+    shared.settle(key) { isDone in
+      // What the source does not take for now is newer than what it has.
+      if !isDone { return self.perform { $0.endFollowing(key) } }
+      let version = self.perform { $0.entries[key]?.version ?? 0 }
+      shared.read(key) { reading in
+        let isFailed = if case .failed = reading { true } else { false }
+        let changed = self.cachedValue(reading)
+        let isRepeated = self.perform { state -> Bool in
+          guard let entry = state.entries[key] else { return false }
+          // The store itself has written meanwhile.
+          let isSuperseded = !isFailed && entry.version != version && state.ending == nil
+          if isFailed { state.doubtCached(key) } else if !isSuperseded { state.adopt(changed, for: key) }
+          if !entry.following.isRepeated, !isSuperseded {
+            state.endFollowing(key)
+            return false
+          }
+          entry.following = (true, false)
+          return true
+        }
+        if isRepeated { self.readChange(of: key) }
       }
-      if isRepeated { self.readChange(of: key) }
     }
   }
 }
@@ -110,6 +124,17 @@ extension Store {
 extension StoreState {
   /// Drops what memory has for a key that is not in use.
   mutating func forget(_ key: Key) { discard(memory.remove(key)) }
+
+  mutating func endFollowing(_ key: Key) {
+    entries[key]?.following = (false, false)
+    release(key)
+  }
+
+  /// Records that the source of truth did not take a value: whatever it has stands in its place.
+  mutating func noteSuperseded(_ version: EntryVersion, of key: Key) {
+    if entries[key]?.cached?.version == version { entries[key]?.cached?.version = .zero }
+    memory.modify(key) { if $0.version == version { $0.version = .zero } }
+  }
 
   /// Lets what memory has for a key count as out of date: others have changed it, and it is unknown to what.
   mutating func doubtCached(_ key: Key) {
@@ -123,16 +148,15 @@ extension StoreState {
   /// Takes over what others have written, or removed if `nil`, and notifies the watchers, unless it is there already.
   mutating func adopt(_ changed: CachedValue<Value>?, for key: Key) {
     guard ending == nil, let entry = entries[key] else { return }
-    guard let changed else {
-      if entry.cached == nil { return }
+    guard let changed = changed.map({ see($0) }) else {
+      let hadValue = entry.cached != nil
       discard(memory.remove(key))
+      // Even if there was none: what was requested, or is being loaded, is older than the removal.
       empty(key)
-      return publish(key)
+      if hadValue { publish(key) }
+      return
     }
-    let isKnown = entry.cached.map {
-      $0.writtenAt == changed.writtenAt && $0.isInvalidated == changed.isInvalidated && !$0.isPartial
-    }
-    if isKnown == true { return }
+    if let cached = entry.cached, !cached.isPartial, !isNews(changed, after: cached) { return }
     cache(changed, for: key, isForeign: true)
     if changed.isInvalidated {
       let number = nextNumber()
@@ -141,10 +165,13 @@ extension StoreState {
     if !changed.isInvalidated || !refetch(key) { publish(key, source: .disk) }
   }
 
-  /// Writes what memory has for a key to the source of truth again; returns whether it has something.
-  mutating func writeAgain(_ key: Key) -> Bool {
-    guard let cached = entries[key]?.cached ?? memory.peek(key), !cached.isPartial else { return false }
-    write(cached, for: key)
-    return true
+  /// A source that reports an older value than was there is late, or has lost the newer one.
+  private func isNews(_ changed: CachedValue<Value>, after cached: CachedValue<Value>) -> Bool {
+    if changed.version == cached.version {
+      return changed.isInvalidated != cached.isInvalidated || changed.writtenAt != cached.writtenAt
+    }
+    // A source without versions.
+    if changed.version == .zero { return changed.writtenAt != cached.writtenAt || changed.isInvalidated }
+    return changed.version > cached.version
   }
 }

@@ -1,3 +1,5 @@
+import HTTP
+import Networking
 public import Streams
 
 extension Store {
@@ -83,10 +85,7 @@ extension Store {
             observer.onCompleted()
           }
         },
-        onError: { error in
-          self.removeLayer(layer.id)
-          observer.onError(error)
-        })
+        onError: { error in self.reject(layer, error) { _ in observer.onError(error) } })
       return Disposables.create([Disposables.create { self.removeLayer(layer.id) }, request])
     }
   }
@@ -121,49 +120,56 @@ extension Store {
       removeLayer(layer.id)
       return completion(ending)
     }
+    // Failures of writes are reported elsewhere.
+    let writes = WriteGroup { [self] _ in completion(ending) }
+    defer { writes.close() }
     if layer.key == nil {
       let known = knownKeys()
-      invalidateShared(layer, except: known.union(response.map { [$0.key] } ?? []))
+      invalidateShared(layer, except: known.union(response.map { [$0.key] } ?? []), writes.add())
       for key in known where key != response?.key && mayAffect(key, layer) {
-        rebase(key) {
+        let written = writes.add()
+        rebase(key, writes) {
           layer.apply(key, $0.value)
         } commit: {
-          $0.commit(layer, rebased: $1, for: key, version: $2)
+          $0.commit(layer, rebased: $1, for: key, version: $2, completion: written)
         }
       }
     }
-    guard let response else {
-      return completion(
-        perform { state in
-          state.endLayer(layer.id)
-          return state.ending
-        })
-    }
+    guard let response else { return perform { $0.endLayer(layer.id) } }
     let (key, value) = (response.key, makeCachedValue(response.value))
-    let isCommitted = perform { $0.commit(layer, response: value, for: key, completion: completion) }
+    let written = writes.add()
+    let isCommitted = perform { $0.commit(layer, response: value, for: key, completion: written) }
     if isCommitted { return }
-    rebase(key) { newer in
+    rebase(key, writes) { newer in
       // A partial value is no better than the response.
       newer.isPartial ? nil : layer.apply(key, newer.value) ?? (layer.key == nil ? newer.value : response.value)
     } commit: {
-      $0.commit(layer, supersededResponse: value, rebased: $1, for: key, version: $2, completion: completion)
+      $0.commit(layer, supersededResponse: value, rebased: $1, for: key, version: $2, completion: written)
     }
   }
 
   /// Marks the values that only an asynchronous source of truth has, and that a change affects, as out of date. They are
   /// not changed there, since other processes may be changing them.
-  private func invalidateShared(_ layer: Layer<Key, Value>, except known: Set<Key>) {
-    guard let storage, storage.shared != nil else { return }
-    storage.sharedKeys { keys in
+  private func invalidateShared(
+    _ layer: Layer<Key, Value>, except known: Set<Key>, _ completion: @escaping WriteCompletion
+  ) {
+    guard let shared else { return completion(nil) }
+    shared.keys { keys in
+      let invalidations = WriteGroup(then: completion)
       for key in keys.subtracting(known) {
-        storage.read(key) { reading in
+        let invalidated = invalidations.add()
+        shared.read(key) { reading in
           switch reading {
-          case .found(let stored): if layer.apply(key, stored.value) != nil { self.invalidate(key) }
-          case .missing: break
-          case .failed: storage.doubt(key)
+          case .found(let stored) where layer.apply(key, stored.value) != nil:
+            self.invalidate(key, completion: invalidated)
+          case .found, .missing: invalidated(nil)
+          case .failed:
+            shared.suspect(key)
+            invalidated(nil)
           }
         }
       }
+      invalidations.close()
     }
   }
 
@@ -179,18 +185,31 @@ extension Store {
     }
   }
 
+  /// Stops showing a change that the server has not accepted. A refusal has the effect of one of a request; it completes
+  /// when that is in the source of truth.
+  func reject(_ layer: Layer<Key, Value>, _ error: any Error, completion: @escaping WriteCompletion) {
+    removeLayer(layer.id)
+    let failure = RequestError(wrapping: error)
+    guard !configuration.mayServeStale(failure), failure.isUnauthenticated || failure.isForbidden else {
+      return completion(nil)
+    }
+    let effect = configuration.effectOfFailure(failure)
+    perform { $0.apply(effect, of: layer.key, completion: completion) }
+  }
+
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.
   /// - Parameters:
+  ///   - writes: Whom an invalidation is added to, if an asynchronous source of truth has the value, and memory has not.
   ///   - change: The changed value; `nil` if the change does not affect it.
   ///   - commit: Gets the changed value, or `nil` if there is none, and the version that it was made from. Returns
   ///     whether that is still the current one; if not, it must do nothing.
   func rebase(
-    _ key: Key, _ change: (CachedValue<Value>) throws -> Value?,
+    _ key: Key, _ writes: WriteGroup, _ change: (CachedValue<Value>) throws -> Value?,
     commit: (inout StoreState<Key, Value>, CachedValue<Value>?, _ version: UInt64) -> Bool
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    if load(key) == nil, storage?.shared != nil { perform { $0.store(.invalidate(key)) } }
+    if load(key) == nil, shared != nil { perform { $0.store(.invalidate(key), completion: writes.add()) } }
     while true {
       let now = clock.now
       let (current, version) = perform { ($0.current(key, now: now, evenHidden: true), $0.entries[key]?.version ?? 0) }

@@ -1,38 +1,87 @@
 import Streams
 
 extension Store {
-  /// Caches a value and notifies the key's watchers. If ``StoreConfiguration/writing`` is `through`, the value, or a
-  /// newer one, is in the source of truth when this returns; if the write fails, ``StoreConfiguration/onStorageError``
-  /// is called instead. An asynchronous source of truth gets it later: ``flush()`` waits for that. A synchronous one
-  /// blocks the caller: a ``DiskCache`` waits ten seconds at most for
-  /// another process that is stopped. In a task, use `behind`.
+  /// Caches a value and notifies the key's watchers. When this returns, the value, or a newer one, is in the source of
+  /// truth, unless ``StoreConfiguration/writing`` is `behind`; no thread waits for that. If the write fails,
+  /// ``StoreConfiguration/onStorageError`` is called, and the value is in memory alone.
+  public func save(_ value: Value, for key: Key) async {
+    let cached = makeCachedValue(value)
+    await written { written in
+      self.perform { $0.save(cached, for: key, isAsynchronous: true, completion: written) }
+    }
+  }
+
+  /// The same on a thread, such as that of a stream's subscriber. A synchronous source of truth blocks it: a ``DiskCache``
+  /// waits ten seconds at most for another process that is stopped. An asynchronous one gets the value later; ``flush()``
+  /// waits for that.
   public func save(_ value: Value, for key: Key) {
     let cached = makeCachedValue(value)
-    perform { $0.save(cached, for: key) { _ in } }
+    perform { $0.save(cached, for: key) }
   }
 
   /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
   /// between, the change is made again to the new value. The response to a request in flight may lack the change;
-  /// watchers then get the response to a new request.
-  /// With an asynchronous source of truth, a value that is not in memory is invalidated instead; and of changes that
-  /// several processes make at the same time, one replaces the other: send those to the server.
+  /// watchers then get the response to a new request. Returns as ``save(_:for:)`` does.
+  ///
+  /// Of changes that several processes make to an asynchronous source of truth at the same time, one replaces the other:
+  /// send those to the server.
+  public func update(_ key: Key, _ change: (inout Value) throws -> Void) async rethrows {
+    perform { $0.acquire(key) }
+    defer { perform { $0.release(key) } }
+    await loaded(key)
+    try await written { written in try self.update(key, isAsynchronous: true, change, written) }
+  }
+
+  /// The same on a thread, which a synchronous source of truth blocks. With an asynchronous one, a value that is not in
+  /// memory is invalidated instead.
   public func update(_ key: Key, _ change: (inout Value) throws -> Void) rethrows {
-    try rebase(key) { cached in
+    try update(key, isAsynchronous: false, change) { _ in }
+  }
+
+  private func update(
+    _ key: Key, isAsynchronous: Bool, _ change: (inout Value) throws -> Void, _ completion: @escaping WriteCompletion
+  ) rethrows {
+    let writes = WriteGroup(then: completion)
+    defer { writes.close() }
+    try rebase(key, writes) { cached in
       var value = cached.value
       try change(&value)
       return value
     } commit: { state, changed, version in
-      changed.map { state.save(changed: $0, for: key, version: version) } ?? true
+      guard let changed else { return true }
+      return state.save(
+        changed: changed, for: key, version: version, isAsynchronous: isAsynchronous, completion: writes.add())
+    }
+  }
+
+  /// Calls a body, and returns when that has called back; throws what the body throws.
+  func written(_ body: (@escaping WriteCompletion) throws -> Void) async rethrows {
+    let signal = Signal()
+    try body { _ in signal.send() }
+    await signal.wait()
+  }
+
+  /// Loads the value of a key that was acquired, on another thread if that has to read a file.
+  private func loaded(_ key: Key) async {
+    if perform({ $0.isLoaded(key) }) { return }
+    await withCheckedContinuation { continuation in
+      guard shared == nil else { return load(key) { _ in continuation.resume() } }
+      _ = ElasticScheduler().schedule {
+        self.load(key)
+        continuation.resume()
+      }
     }
   }
 
   /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart, and a new request
   /// is made for watchers whose policy uses the network and caches the response.
-  public func invalidate(_ key: Key) {
+  public func invalidate(_ key: Key) { invalidate(key) { _ in } }
+
+  func invalidate(_ key: Key, completion: @escaping WriteCompletion) {
     perform { $0.acquire(key) }
     if load(key) == nil { storage?.doubt(key) }
     perform {
-      $0.invalidate(key)
+      $0.invalidate(key, isAsynchronous: true, completion: completion)
       $0.release(key)
     }
   }
@@ -45,7 +94,7 @@ extension Store {
   public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) {
     let known = knownKeys()
     for key in known where isAffected(key) { invalidate(key) }
-    storage?.sharedKeys { for key in $0.subtracting(known) where isAffected(key) { self.invalidate(key) } }
+    shared?.keys { for key in $0.subtracting(known) where isAffected(key) { self.invalidate(key) } }
   }
 
   /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say,
@@ -95,6 +144,7 @@ extension Store {
 
   /// Returns when all earlier writes are in the source of truth, or have failed.
   public func flush() async {
+    if let shared { return await withCheckedContinuation { continuation in shared.flush { continuation.resume() } } }
     guard let storage else { return }
     await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }
   }

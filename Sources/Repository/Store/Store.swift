@@ -27,13 +27,16 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   // Copied from the configuration, so that reads from memory need not copy all of that.
   @usableFromInline let clock: StoreClock
   @usableFromInline let freshness: Freshness
+  /// The source of truth: one of both, or none.
   let storage: StorageQueue<Key, Value>?
+  let shared: SharedQueue<Key, Value>?
   private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Locked<StoreState<Key, Value>>
   /// The subscriptions to outboxes, which end with the store.
   let showings = DisposeBag()
   private let sweepTimer = Locked<(any Disposable)?>(nil)
+  private let runner = EffectRunner<Key, Value>()
 
   /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
   /// that say what is missing. The other initialisers are short for this one.
@@ -57,9 +60,10 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     storage = sourceOfTruth.map {
       StorageQueue($0, writesBehind: configuration.writing == .behind, onError: configuration.onStorageError)
     }
+    shared = nil
     fetch = partialFetch
     self.keyForResponse = keyForResponse
-    state = Locked(StoreState(configuration, storage: storage))
+    state = Locked(StoreState(configuration, storage: storage, shared: nil))
   }
 
   /// The same with a source of truth that is asynchronous, and may be shared by many processes, whose changes this store
@@ -76,10 +80,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.configuration = configuration
     clock = configuration.clock
     freshness = configuration.freshness
-    storage = StorageQueue(sourceOfTruth, scheduler: clock.scheduler, onError: configuration.onStorageError)
+    let shared = SharedQueue(sourceOfTruth, scheduler: clock.scheduler, onError: configuration.onStorageError)
+    self.shared = shared
+    storage = nil
     fetch = partialFetch
     self.keyForResponse = keyForResponse
-    state = Locked(StoreState(configuration, storage: storage))
+    state = Locked(StoreState(configuration, storage: nil, shared: shared))
+    shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
     sourceOfTruth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
   }
 
@@ -99,16 +106,20 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       }
       return change(&state)
     }
-    for effect in effects {
-      switch effect {
-      case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
-      case .start(let key, let fetch): start(key, fetch)
-      case .call(let action): action()
-      case .sweepLater: sweepLater()
-      }
-    }
+    if !effects.isEmpty { runner.run(effects) { self.carryOut($0) } }
     _ = garbage
     return result
+  }
+
+  private func carryOut(_ effect: StoreState<Key, Value>.Effect) {
+    switch effect {
+    case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
+    case .start(let key, let fetch): start(key, fetch)
+    case .call(let action): action()
+    case .refetchLater(let key, let pause):
+      _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
+    case .sweepLater: sweepLater()
+    }
   }
 
   func makeCachedValue(_ value: Value) -> CachedValue<Value> {
@@ -131,22 +142,35 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   private func succeed(_ key: Key, _ fetchID: UInt64, _ response: Fetched<Value>) {
-    var value = makeCachedValue(response.value)
-    value.errors = response.errors
-    let isCacheable = configuration.isCacheable(response.value)
     let target = keyForResponse(key, response.value)
-    guard value.isPartial else {
-      return perform {
-        $0.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
+    let isCacheable = configuration.isCacheable(response.value)
+    guard response.errors.isEmpty else {
+      // A complete value on disk has precedence over a partial one.
+      perform { $0.acquire(target) }
+      return load(target) { _ in
+        self.succeed(key, fetchID, response, isCacheable, target)
+        self.perform { $0.release(target) }
       }
     }
-    // A complete value on disk has precedence over a partial one.
-    perform { $0.acquire(target) }
-    load(target) { [value] _ in
-      self.perform { state in
-        state.succeed(key, fetchID: fetchID, response: value, isCacheable: isCacheable, target: target)
-        state.release(target)
+    succeed(key, fetchID, response, isCacheable, target)
+  }
+
+  private func succeed(
+    _ key: Key, _ fetchID: UInt64, _ response: Fetched<Value>, _ isCacheable: Bool, _ target: Key
+  ) {
+    var (value, pushed) = (response.value, 0)
+    while true {
+      // What was pushed meanwhile is newer than the response. These are the user's closures, which run without a lock.
+      let pushes = perform { $0.pushes(to: key, during: fetchID).dropFirst(pushed) }
+      for push in pushes { value = push.change(value) ?? value }
+      pushed += pushes.count
+      var cached = makeCachedValue(value)
+      cached.errors = response.errors
+      let isDone = perform { [cached, pushed] in
+        $0.succeed(
+          key, fetchID: fetchID, response: cached, pushed: pushed, isCacheable: isCacheable, target: target)
       }
+      if isDone { return }
     }
   }
 

@@ -145,8 +145,13 @@ extension Freshness {
     refreshAfterWrite.map { now - cached.writtenAt >= $0 } ?? false
   }
 
+  /// Whether it has expired for every process, whoever has read it.
+  @inlinable func isTooOld<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
+    expireAfterWrite.map { now - cached.writtenAt >= $0 } ?? false
+  }
+
   @inlinable func isExpired<Value>(_ cached: CachedValue<Value>, now: StoreTime) -> Bool {
-    if let limit = expireAfterWrite, now - cached.writtenAt >= limit { return true }
+    if isTooOld(cached, now: now) { return true }
     if let limit = expireAfterAccess, now - cached.readAt >= limit { return true }
     return false
   }

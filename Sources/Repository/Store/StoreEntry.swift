@@ -16,6 +16,10 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var replacedAt: UInt64 = 0
   /// The requests in flight: one, unless reads have contexts of several identities.
   @usableFromInline var fetches: [Fetch<Key, Value>] = []
+  /// What was pushed since the oldest of them began, with the number of each.
+  var pushes: [Push] = []
+  /// How many responses in a row were overtaken by what was pushed, and whether the next request waits for a pause.
+  var overtaken = (count: 0, isPausing: false)
   /// The errors of the latest request, and their number.
   @usableFromInline var errors: [any Error] = []
   @usableFromInline var failure: UInt64 = 0
@@ -24,6 +28,13 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   /// In the order of their ids.
   var watchers: [Watcher<Key, Value>] = []
   var uses = 0
+
+  /// A change that a server has pushed.
+  struct Push: Sendable {
+    let number: UInt64
+    /// `nil` if it does not concern the value, or fails.
+    let change: @Sendable (Value) -> Value?
+  }
 
   init(cached: CachedValue<Value>?, isLoaded: Bool, version: UInt64) {
     self.cached = cached
@@ -44,6 +55,8 @@ struct CachedValue<Value: Sendable>: Sendable {
   /// The number of the write that brought it; 0 if it was loaded from the source of truth. A local change keeps it.
   @usableFromInline var writtenBy: UInt64 = 0
   var cost = 1
+  /// Which state of the key it is, for all processes; zero if no source of truth has it.
+  var version = EntryVersion.zero
 
   /// A partial value is kept only while there is no complete one, and never on disk.
   @inlinable var isPartial: Bool { !errors.isEmpty }
@@ -60,10 +73,11 @@ extension CachedValue {
   init(_ stored: StoredValue<Value>, cost: Int) {
     self.init(stored.value, writtenAt: stored.writtenAt, cost: cost)
     isInvalidated = stored.isInvalidated
+    version = stored.version
   }
 
   var stored: StoredValue<Value> {
-    StoredValue(value, writtenAt: writtenAt, isInvalidated: isInvalidated)
+    StoredValue(value, writtenAt: writtenAt, isInvalidated: isInvalidated, version: version)
   }
 }
 
@@ -87,6 +101,8 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   var claims: [UInt64: Waiter?] = [:]
   /// Whether at least one of them wants the response cached.
   var cachesResponse = false
+  /// The version of its response: what others write meanwhile has a greater one.
+  let version: EntryVersion
   /// Whether the response may lack a change that the server has made since the request began.
   var mayBeOutdated = false
 

@@ -129,7 +129,7 @@ extension StoreState {
       if cachesResponse { entry.fetches[place].cachesResponse = true }
       return
     }
-    var fetch = Fetch<Key, Value>(id: nextNumber(), context: context)
+    var fetch = Fetch<Key, Value>(id: nextNumber(), context: context, version: nextVersion())
     fetch.claims[id] = .some(waiter)
     fetch.cachesResponse = cachesResponse
     entry.fetches.append(fetch)
@@ -201,10 +201,16 @@ extension StoreState {
   }
 
   /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
-  mutating func succeed(_ key: Key, fetchID: UInt64, response: CachedValue<Value>, isCacheable: Bool, target: Key) {
-    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return }
+  /// - Parameter pushed: How many pushes were applied to it. If there are more by now, this does nothing, and returns
+  ///   `false`.
+  mutating func succeed(
+    _ key: Key, fetchID: UInt64, response: CachedValue<Value>, pushed: Int, isCacheable: Bool, target: Key
+  ) -> Bool {
+    guard let fetch = entries[key]?.fetches.first(where: { $0.id == fetchID }) else { return true }
+    if pushes(to: key, during: fetchID).count > pushed { return false }
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
+    refetchLater(key, wasOvertaken: pushed > 0)
     if !response.isPartial { unhide(afterSuccessOf: fetchID) }
     acquire(target)
     let mayBeOutdated = fetch.mayBeOutdated || logged.invalidatedAt > fetchID
@@ -221,7 +227,8 @@ extension StoreState {
 
     // Watchers are notified before readers get the response.
     let isBetter = !response.isPartial || entries[target]?.cached?.isPartial ?? true
-    let isSuperseded = logged.writtenOrRequestedAt > fetchID
+    let isRemoved = max(logged.removedAt, targetLogged.removedAt) > fetchID
+    let isSuperseded = isRemoved || logged.writtenOrRequestedAt > fetchID
     let isNewest =
       isCacheable && fetch.cachesResponse && !isSuperseded && targetLogged.writtenOrRequestedAt <= fetchID && isBetter
     let lacksChange = max(logged.changedAt, targetLogged.changedAt) > fetchID
@@ -230,10 +237,12 @@ extension StoreState {
     // Claimed before watchers are notified, so that they see at once that a request is in flight; begun at the end.
     let effectsBefore = effects.count
     if mayBeOutdated || isOutOfDate || isNewest && lacksChange { refetch(key) }
+    // Those who wait for a value that was removed meanwhile get what the server has now.
+    if isRemoved { refetch(key, for: fetch.claims.keys) }
     let beginning = Array(effects[effectsBefore...])
     effects.removeSubrange(effectsBefore...)
     if isCached {
-      cache(response, for: target, requestedAt: fetchID)
+      response = cache(response, for: target, requestedAt: fetchID, version: pushed > 0 ? nil : fetch.version)
       publish(target, source: .network)
     }
     forgetFailure(of: key)
@@ -249,13 +258,14 @@ extension StoreState {
       publish(key, uncached: isSuperseded ? nil : (response, fetch))
     }
     if isCached {
-      write(response, for: target, isAsynchronous: true, isResponse: true, completion: completeAll)
+      write(response, for: target, isAsynchronous: true, isResponse: pushed == 0, completion: completeAll)
     } else {
       effects.append(.call { completeAll(nil) })
     }
     release(target)
     releaseOwn(fetch, of: key)
     effects += beginning
+    return true
   }
 
   /// Handles the failure of a request. In an outage, which has no effect, the cached value may be returned instead.
@@ -271,13 +281,12 @@ extension StoreState {
     setErrors([error], for: key)
     entries[key]?.hasFailed = isOutage
     let count = failureCount(of: key) + 1
-    switch effect {
-    case .keep: break
-    case .remove: remove(key, isAsynchronous: true)
-    case .hideAll:
-      refusedAt = nextNumber()
-      for other in Array(entries.keys) where other != key { publish(other) }
-    case .removeAll: removeAll(isAsynchronous: true) { _ in }
+    let waiters = fetch.waiters
+    if effect == .remove || effect == .removeAll {
+      // Readers get the failure once what they may not see is gone from the source of truth, too. Nothing stands in.
+      apply(effect, of: key) { _ in for waiter in waiters { waiter.completion(.failure(error)) } }
+    } else {
+      apply(effect, of: key) { _ in }
     }
     if let delay {
       let failure = KeyFailure(error: error, isOutage: isOutage, count: count, at: now, delay: delay)
@@ -287,8 +296,26 @@ extension StoreState {
     let cached = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
-    for waiter in fetch.waiters { answer(waiter, error, isOutage: isOutage, cached, state, now: now) }
+    if effect == .keep || effect == .hideAll {
+      for waiter in waiters { answer(waiter, error, isOutage: isOutage, cached, state, now: now) }
+    }
     releaseOwn(fetch, of: key)
+  }
+
+  /// Carries out the effect of a refusal; of a mutation of all keys, if `key` is `nil`.
+  mutating func apply(_ effect: FailureEffect, of key: Key?, completion: @escaping WriteCompletion) {
+    switch effect {
+    case .keep: effects.append(.call { completion(nil) })
+    case .remove:
+      if let key { remove(key, isAsynchronous: true, completion: completion) } else {
+        effects.append(.call { completion(nil) })
+      }
+    case .hideAll:
+      refusedAt = nextNumber()
+      for other in Array(entries.keys) where other != key { publish(other) }
+      effects.append(.call { completion(nil) })
+    case .removeAll: removeAll(isAsynchronous: true, then: completion)
+    }
   }
 
   /// How many requests of a key have failed in a row.
@@ -305,6 +332,7 @@ extension StoreState {
     // What the request's stream has captured may be released with it.
     discard(fetch)
     entries[key]?.fetches.removeAll { $0.id == fetch.id }
+    dropPushes(of: key)
     discard(writes.end(fetch.id))
   }
 
@@ -333,12 +361,13 @@ extension StoreState {
 
   /// Makes a new request if a key has watchers whose policy uses the network and caches the response; returns whether
   /// it did. If a request is in flight, they join it, and the next one is made when its response has come.
+  /// - Parameter ids: Those of the watchers that do so; all by default.
   @discardableResult
-  mutating func refetch(_ key: Key) -> Bool {
+  mutating func refetch(_ key: Key, for ids: Dictionary<UInt64, Fetch<Key, Value>.Waiter?>.Keys? = nil) -> Bool {
     guard let entry = entries[key], ending == nil else { return false }
     let count = entry.fetches.count
     let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.cachesResponse }
-    for watcher in watchers { claim(key, id: watcher.id, watcher.context, cachesResponse: true) }
+    for watcher in watchers where ids?.contains(watcher.id) ?? true { claim(key, id: watcher.id, watcher.context, cachesResponse: true) }
     return entry.fetches.count > count
   }
 }

@@ -5,20 +5,32 @@ extension StoreState {
   /// value was only changed locally, the request is made again.
   mutating func save(
     _ cached: CachedValue<Value>, for key: Key, isChange: Bool = false, isInOrder: Bool = false,
-    isAsynchronous: Bool = false, completion: @escaping WriteCompletion = { _ in }
+    isPush: Bool = false, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
-    if let ending { return effects.append(.call { completion(ending) }) }
-    cache(cached, for: key, isChange: isChange, isInOrder: isInOrder)
+    if let ending {
+      if let completion { effects.append(.call { completion(ending) }) }
+      return
+    }
+    let cached = cache(cached, for: key, isChange: isChange, isPush: isPush, isInOrder: isInOrder)
     publish(key)
     write(cached, for: key, isAsynchronous: isAsynchronous, completion: completion)
   }
 
   /// Caches a local change of a value, unless the key was written since `version`; returns whether it was not.
-  mutating func save(changed: CachedValue<Value>, for key: Key, version: UInt64) -> Bool {
+  /// - Parameter push: The change, if a server has pushed it: it is applied to the responses to requests in flight, too.
+  mutating func save(
+    changed: CachedValue<Value>, for key: Key, version: UInt64, push: (@Sendable (Value) -> Value?)? = nil,
+    isAsynchronous: Bool = false, completion: WriteCompletion? = nil
+  ) -> Bool {
     guard isCurrent(version, key) else { return false }
-    save(keepingInvalidation(changed, key), for: key, isChange: true)
+    let isPush = push.map { keep($0, for: key) } ?? false
+    save(
+      keepingInvalidation(changed, key), for: key, isChange: true, isPush: isPush, isAsynchronous: isAsynchronous,
+      completion: completion)
     return true
   }
+
+  private func isEmpty(_ key: Key) -> Bool { entries[key]?.cached == nil && memory.peek(key) == nil }
 
   private func isCurrent(_ version: UInt64, _ key: Key) -> Bool { entries[key].map { $0.version == version } ?? false }
 
@@ -36,8 +48,11 @@ extension StoreState {
   }
 
   /// Marks a value as out of date, and makes a new request for its watchers.
-  mutating func invalidate(_ key: Key) {
-    guard ending == nil else { return }
+  mutating func invalidate(_ key: Key, isAsynchronous: Bool = false, completion: WriteCompletion? = nil) {
+    guard ending == nil else {
+      if let completion { effects.append(.call { completion(nil) }) }
+      return
+    }
     forgetFailure(of: key)
     let number = nextNumber()
     discard(writes.log(key, at: number) { $0.invalidatedAt = number })
@@ -45,19 +60,24 @@ extension StoreState {
       cached.isInvalidated = true
       entries[key]?.cached = cached
       memory.modify(key) { $0.isInvalidated = true }
-      if storage?.shared == nil { write(cached, for: key) }
+      if shared == nil { write(cached, for: key, isAsynchronous: isAsynchronous, completion: completion) }
+    } else if shared == nil, let completion {
+      effects.append(.call { completion(nil) })
     }
     // The value that others share may be newer than the one in memory, which must not replace it.
-    if storage?.shared != nil { store(.invalidate(key)) }
+    if shared != nil { store(.invalidate(key), completion: completion) }
     if !refetch(key) { publish(key) }
   }
 
   /// Removes a value, also from the source of truth, and notifies watchers.
-  mutating func remove(_ key: Key, isAsynchronous: Bool = false) {
-    guard ending == nil else { return }
+  mutating func remove(_ key: Key, isAsynchronous: Bool = false, completion: WriteCompletion? = nil) {
+    guard ending == nil else {
+      if let completion { effects.append(.call { completion(nil) }) }
+      return
+    }
     discard(memory.remove(key))
     empty(key)
-    store(.remove(key), isAsynchronous: isAsynchronous)
+    store(.remove(key), isAsynchronous: isAsynchronous, completion: completion)
     publish(key)
   }
 
@@ -66,6 +86,7 @@ extension StoreState {
     if ending == .signedOut { return removeRemains(then: completion) }
     discard(all: memory.removeAll())
     discard(all: failures.removeAll())
+    writes.logRemovalOfAll(at: nextNumber())
     store(.removeAll, isAsynchronous: isAsynchronous, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
@@ -157,7 +178,15 @@ extension StoreState {
     _ layer: Layer<Key, Value>, response: CachedValue<Value>, for key: Key, completion: @escaping WriteCompletion
   ) -> Bool {
     let logged = writes[key]
-    if !layer.isInOrder, max(logged.writtenOrRequestedAt, logged.changedAt) > layer.id { return false }
+    // Removed since the change began, and so not to be brought back by it. One that waits in order was sent later.
+    if !layer.isInOrder, logged.removedAt > layer.id, isEmpty(key) {
+      layers.markCommitted(layer.id, for: key)
+      endLayer(layer.id)
+      effects.append(.call { completion(nil) })
+      return true
+    }
+    let writtenAt = max(logged.writtenOrRequestedAt, logged.changedAt, logged.pushedAt)
+    if !layer.isInOrder, writtenAt > layer.id { return false }
     cache(response, of: layer, for: key, completion: completion)
     endLayer(layer.id)
     return true
@@ -167,15 +196,17 @@ extension StoreState {
   /// value; then the response to a request in flight may lack the change. Does nothing if the key was written since
   /// `version`; returns whether it was not.
   mutating func commit(
-    _ layer: Layer<Key, Value>, rebased changed: CachedValue<Value>?, for key: Key, version: UInt64
+    _ layer: Layer<Key, Value>, rebased changed: CachedValue<Value>?, for key: Key, version: UInt64,
+    completion: @escaping WriteCompletion
   ) -> Bool {
     guard isCurrent(version, key) else { return false }
     if let changed {
       // A value that was requested after the change began may have had the change already.
       let isGuess = !layer.isInOrder && writes[key].writtenOrRequestedAt > layer.id
-      cache(changed, rebasedBy: layer, for: key, isGuess: isGuess) { _ in }
+      cache(changed, rebasedBy: layer, for: key, isGuess: isGuess, completion: completion)
     } else {
       doubtResponses(of: key)
+      effects.append(.call { completion(nil) })
     }
     return true
   }

@@ -6,16 +6,23 @@ import Streams
 @usableFromInline
 struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// What to do once the lock is released.
-  enum Effect {
+  enum Effect: Sendable {
     case deliver([Watcher<Key, Value>])
     case start(Key, Fetch<Key, Value>)
+    /// Make a request for the watchers of a key after a while, since those before were overtaken by what was pushed.
+    case refetchLater(Key, Duration)
     /// Remove idle values from memory after a part of the idle time.
     case sweepLater
-    case call(() -> Void)
+    case call(@Sendable () -> Void)
   }
 
   @usableFromInline let freshness: Freshness
+  /// The source of truth, if it is synchronous.
   let storage: StorageQueue<Key, Value>?
+  /// The source of truth, if it is asynchronous.
+  let shared: SharedQueue<Key, Value>?
+  private let writesBehind: Bool
+  private var versions = VersionClock()
   @usableFromInline var entries: [Key: StoreEntry<Key, Value>] = [:]
   @usableFromInline var memory: LRUCache<Key, CachedValue<Value>>
   @usableFromInline var layers = Layers<Key, Value>()
@@ -36,10 +43,14 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   private var awaitsSweep = false
   private var lastNumber: UInt64 = 0
 
-  init(_ configuration: StoreConfiguration<Value>, storage: StorageQueue<Key, Value>?) {
+  init(
+    _ configuration: StoreConfiguration<Value>, storage: StorageQueue<Key, Value>?, shared: SharedQueue<Key, Value>?
+  ) {
     freshness = configuration.freshness
     memory = LRUCache(countLimit: configuration.memoryCount, costLimit: configuration.memoryCost)
     self.storage = storage
+    self.shared = shared
+    writesBehind = configuration.writing == .behind
     releasesIdle = configuration.idleTime != nil
   }
 
@@ -62,11 +73,31 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     return lastNumber
   }
 
+  /// A version that is greater than all that this store has seen.
+  mutating func nextVersion() -> EntryVersion { versions.next() }
+
+  /// Takes notice of what another store has written.
+  mutating func see(_ cached: CachedValue<Value>) -> CachedValue<Value> {
+    var cached = cached
+    cached.version = versions.see(cached.version)
+    return cached
+  }
+
+  /// A version that is greater than one that a source of truth has, for the change that had an older one; `nil` if that
+  /// is no longer the latest change of the key.
+  mutating func rename(_ old: EntryVersion, after greater: EntryVersion, of key: Key) -> EntryVersion? {
+    _ = versions.see(greater)
+    let new = versions.next()
+    if entries[key]?.cached?.version == old { entries[key]?.cached?.version = new }
+    memory.modify(key) { if $0.version == old { $0.version = new } }
+    return new
+  }
+
   /// Retains a key, and what memory has for it, until `release`; reading counts as a use of the cache.
   mutating func acquire(_ key: Key, forReading: Bool = false) {
     let cached = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
-      entries[key] = StoreEntry(cached: cached, isLoaded: cached != nil || storage == nil, version: nextNumber())
+      entries[key] = StoreEntry(cached: cached, isLoaded: cached != nil || storage == nil && shared == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
   }
@@ -92,12 +123,22 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func current(_ key: Key, now: StoreTime, evenHidden: Bool = false) -> CachedValue<Value>? {
     guard let cached = entries[key]?.cached else { return nil }
     if freshness.isExpired(cached, now: now) {
-      remove(key, isAsynchronous: true)
+      expire(key, cached, isWorthless: freshness.isTooOld(cached, now: now))
       return nil
     }
     if !evenHidden, isHidden(cached) { return nil }
     noteRead(key, now: now)
     return cached
+  }
+
+  /// Removes an expired value from memory. In a source of truth of its own, one that is too old for everybody is removed,
+  /// too, unless another process has replaced it; what one process has not read for long may be another's, and a source
+  /// that is shared has limits of its own.
+  private mutating func expire(_ key: Key, _ cached: CachedValue<Value>, isWorthless: Bool) {
+    discard(memory.remove(key))
+    forget(valueOf: key)
+    if isWorthless, storage != nil { store(.expire(key, cached.version), isAsynchronous: true) }
+    publish(key)
   }
 
   @inlinable
@@ -110,19 +151,23 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     memory.modify(key) { $0.readAt = now }
   }
 
-  /// Replaces the cached value of a key by a new one, or by the old one changed. For a response, `request` is the
-  /// number of its request; `isInOrder` says that this is the response to a change that waited in order, or that
-  /// change.
+  /// Replaces the cached value of a key by a new one, or by the old one changed; returns it with its version.
+  /// - Parameters:
+  ///   - request: Of a response, the number of its request.
+  ///   - version: Of a response, the version that it got with its request.
+  ///   - isPush: Whether the responses to requests in flight will have the change, too.
+  ///   - isInOrder: Whether this is the response to a change that waited in order, or that change.
+  @discardableResult
   mutating func cache(
-    _ cached: CachedValue<Value>, for key: Key, requestedAt request: UInt64? = nil, isChange: Bool = false,
-    isInOrder: Bool = false, isForeign: Bool = false
-  ) {
+    _ cached: CachedValue<Value>, for key: Key, requestedAt request: UInt64? = nil, version: EntryVersion? = nil,
+    isChange: Bool = false, isPush: Bool = false, isInOrder: Bool = false, isForeign: Bool = false
+  ) -> CachedValue<Value> {
     let number = nextNumber()
     if request == nil, !isInOrder {
       discard(localWrites.log(key, at: number) { $0.changedAt = number })
     }
     if isChange {
-      discard(writes.log(key, at: number) { $0.changedAt = number })
+      discard(writes.log(key, at: number) { if isPush { $0.pushedAt = number } else { $0.changedAt = number } })
     } else {
       // A complete response replaces a partial one, even a newer one.
       if !cached.isPartial {
@@ -137,9 +182,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     entries[key]?.hasFailed = false
     forgetFailure(of: key)
     var cached = cached
+    if isForeign { cached = see(cached) } else { cached.version = version ?? versions.next() }
     // What others have written is no newer than a refusal: it is hidden, too.
     if !isChange { cached.writtenBy = isForeign ? 0 : number }
     install(cached, for: key)
+    return cached
   }
 
   /// Installs a value loaded from the source of truth, unless something was written since. Returns whether it installed
@@ -147,7 +194,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func install(loaded cached: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version, !entry.isLoaded, ending == nil else { return false }
     entries[key]?.isLoaded = true
-    if let cached { install(cached, for: key) }
+    if let cached { install(see(cached), for: key) }
     return cached != nil
   }
 
@@ -176,9 +223,15 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     if failures.statistics.count > 0 { discard(failures.remove(key)) }
   }
 
-  /// Records that a key no longer has a value.
+  /// Records that the value of a key was removed, so that nothing that was requested before brings it back.
   mutating func empty(_ key: Key) {
     forgetFailure(of: key)
+    let number = nextNumber()
+    discard(writes.log(key, at: number) { $0.removedAt = number })
+    forget(valueOf: key)
+  }
+
+  private mutating func forget(valueOf key: Key) {
     guard let entry = entries[key] else { return }
     discard(entry.cached)
     entry.cached = nil
@@ -191,32 +244,65 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// or removing everything, else at once.
   /// - Parameter isAsynchronous: Whether the work is done on another thread than the caller's.
   mutating func store(
-    _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false,
-    completion: @escaping WriteCompletion = { _ in }
+    _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
-    guard let storage else { return effects.append(.call { completion(nil) }) }
+    var isAwaited = !writesBehind
+    if case .removeAll = work { isAwaited = true }
+    if !isAwaited, let completion { effects.append(.call { completion(nil) }) }
+    let completion = isAwaited ? completion : nil
+    if let shared { return share(work, shared, completion) }
+    guard let storage else {
+      if let completion { effects.append(.call { completion(nil) }) }
+      return
+    }
     let (job, released) = storage.enqueue(work)
     discard(released)
-    var isAwaited = !storage.writesBehind
-    if case .removeAll = work { isAwaited = true }
-    if isAwaited {
-      return effects.append(
-        .call {
-          isAsynchronous ? storage.finishElsewhere(job, then: completion) : storage.finish(job, then: completion)
-        })
+    let (isLate, end) = (!isAwaited, completion ?? { _ in })
+    effects.append(
+      .call {
+        if isLate {
+          storage.finishLater(job)
+        } else if isAsynchronous {
+          storage.finishElsewhere(job, then: end)
+        } else {
+          storage.finish(job, then: end)
+        }
+      })
+  }
+
+  /// The same for an asynchronous source of truth. What is not a value gets its version here.
+  private mutating func share(
+    _ work: StorageQueue<Key, Value>.Work, _ shared: SharedQueue<Key, Value>, _ completion: WriteCompletion?
+  ) {
+    let (key, shares): (Key, SharedQueue<Key, Value>.Work)
+    switch work {
+    case .write(let stored, let written, let isResponse):
+      (key, shares) = (written, .write(stored, isResponse: isResponse))
+    case .invalidate(let invalidated): (key, shares) = (invalidated, .invalidate(versions.next()))
+    case .remove(let removed): (key, shares) = (removed, .remove(versions.next()))
+    // Its own limits apply.
+    case .expire: return
+    case .removeAll:
+      discard(shared.addRemoval(versions.next(), completion: completion))
+      return effects.append(.call { shared.beginRemoval() })
     }
-    effects.append(.call { storage.finishLater(job) })
-    effects.append(.call { completion(nil) })
+    discard(shared.add(shares, for: key, completion: completion))
+    effects.append(.call { shared.begin(key) })
   }
 
   /// Enqueues a write to the source of truth, unless the value is partial. If the write fails, that is only reported: a
   /// full disk must not turn a response into a failure.
   mutating func write(
     _ cached: CachedValue<Value>, for key: Key, isAsynchronous: Bool = false, isResponse: Bool = false,
-    completion: @escaping WriteCompletion = { _ in }
+    completion: WriteCompletion? = nil
   ) {
-    if cached.isPartial { return effects.append(.call { completion(nil) }) }
-    store(.write(cached.stored, key, isResponse: isResponse), isAsynchronous: isAsynchronous) { _ in completion(nil) }
+    if cached.isPartial {
+      if let completion { effects.append(.call { completion(nil) }) }
+      return
+    }
+    var end: WriteCompletion?
+    if let completion { end = { _ in completion(nil) } }
+    store(.write(cached.stored, key, isResponse: isResponse), isAsynchronous: isAsynchronous, completion: end)
   }
 
   func keyState(_ key: Key, source: SnapshotSource) -> KeyState<Key, Value> {

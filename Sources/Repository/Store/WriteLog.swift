@@ -17,7 +17,10 @@ struct WriteLog<Key: Hashable & Sendable> {
     var writtenOrRequestedAt: UInt64 = 0
     /// The latest local change of the value.
     var changedAt: UInt64 = 0
+    /// The latest change that a server has pushed, and that the responses to requests in flight get, too.
+    var pushedAt: UInt64 = 0
     var invalidatedAt: UInt64 = 0
+    var removedAt: UInt64 = 0
   }
 
   /// The numbers of the open operations, in their order.
@@ -29,6 +32,8 @@ struct WriteLog<Key: Hashable & Sendable> {
   private var records = LRUCache<Key, Record>(countLimit: Self.limit, costLimit: .max)
   /// The number of the latest operation whose record was dropped while something older was open.
   private var droppedThrough: UInt64 = 0
+  /// The number of the latest removal of everything while something older was open.
+  private var allRemovedAt: UInt64 = 0
 
   /// How many keys may have records: more than are changed during an ordinary request.
   static var limit: Int { 1 << 16 }
@@ -40,7 +45,14 @@ struct WriteLog<Key: Hashable & Sendable> {
 
   /// A key without a record may have been changed and invalidated when the records that were dropped were made.
   subscript(key: Key) -> Record {
-    records.peek(key) ?? Record(key: key, changedAt: droppedThrough, invalidatedAt: droppedThrough)
+    var record = records.peek(key) ?? Record(key: key, changedAt: droppedThrough, invalidatedAt: droppedThrough)
+    record.removedAt = max(record.removedAt, allRemovedAt)
+    return record
+  }
+
+  /// Records a removal of everything; its number must be greater than all before.
+  mutating func logRemovalOfAll(at number: UInt64) {
+    if !open.isEmpty { allRemovedAt = number }
   }
 
   /// Logs what is done from a number on, to the key or, if `nil`, to any key, until the matching

@@ -26,7 +26,19 @@ struct RecordTests {
     #expect(read.writtenAt == record.writtenAt && read.isInvalidated)
   }
 
-  @Test func `D4: every single-bit flip is noticed`() {
+  @Test func `a version follows the value, and a record without one has none`() throws {
+    var versioned = record
+    versioned.version = EntryVersion(time: 1_234_567_890, writer: .max - 1)
+    let read = try Record(versioned.bytes)
+    #expect(read.version == versioned.version && read.value == record.value && read.key == record.key)
+    #expect(versioned.bytes.count == record.bytes.count + 16)
+    #expect(try Record(record.bytes).version == .zero)
+  }
+
+  @Test(arguments: [EntryVersion.zero, EntryVersion(time: 5, writer: 6)])
+  func `D4: every single-bit flip is noticed`(version: EntryVersion) {
+    var record = record
+    record.version = version
     let bytes = record.bytes
     for bit in 0..<bytes.count * 8 {
       var flipped = bytes
@@ -35,7 +47,10 @@ struct RecordTests {
     }
   }
 
-  @Test func `D4: every cut and every byte too many is noticed`() {
+  @Test(arguments: [EntryVersion.zero, EntryVersion(time: 5, writer: 6)])
+  func `D4: every cut and every byte too many is noticed`(version: EntryVersion) {
+    var record = record
+    record.version = version
     let bytes = record.bytes
     for count in 0..<bytes.count {
       #expect(throws: Record.Failure.damaged) { try Record(Array(bytes.prefix(count))) }

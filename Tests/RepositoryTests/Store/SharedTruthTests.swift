@@ -46,7 +46,7 @@ struct SharedTruthTests {
 
   @Test func `a write is in memory at once, and shared after a flush`() async {
     let store = makeStore()
-    store.save("1", for: "k")
+    await store.save("1", for: "k")
     #expect(store.peek("k")?.value == "1")
     await store.flush()
     #expect(shared.value("k")?.value == "1")
@@ -54,7 +54,7 @@ struct SharedTruthTests {
 
   @Test func `what another process has written is read without a request`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    one.save("1", for: "k")
+    await one.save("1", for: "k")
     await one.flush()
     let snapshot = try await other.get("k").value
     #expect(snapshot.value == "1" && snapshot.source == .disk && network.count == 0)
@@ -64,7 +64,7 @@ struct SharedTruthTests {
     let (one, other) = (makeStore(), makeStore())
     let watcher = Watcher(other, "k")
     for number in 1...20 {
-      one.save("\(number)", for: "k")
+      await one.save("\(number)", for: "k")
       await one.flush()
       try await watcher.wait(for: "\(number)")
     }
@@ -74,7 +74,7 @@ struct SharedTruthTests {
 
   @Test func `a removal elsewhere removes the value, and an invalidation elsewhere makes it stale`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    one.save("1", for: "k")
+    await one.save("1", for: "k")
     await one.flush()
     let watcher = Recorder(other.stream("k", .cacheOnly))
     let states = Monitor("")
@@ -91,9 +91,9 @@ struct SharedTruthTests {
 
   @Test func `an invalidation marks the shared value, not the older one in memory`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    one.save("1", for: "k")
+    await one.save("1", for: "k")
     await one.flush()
-    other.save("2", for: "k")
+    await other.save("2", for: "k")
     await other.flush()
     one.invalidate("k")
     await one.flush()
@@ -121,12 +121,12 @@ struct SharedTruthTests {
     async throws
   {
     let (one, other) = (makeStore(), makeStore())
-    one.save("old", for: "k")
+    await one.save("old", for: "k")
     await one.flush()
     let watcher = Watcher(other, "k")
     try await watcher.wait(for: "old")
     shared.isAway = true
-    one.save("new", for: "k")
+    await one.save("new", for: "k")
     await one.flush()
     #expect(one.peek("k")?.value == "new")
     shared.comeBack()
@@ -136,7 +136,7 @@ struct SharedTruthTests {
 
   @Test func `after clear, what was on its way is not shown`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    other.save("old", for: "k")
+    await other.save("old", for: "k")
     await other.flush()
     shared.stall()
     let read = Recorder(one.get("k", .cacheOnly))
@@ -151,7 +151,7 @@ struct SharedTruthTests {
   @Test func `after sign-out, what was on its way is not shown, and nothing is left`() async throws {
     let store = makeStore()
     shared.stall()
-    store.save("1", for: "k")
+    await store.save("1", for: "k")
     try store.signOut()
     shared.resume()
     await store.flush()
@@ -191,7 +191,7 @@ struct SharedTruthTests {
 
   @Test func `a value that others have changed is stale while the source cannot say to what`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    one.save("old", for: "k")
+    await one.save("old", for: "k")
     await one.flush()
     let states = Monitor("")
     let watching = other.stream("k", .cacheOnly).subscribe(onNext: { snapshot in states.update { $0 = snapshot.brief } }
@@ -205,7 +205,7 @@ struct SharedTruthTests {
 
   @Test func `what others write does not show what a refusal has hidden`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    one.save("1", for: "k")
+    await one.save("1", for: "k")
     await one.flush()
     let seen = Monitor([String]())
     let watching = other.stream("k", .cacheAndNetwork).subscribe(onNext: { snapshot in
@@ -216,7 +216,7 @@ struct SharedTruthTests {
     network[0].fail(RequestError(.httpStatus, "", status: 401))
     try await seen.wait { $0.last == "-" }
     let before = shared.reads.value
-    one.save("2", for: "k")
+    await one.save("2", for: "k")
     try await shared.reads.wait { $0 > before }
     let fresh = Recorder(other.fresh("k"))
     try await network.wait(forCount: 2)
@@ -231,7 +231,7 @@ struct SharedTruthTests {
     let watcher = Watcher(one, "k")
     let read = Recorder(one.get("k", .networkOnly))
     try await network.wait(forCount: 1)
-    other.save("theirs", for: "k")
+    await other.save("theirs", for: "k")
     try await watcher.wait(for: "theirs")
     network[0].answer("older")
     await one.flush()
@@ -258,11 +258,17 @@ private struct Silent: AsyncSourceOfTruth {
   let truth: SharedTruth
 
   func read(_ key: String) async throws -> StoredValue<String>? { try await truth.read(key) }
-  func write(_ stored: StoredValue<String>, for key: String, isResponse: Bool) async throws {
+  func write(
+    _ stored: StoredValue<String>, for key: String, isResponse: Bool
+  ) async throws -> SourceWriteResult {
     try await truth.write(stored, for: key, isResponse: isResponse)
   }
-  func invalidate(_ key: String) async throws { try await truth.invalidate(key) }
-  func remove(_ key: String) async throws { try await truth.remove(key) }
-  func removeAll() async throws { try await truth.removeAll() }
+  func invalidate(_ key: String, version: EntryVersion) async throws -> SourceWriteResult {
+    try await truth.invalidate(key, version: version)
+  }
+  func remove(_ key: String, version: EntryVersion) async throws -> SourceWriteResult {
+    try await truth.remove(key, version: version)
+  }
+  func removeAll(version: EntryVersion) async throws { try await truth.removeAll(version: version) }
   func keys() async throws -> [String] { try await truth.keys() }
 }

@@ -6,34 +6,45 @@ import TestSupport
 final class SharedTruth: AsyncSourceOfTruth {
   /// The values of all instances.
   final class Server: Sendable {
-    fileprivate let values = Locked<[String: StoredValue<String>]>([:])
+    fileprivate let state = Locked(Kept())
     fileprivate let changes = PublishSubject<(by: ObjectIdentifier?, change: SourceChange<String>)>()
     /// How many reads there were.
     let reads = Monitor(0)
-    private let state = Locked<(isAway: Bool, gate: [CheckedContinuation<Void, Never>]?)>((false, nil))
+    private let access = Locked<(isAway: Bool, gate: [CheckedContinuation<Void, Never>]?)>((false, nil))
 
     var isAway: Bool {
-      get { state.withLock { $0.isAway } }
-      set { state.withLock { $0.isAway = newValue } }
+      get { access.withLock { $0.isAway } }
+      set { access.withLock { $0.isAway = newValue } }
     }
 
-    func value(_ key: String) -> StoredValue<String>? { values.withLock { $0[key] } }
+    /// Fails the next changes of a key, though reads are answered, as a database without space does.
+    let refused = Mutable<[String: Int]>([:])
+
+    fileprivate func refusal(of key: String) -> (any Error)? {
+      refused.update { refused in
+        guard let count = refused[key], count > 0 else { return nil }
+        refused[key] = count - 1
+        return Away()
+      }
+    }
+
+    func value(_ key: String) -> StoredValue<String>? { state.withLock { $0.values[key] } }
 
     /// Waits until the values are as they should be.
     func wait(until isFulfilled: @escaping @Sendable ([String: StoredValue<String>]) -> Bool) async throws {
       let written = Monitor(0)
       let watching = changes.asObservable().subscribe(onNext: { _ in written.update { $0 += 1 } })
       defer { watching.dispose() }
-      try await written.wait { _ in isFulfilled(self.values.withLock { $0 }) }
+      try await written.wait { _ in isFulfilled(self.state.withLock { $0.values }) }
     }
 
     func report(_ change: SourceChange<String>) { changes.onNext((nil, change)) }
 
     /// Whatever comes, waits, and does not react to being cancelled.
-    func stall() { state.withLock { $0.gate = [] } }
+    func stall() { access.withLock { $0.gate = [] } }
 
     func resume() {
-      let waiting = state.withLock { exchange(&$0.gate, with: nil) } ?? []
+      let waiting = access.withLock { exchange(&$0.gate, with: nil) } ?? []
       for continuation in waiting { continuation.resume() }
     }
 
@@ -44,7 +55,7 @@ final class SharedTruth: AsyncSourceOfTruth {
 
     fileprivate func pass() async throws {
       await withCheckedContinuation { continuation in
-        let isOpen = state.withLock { state in
+        let isOpen = access.withLock { state in
           state.gate?.append(continuation)
           return state.gate == nil
         }
@@ -74,21 +85,76 @@ final class SharedTruth: AsyncSourceOfTruth {
     return server.value(key)
   }
 
-  func write(_ stored: StoredValue<String>, for key: String, isResponse: Bool) async throws {
-    try await change([key]) { $0[key] = stored }
+  func write(
+    _ stored: StoredValue<String>, for key: String, isResponse: Bool
+  ) async throws -> SourceWriteResult {
+    try await change(key) { $0.write(stored, for: key) }
   }
 
-  func invalidate(_ key: String) async throws { try await change([key]) { $0[key]?.isInvalidated = true } }
+  func invalidate(_ key: String, version: EntryVersion) async throws -> SourceWriteResult {
+    try await change(key) { $0.invalidate(key, version) }
+  }
 
-  func remove(_ key: String) async throws { try await change([key]) { $0[key] = nil } }
+  func remove(_ key: String, version: EntryVersion) async throws -> SourceWriteResult {
+    try await change(key) { $0.remove(key, version) }
+  }
 
-  func removeAll() async throws { try await change(try await keys()) { $0 = [:] } }
-
-  func keys() async throws -> [String] { server.values.withLock { Array($0.keys) } }
-
-  private func change(_ keys: [String], _ body: (inout [String: StoredValue<String>]) -> Void) async throws {
+  func removeAll(version: EntryVersion) async throws {
     try await server.pass()
-    server.values.withLock { body(&$0) }
+    let keys = server.state.withLock { state in
+      defer { state = Kept(allRemoved: version) }
+      return Array(state.values.keys)
+    }
     for key in keys { server.changes.onNext((ObjectIdentifier(self), .key(key))) }
+  }
+
+  func keys() async throws -> [String] {
+    try await server.pass()
+    return server.state.withLock { Array($0.values.keys) }
+  }
+
+  private func change(
+    _ key: String, _ body: @Sendable (inout Kept) -> SourceWriteResult
+  ) async throws -> SourceWriteResult {
+    try await server.pass()
+    if let refusal = server.refusal(of: key) { throw refusal }
+    let result = server.state.withLock { body(&$0) }
+    if result == .done { server.changes.onNext((ObjectIdentifier(self), .key(key))) }
+    return result
+  }
+}
+
+/// What a source of truth has to keep.
+private struct Kept {
+  var values: [String: StoredValue<String>] = [:]
+  var removed: [String: EntryVersion] = [:]
+  var invalidated: [String: EntryVersion] = [:]
+  var allRemoved = EntryVersion.zero
+
+  /// The version that stands in the way of a change.
+  private func newer(than version: EntryVersion, _ key: String) -> EntryVersion? {
+    let known = max(values[key]?.version ?? .zero, removed[key] ?? .zero, allRemoved)
+    return known > version ? known : nil
+  }
+
+  mutating func write(_ stored: StoredValue<String>, for key: String) -> SourceWriteResult {
+    if let newer = newer(than: stored.version, key) { return .superseded(by: newer) }
+    values[key] = stored
+    if invalidated[key] ?? .zero > stored.version { values[key]?.isInvalidated = true }
+    return .done
+  }
+
+  mutating func invalidate(_ key: String, _ version: EntryVersion) -> SourceWriteResult {
+    if let newer = newer(than: version, key) { return .superseded(by: newer) }
+    invalidated[key] = max(version, invalidated[key] ?? .zero)
+    values[key]?.isInvalidated = true
+    return .done
+  }
+
+  mutating func remove(_ key: String, _ version: EntryVersion) -> SourceWriteResult {
+    if let newer = newer(than: version, key) { return .superseded(by: newer) }
+    values[key] = nil
+    removed[key] = version
+    return .done
   }
 }
