@@ -4,8 +4,8 @@ public import Platform
 /// A ``SourceOfTruth`` that keeps records in files, and needs nothing but Foundation.
 ///
 /// Each value is one file, which is replaced atomically; a damaged file is a miss. Several processes may use one
-/// folder: a process sees the records of others when it opens the folder, and when it writes. A miss for a key without
-/// a record makes no system call. Keys are compared by their encoded bytes, so equal keys must have equal bytes:
+/// folder: a process sees the records of others when it opens the folder, when it writes, and when it lists keys. A miss
+/// for a key without a record makes no system call. Keys are compared by their encoded bytes, so equal keys must have equal bytes:
 /// ``RecordCoder/json`` says which do not.
 ///
 /// The records of a partition, such as an account at an endpoint, are in a folder of their own: `clear` and sign-out
@@ -50,6 +50,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
     let path = Partition.folder(of: partition, in: folder).path
     self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
+    identity = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
   }
 
   /// The number and size of the partition's records, as far as this process knows.
@@ -83,17 +84,59 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.remove(RecordName(hashing: try bytes(of: key)))
   }
 
+  /// Marks the record of a key as out of date, whichever process has written it. Throws ``FileError``, or what the coder
+  /// throws for the key.
+  public func invalidate(_ key: Key) throws {
+    let key = try bytes(of: key)
+    try folder.invalidate(RecordName(hashing: key), key: key)
+  }
+
   /// Removes all records of the partition; their files are unlinked when this returns. Throws ``FileError``.
   public func removeAll() throws {
     try folder.removeAll()
   }
 
-  /// The keys of the records that can be read. Reads the beginning of each file, once, and not its value. Throws
-  /// ``FileError`` if none can be read.
+  /// Removes the records whose key meets a condition, also those of other processes, and those whose key cannot be read,
+  /// since it may be one of these; their files are unlinked when this returns. Throws ``FileError``.
+  public func removeAll(where isAffected: (Key) -> Bool) throws {
+    try folder.removeAll { key in decodedKey(key).map(isAffected) ?? true }
+  }
+
+  /// Removes all records of the partition, and refuses whatever opened it before, in any process: its writes throw
+  /// ``StoreError/signedOut``. Throws ``FileError`` if something is left; another call then tries again, and so does the
+  /// next process that opens the partition.
+  public func signOut() throws { try folder.signOut() }
+
+  /// The keys of the records that can be read, also of those that other processes have written. Reads the beginning of
+  /// each file, once, and not its value, and waits for no lock. Throws ``FileError`` if none can be read.
   public func keys() throws -> [Key] {
-    try folder.keys().compactMap { key in
-      key.starts(with: prefix) ? try? coder.decodeKey(Data(key.dropFirst(prefix.count))) : nil
-    }
+    var failure: (any Error)?
+    let keys = try keys { failure = failure ?? $0 }
+    if keys.isEmpty, let failure { throw failure }
+    return keys
+  }
+
+  /// The same; the closure is called with the error of each record that the system does not let be read.
+  public func keys(onUnreadable: (any Error) -> Void) throws -> [Key] {
+    try folder.keys(onUnreadable: onUnreadable).compactMap(decodedKey)
+  }
+
+  /// Whether another process has changed the partition since the last call, or this is the first one. If so, reads find
+  /// what it has written. Costs one system call if not, and waits for no lock. Throws ``FileError``.
+  package func lookAgain() throws -> Bool { try folder.lookAgain() }
+
+  /// The path of the partition's folder.
+  public let identity: String?
+
+  /// Whether the server had refused the account when this process last looked at the folder.
+  public var isRefused: Bool { folder.isRefused }
+
+  /// Keeps whether the server has refused the account. Throws ``FileError``.
+  public func setRefused(_ isRefused: Bool) throws { try folder.setRefused(isRefused) }
+
+  /// The key in the bytes of a record; `nil` if they are not one of this partition.
+  private func decodedKey(_ bytes: [UInt8]) -> Key? {
+    bytes.starts(with: prefix) ? try? coder.decodeKey(Data(bytes.dropFirst(prefix.count))) : nil
   }
 
   private func bytes(of key: Key) throws -> [UInt8] {

@@ -93,18 +93,20 @@ extension FileSystem {
   /// Runs a closure with the open folder while holding the lock of its file `lock`, which excludes other threads and
   /// processes. The system releases the lock when a process ends, but not while one is stopped, so the wait is limited:
   /// it throws `ETIMEDOUT`.
-  package func withExclusiveAccess<Result>(to path: String, _ body: (_ folder: Int32) throws -> Result) throws -> Result
-  {
+  /// - Parameter timeout: How long to wait; the file system's `lockTimeout` by default.
+  package func withExclusiveAccess<Result>(
+    to path: String, within timeout: Duration? = nil, _ body: (_ folder: Int32) throws -> Result
+  ) throws -> Result {
     let lockFile = try open("\(path)/lock", .lock)
     defer { try? close(lockFile) }
-    try waitForLock(lockFile)
+    try waitForLock(lockFile, timeout ?? lockTimeout)
     let folder = try open(path, .folder)
     defer { try? close(folder) }
     return try body(folder)
   }
 
-  private func waitForLock(_ file: Int32) throws {
-    let deadline = ContinuousClock.now + lockTimeout
+  private func waitForLock(_ file: Int32, _ timeout: Duration) throws {
+    let deadline = ContinuousClock.now + timeout
     var pause: UInt32 = 50
     // A blocking `flock` has no timeout.
     while try !tryLock(file) {

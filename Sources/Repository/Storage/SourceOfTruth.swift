@@ -26,19 +26,65 @@ public protocol SourceOfTruth<Key, Value>: Sendable {
   /// if the value is too large to be stored.
   func write(_ stored: StoredValue<Value>, for key: Key) throws
 
+  /// Marks the value of a key as out of date, if there is one, whoever wrote it. Reads and writes it unless implemented.
+  func invalidate(_ key: Key) throws
+
   /// Removes the value of a key, if there is one.
   func remove(_ key: Key) throws
 
   /// Removes all values of the partition; they are gone when this returns.
   func removeAll() throws
 
+  /// Removes all values of the partition, whose account ends: nothing that was opened before may write to it any more,
+  /// in this process or another, and ``StoreError/signedOut`` is the error if it tries. The same as ``removeAll()``
+  /// unless implemented; after an error, another call tries again.
+  func signOut() throws
+
   /// The keys that have a value, in any order; may include keys whose value cannot be read.
   func keys() throws -> [Key]
+
+  /// The same, also if some cannot be listed: the closure is called with the errors. It is not called unless
+  /// implemented.
+  func keys(onUnreadable: (any Error) -> Void) throws -> [Key]
+
+  /// What is the same for every object that opens the same partition, in this process, such as a path; `nil` unless
+  /// implemented. What could not be written yet is then found by the next store of the partition; without it, by the same
+  /// ``StoreGroup`` alone.
+  var identity: String? { get }
+
+  /// Whether the server has refused the account (401), so that its values are hidden until a request succeeds; kept
+  /// across restarts. `false` unless implemented.
+  var isRefused: Bool { get }
+
+  /// Keeps whether the server has refused the account. Does nothing unless implemented.
+  func setRefused(_ isRefused: Bool) throws
 }
 
 extension SourceOfTruth {
   /// `false`.
   public var waitsForOtherProcesses: Bool { false }
+
+  /// Reads the value, and writes it with the mark.
+  public func invalidate(_ key: Key) throws {
+    guard var stored = try read(key), !stored.isInvalidated else { return }
+    stored.isInvalidated = true
+    try write(stored, for: key)
+  }
+
+  /// The same as ``removeAll()``.
+  public func signOut() throws { try removeAll() }
+
+  /// The same as ``keys()``.
+  public func keys(onUnreadable: (any Error) -> Void) throws -> [Key] { try keys() }
+
+  /// `nil`.
+  public var identity: String? { nil }
+
+  /// `false`.
+  public var isRefused: Bool { false }
+
+  /// Does nothing.
+  public func setRefused(_ isRefused: Bool) throws {}
 }
 
 /// A value as a source of truth keeps it.
