@@ -151,9 +151,11 @@ public struct MomentsRepo: MomentsRepoType {
   /// Ends the repository because its account ends: what it has cached and what waits in its outbox is removed, and late
   /// responses are dropped. Throws an error of the outbox or the source of truth if something could not be removed;
   /// another call tries again.
-  public func signOut() throws {
-    let removals = [Result { try outbox?.signOut() }, Result { try store.signOut() }]
-    for removal in removals { try removal.get() }
+  public func signOut() async throws {
+    var failure: (any Error)?
+    do { try outbox?.signOut() } catch { failure = error }
+    try await store.signOut()
+    if let failure { throw failure }
   }
 
   private func key(_ userID: String) -> MomentsKey {

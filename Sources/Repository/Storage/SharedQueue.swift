@@ -93,6 +93,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let backoff = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
   private let onError: @Sendable (any Error) -> Void
   private let state = Locked(State())
+  private let busyAction = Locked<(@Sendable () -> Void)?>(nil)
 
   /// - Parameter scheduler: Measures how long the source takes.
   init(
@@ -155,6 +156,7 @@ extension SharedQueue {
 
   /// Begins the work of a key, unless some is running, after which it begins by itself.
   func begin(_ key: Key) {
+    busyAction.withLock { $0 }?()
     let work = state.withLock { take(key, of: &$0) }
     if let work { Task { await self.run(work, key) } }
   }
@@ -171,6 +173,7 @@ extension SharedQueue {
 
   /// Begins the removal of everything, unless something is running, after which it begins by itself.
   func beginRemoval() {
+    busyAction.withLock { $0 }?()
     let version = state.withLock { state -> EntryVersion? in
       guard state.runningCount == 0, let removal = state.removal, !removal.isRunning else { return nil }
       state.removal?.isRunning = true
@@ -187,6 +190,12 @@ extension SharedQueue {
     }
     for key in keys { begin(key) }
   }
+
+  /// Whether something waits, or is outstanding.
+  var isBusy: Bool { state.withLock { !$0.lines.isEmpty || $0.removal != nil } }
+
+  /// Sets what to call, without a lock, when there is work.
+  func onBusy(_ action: @escaping @Sendable () -> Void) { busyAction.withLock { $0 = action } }
 
   /// Calls back when all earlier work is done or has failed; what has failed before is tried once more.
   func flush(then completion: @escaping @Sendable () -> Void) {

@@ -180,7 +180,7 @@ extension Store {
     case .found(let stored): return layer.apply(key, stored.value) != nil
     case .missing, nil: return false
     case .failed:
-      storage?.doubt(key)
+      storage?.suspect(key)
       return false
     }
   }

@@ -73,65 +73,90 @@ extension Store {
     }
   }
 
-  /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart, and a new request
-  /// is made for watchers whose policy uses the network and caches the response.
-  public func invalidate(_ key: Key) { invalidate(key) { _ in } }
+  /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart and for other processes
+  /// of the source of truth, and a new request is made for watchers whose policy uses the network and caches the response.
+  /// Returns as ``save(_:for:)`` does. If another process has the files' lock for too long, this process shows the value as
+  /// stale, and marks it as soon as the lock is free.
+  public func invalidate(_ key: Key) async { await written { self.invalidate(key, completion: $0) } }
+
+  /// The same on a thread: the value is stale when this returns, and the source of truth gets the mark as soon as it can.
+  /// Does not wait for other processes.
+  public func invalidate(_ key: Key) { perform { $0.invalidate(key) } }
 
   func invalidate(_ key: Key, completion: @escaping WriteCompletion) {
-    perform { $0.acquire(key) }
-    if load(key) == nil { storage?.doubt(key) }
-    perform {
-      $0.invalidate(key, isAsynchronous: true, completion: completion)
-      $0.release(key)
-    }
+    perform { $0.invalidate(key, completion: completion) }
   }
 
   /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
   /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
-  /// makes them the most recent ones, in memory and for limits of the source of truth. What only an asynchronous source has
-  /// is marked there as soon as it has said which keys that are.
-  public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) {
-    let known = knownKeys()
-    for key in known where isAffected(key) { invalidate(key) }
-    shared?.keys { for key in $0.subtracting(known) where isAffected(key) { self.invalidate(key) } }
+  /// makes them the most recent ones for limits of the source of truth. What only an asynchronous source has is marked there
+  /// as soon as it has said which keys that are.
+  /// - Parameter isAffected: Called on any thread, without a lock.
+  public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) async {
+    await written { written in self.invalidateAll(where: isAffected, completion: written) }
   }
 
-  /// Every key that has a value in memory or in the source of truth, or is in use. If the source of truth cannot say,
-  /// the change that these keys are wanted for does not reach what it has: that is out of date from now on.
-  func knownKeys() -> Set<Key> {
-    var keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
-    if let storage {
-      do { keys.formUnion(try storage.keys()) } catch {
-        storage.report(error)
-        storage.doubtAll()
+  /// The same on a thread: the values are stale when this returns, and the source of truth gets the marks as soon as it can.
+  public func invalidateAll(where isAffected: @escaping @Sendable (Key) -> Bool = { _ in true }) {
+    invalidateAll(where: isAffected) { _ in }
+  }
+
+  private func invalidateAll(
+    where isAffected: @escaping @Sendable (Key) -> Bool, completion: @escaping WriteCompletion
+  ) {
+    let writes = WriteGroup(then: completion)
+    let known = knownKeys()
+    // All are stale before the first is written.
+    for key in known where isAffected(key) { invalidate(key, completion: writes.add()) }
+    if let shared {
+      let listed = writes.add()
+      shared.keys { keys in
+        for key in keys.subtracting(known) where isAffected(key) { self.invalidate(key, completion: writes.add()) }
+        listed(nil)
       }
     }
-    return keys
+    writes.close()
   }
 
-  /// Removes the cached value of a key; its watchers get a snapshot without a value.
+  /// Every key that has a value in memory or in the source of truth, also one that another process has written there, or is
+  /// in use. If the source of truth cannot say, what it has is out of date from now on.
+  func knownKeys() -> Set<Key> {
+    let keys = Set(perform { Array($0.entries.keys) + Array($0.memory.keys) })
+    return storage.map { keys.union($0.keys()) } ?? keys
+  }
+
+  /// Removes the cached value of a key; its watchers get a snapshot without a value. Returns as ``save(_:for:)`` does.
+  public func remove(_ key: Key) async {
+    await written { written in self.perform { $0.remove(key, completion: written) } }
+  }
+
+  /// The same on a thread: the value is gone when this returns, and the source of truth removes it as soon as it can. Does
+  /// not wait for other processes.
   public func remove(_ key: Key) { perform { $0.remove(key) } }
 
-  /// Removes everything, from memory and, before this returns, from the source of truth. Requests in flight continue.
-  /// Throws the source of truth's error if it could not remove everything.
-  public func clear() throws { try removeAll { $0.removeAll(then: $1) } }
+  /// Removes everything, from memory and, before this returns, from the source of truth; no thread waits for that. Requests
+  /// in flight continue. Throws the source of truth's error if it could not remove everything.
+  public func clear() async throws { try await removed { $0.removeAll(then: $1) } }
 
   /// Ends the store because its account ends: everything it has kept is removed, as by ``clear()``, its requests are
   /// cancelled, late responses are dropped, and streams complete, after a snapshot without a value. From then on, reads
   /// fail with ``StoreError/signedOut``. Mutations in flight are not cancelled, and fail when their response comes.
   ///
+  /// So end all other stores that have opened the same source of truth, in this process, and over a ``DiskCache`` also in
+  /// others, as soon as they write.
+  ///
   /// Throws the source of truth's error if it could not remove everything; another call tries again. To stop using a
   /// store but keep its data, call ``close()``.
-  public func signOut() throws { try removeAll { $0.signOut(then: $1) } }
+  public func signOut() async throws { try await removed { $0.signOut(then: $1) } }
 
-  private func removeAll(
-    _ change: (inout StoreState<Key, Value>, @escaping @Sendable ((any Error)?) -> Void) -> Void
-  ) throws {
-    let failure = Locked<(any Error)?>(nil)
-    // A removal of everything is carried out before this returns.
-    perform { state in change(&state) { error in failure.withLock { $0 = error } } }
-    if let failure = failure.withLock({ $0 }) { throw failure }
+  private func removed(
+    _ change: (inout StoreState<Key, Value>, @escaping WriteCompletion) -> Void
+  ) async throws {
+    let error = await withCheckedContinuation { continuation in
+      perform { state in change(&state) { continuation.resume(returning: $0) } }
+    }
+    if let error { throw error }
   }
 
   /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the source

@@ -64,12 +64,13 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     fetch = partialFetch
     self.keyForResponse = keyForResponse
     state = Locked(StoreState(configuration, storage: storage, shared: nil))
+    storage?.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }
   }
 
   /// The same with a source of truth that is asynchronous, and may be shared by many processes, whose changes this store
   /// follows. No thread waits for it, and no read longer than its ``AsyncSourceOfTruth/timeLimit``; so what is written is
-  /// in memory at once, and in the source of truth when ``flush()`` returns. Errors of writes, ``clear()`` and
-  /// ``signOut()`` are reported to ``StoreConfiguration/onStorageError``.
+  /// in memory at once, and in the source of truth when ``flush()`` returns. Errors of writes are reported to
+  /// ``StoreConfiguration/onStorageError``.
   @_disfavoredOverload
   public init(
     partialFetch: @escaping @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>,

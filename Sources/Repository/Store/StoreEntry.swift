@@ -6,6 +6,8 @@ final class StoreEntry<Key: Hashable & Sendable, Value: Sendable> {
   @usableFromInline var cached: CachedValue<Value>?
   /// Whether the source of truth was read, or need not be.
   var isLoaded: Bool
+  /// Whether the value was invalidated while it was being read.
+  var isInvalidatedWhileLoading = false
   /// What waits until the value is loaded from an asynchronous source of truth, in order; `nil` if it is not loading.
   var loading: [@Sendable (SnapshotSource?) -> Void]?
   /// Whether a change by others is being read, and whether there was another one meanwhile.

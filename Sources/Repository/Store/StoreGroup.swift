@@ -1,3 +1,4 @@
+import Dispatch
 public import Streams
 
 /// One ``Store`` for each account, so that a process can serve many accounts without ever showing one of them another's
@@ -22,19 +23,47 @@ public protocol AccountMember: AnyObject, Sendable {
   /// Whether it has work to do although nobody uses it.
   var isBusy: Bool { get }
 
+  /// Whether it is closed or signed out, and nothing is left to be removed, so that the account needs another one.
+  var hasEnded: Bool { get }
+
+  /// Sets what to call each time that it becomes busy, before the caller that makes it so can release it; called without
+  /// a lock. A group calls this once.
+  func notifyWhenBusy(_ action: @escaping @Sendable () -> Void)
+
   /// Ends it, and keeps its data.
   func close() async
 
   /// Ends it, and removes its data. Throws an error if something could not be removed; another call tries again.
-  func signOut() throws
+  func signOut() async throws
 }
 
 extension AccountMember {
   /// `false`.
   public var isBusy: Bool { false }
+
+  /// `false`.
+  public var hasEnded: Bool { false }
+
+  /// Does nothing.
+  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {}
 }
 
-extension Store: AccountMember {}
+extension Store: AccountMember {
+  /// Whether writes wait, or the store alone remembers what it could not write.
+  public var isBusy: Bool { storage?.isBusy ?? shared?.isBusy ?? false }
+
+  /// Whether it is closed or signed out, and no removal is left to be done.
+  public var hasEnded: Bool {
+    guard state.withLock({ $0.ending != nil }) else { return false }
+    return storage?.removal == nil && storage?.hasRemains != true && shared?.isBusy != true
+  }
+
+  /// Calls an action when there is something to write, and was nothing before.
+  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {
+    storage?.onBusy(action)
+    shared?.onBusy(action)
+  }
+}
 
 extension Outbox: AccountMember {
   /// Whether something waits, which it sends by itself.
@@ -52,34 +81,11 @@ extension Outbox: AccountMember {
 /// somebody still uses, by a reference or a subscription, is found again by ``member(for:)``. Its data stay, if it has a
 /// source of truth; what it had in memory alone is gone.
 public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMember>: Sendable {
-  private struct Entry {
-    let account: Account
-    let member: Member
-  }
-
-  /// A member that the group no longer retains, unless it is busy.
-  private struct Released {
-    let account: Account
-    weak var member: Member?
-    var busyMember: Member?
-  }
+  private typealias Table = MemberTable<AccountName<Account>, Member>
 
   private struct State {
-    var retained: LRUCache<AccountName<Account>, Entry>
-    var released: [AccountName<Account>: Released] = [:]
+    var table: Table
     var timer: (any Disposable)?
-
-    var busy: [Entry] {
-      released.values.compactMap { released in
-        released.busyMember.map { Entry(account: released.account, member: $0) }
-      }
-    }
-
-    mutating func release(_ entries: [Entry]) {
-      for entry in entries {
-        released[AccountName(entry.account)] = Released(account: entry.account, member: entry.member)
-      }
-    }
   }
 
   private let idleTimeout: Duration?
@@ -94,7 +100,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   ///   - maximumCount: The greatest number of members that are retained; 10,000 by default. Busy ones, and those that
   ///     somebody uses, come in addition.
   ///   - scheduler: Measures the idle timeout.
-  ///   - make: Makes the member of an account, such as a store over the account's own source of truth.
+  ///   - make: Makes the member of an account, such as a store over the account's own source of truth. Called once for
+  ///     an account that has none, however many ask for it, without a lock held; it must not ask for the same account.
   public init(
     idleTimeout: Duration? = .seconds(900), maximumCount: Int = 10_000,
     scheduler: some Scheduler = ConcurrentScheduler(), _ make: @escaping @Sendable (Account) throws -> Member
@@ -102,33 +109,53 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
     self.idleTimeout = idleTimeout
     self.scheduler = scheduler
     self.make = make
-    state = Locked(State(retained: LRUCache(countLimit: max(1, maximumCount), costLimit: .max)))
+    state = Locked(State(table: MemberTable(maximumCount: maximumCount)))
   }
 
   deinit { state.withLock { exchange(&$0.timer, with: nil) }?.dispose() }
 
   /// The accounts whose members are open, in no particular order.
-  public var accounts: [Account] { open().map(\.account) }
+  public var accounts: [Account] {
+    let members = state.withLockUnchecked { $0.table.members }
+    return members.map(\.name.account)
+  }
 
   /// The member of an account; the same one as long as it is retained or used, and until it is closed or signed out.
-  /// Throws what the group's closure throws; the next call then tries again.
+  /// Throws what the group's closure throws; the next call then tries again. Blocks while that makes the member, on this
+  /// thread or another.
   public func member(for account: Account) throws -> Member {
     let name = AccountName(account)
-    if let member = state.withLock({ $0.retained.read(name)?.member }) { return member }
-    if let member = find(name) { return retain(member, account) }
-    return retain(try make(account), account)
+    while true {
+      switch change({ $0.open(name) }) {
+      case .found(let member, let isEnding):
+        if isEnding || !member.hasEnded { return member }
+        change { ($0.forget(name, member), []) }
+      case .wait(let pending): return try pending.wait()
+      case .make(let pending):
+        let result = Result { try make(account) }
+        if let member = try? result.get() {
+          member.notifyWhenBusy { [weak self, weak member] in
+            guard let member else { return }
+            self?.change { ($0.keep(name, member), []) }
+          }
+        }
+        change { ((), $0.made(name, try? result.get())) }
+        pending.end(with: result)
+        return try result.get()
+      }
+    }
   }
 
   /// Ends the member of an account, whose data stay: its streams complete, its requests are cancelled, and its writes are
   /// on disk when this returns. The next call of ``member(for:)`` then makes another one.
   public func close(_ account: Account) async {
     let name = AccountName(account)
-    guard let member = find(name) else { return }
+    guard let member = change({ ($0.end(name), []) }) else { return }
     await member.close()
-    forget(member, name)
+    change { ((), $0.ended(name, isOver: true)) }
   }
 
-  /// The same for all accounts, as at the end of a process.
+  /// The same for all accounts, as at the end of a process: also for members that were released, and still write.
   public func close() async {
     await withTaskGroup(of: Void.self) { tasks in
       for account in accounts { tasks.addTask { await self.close(account) } }
@@ -137,73 +164,54 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
 
   /// Ends the member of an account, and removes everything that it has kept. If it is not open, it is opened first; throws
   /// what the group's closure throws then, and its data stay. Throws the member's error if it could not remove everything;
-  /// another call tries again.
-  public func signOut(_ account: Account) throws {
-    let member = try member(for: account)
-    try member.signOut()
-    forget(member, AccountName(account))
-  }
-
-  private func open() -> [Entry] {
-    state.withLock { state in
-      state.retained.values
-        + state.released.values.compactMap { released in
-          released.member.map { Entry(account: released.account, member: $0) }
-        }
+  /// another call tries again. Meanwhile ``member(for:)`` gives the member that is being signed out.
+  public func signOut(_ account: Account) async throws {
+    let name = AccountName(account)
+    var opened: Member?
+    while true {
+      guard let member = change({ ($0.end(name), []) }) else {
+        opened = try await open(account)
+        continue
+      }
+      withExtendedLifetime(opened) {}
+      let result: Result<Void, any Error>
+      do { result = .success(try await member.signOut()) } catch { result = .failure(error) }
+      change { ((), $0.ended(name, isOver: (try? result.get()) != nil)) }
+      return try result.get()
     }
   }
 
-  private func find(_ name: AccountName<Account>) -> Member? {
-    state.withLock { $0.retained.peek(name)?.member ?? $0.released[name]?.member }
+  /// Opens a member on a thread that may block.
+  private func open(_ account: Account) async throws -> Member {
+    try await withCheckedThrowingContinuation { continuation in
+      DispatchQueue.global().async { continuation.resume(with: Result { try self.member(for: account) }) }
+    }
   }
 
-  /// Retains a member as the one that was used last, unless there is another one; returns that.
-  private func retain(_ member: Member, _ account: Account) -> Member {
-    let name = AccountName(account)
-    let (first, evicted, garbage) = state.withLock { state -> (Member, [Entry], Any?) in
-      if let first = state.retained.read(name)?.member { return (first, [], nil) }
-      let first = state.released[name]?.member ?? member
-      let garbage = state.released.removeValue(forKey: name)
-      let evicted = state.retained.write(Entry(account: account, member: first), for: name, cost: 0)
-      state.release(evicted)
-      return (first, evicted, garbage)
+  /// Changes the table under the lock; then finds out which of the members that this returns are busy, and keeps no
+  /// others.
+  @discardableResult
+  private func change<Result>(_ change: (inout Table) -> (Result, [Table.Review])) -> Result {
+    let ((result, reviews), garbage, needsTimer) = state.withLockUnchecked { state in
+      let changed = change(&state.table)
+      return (changed, state.table.takeGarbage(), state.timer == nil && !state.table.isEmpty)
     }
     // Released outside the lock.
     withExtendedLifetime(garbage) {}
-    if !evicted.isEmpty { review(evicted) }
-    sweepLater()
-    return first
-  }
-
-  private func forget(_ member: Member, _ name: AccountName<Account>) {
-    let garbage = state.withLock { state -> Any? in
-      if state.retained.peek(name)?.member === member { return state.retained.remove(name) }
-      return state.released[name]?.member === member ? state.released.removeValue(forKey: name) : nil
+    for review in reviews {
+      let isBusy = review.member.isBusy
+      withExtendedLifetime(
+        state.withLockUnchecked { state in
+          state.table.conclude(review, isBusy: isBusy)
+          return state.table.takeGarbage()
+        }) {}
     }
-    withExtendedLifetime(garbage) {}
+    if needsTimer { sweepLater() }
+    return result
   }
-
-  /// Retains those released members that are still busy, and no others: of some, or of all if there are many.
-  private func review(_ some: [Entry]) {
-    let all = state.withLock { state in
-      state.released.count > 64 + 2 * state.retained.statistics.count ? state.busy : nil
-    }
-    for entry in some + (all ?? []) {
-      let isBusy = entry.member.isBusy
-      state.withLock { state in
-        let name = AccountName(entry.account)
-        if state.released[name]?.member === entry.member {
-          state.released[name]?.busyMember = isBusy ? entry.member : nil
-        }
-      }
-    }
-    if all != nil { prune() }
-  }
-
-  private func prune() { state.withLock { $0.released = $0.released.filter { $0.value.member != nil } } }
 
   private func sweepLater() {
-    guard let idleTimeout, state.withLock({ $0.timer == nil }) else { return }
+    guard let idleTimeout else { return }
     let timer = scheduler.schedule(after: idleTimeout / 4) { [weak self] in self?.sweep() }
     let unused = state.withLock { state -> (any Disposable)? in
       if state.timer != nil { return timer }
@@ -214,17 +222,32 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   }
 
   private func sweep() {
-    review(
-      state.withLock { state in
-        let idle = state.retained.sweep(keeping: 4)
-        state.release(idle)
-        // It has fired.
-        state.timer = nil
-        return idle + state.busy
-      })
-    prune()
-    let isEmpty = state.withLock { $0.retained.statistics.count == 0 && $0.released.isEmpty }
+    change { ((), $0.sweep()) }
+    let (fired, isEmpty) = state.withLock { state in
+      state.table.prune()
+      return (exchange(&state.timer, with: nil), state.table.isEmpty)
+    }
+    withExtendedLifetime(fired) {}
     if !isEmpty { sweepLater() }
+  }
+}
+
+/// A member that is being made, by one thread, for all that ask for it.
+final class PendingMember<Member: Sendable>: Sendable {
+  private let made = DispatchGroup()
+  private let result = Locked<Result<Member, any Error>?>(nil)
+
+  init() { made.enter() }
+
+  func end(with result: Result<Member, any Error>) {
+    self.result.withLock { $0 = result }
+    made.leave()
+  }
+
+  /// Blocks until the member is made; throws if that has failed.
+  func wait() throws -> Member {
+    made.wait()
+    return try result.withLock { $0 ?? .failure(CancellationError()) }.get()
   }
 }
 
@@ -236,7 +259,8 @@ extension AccountGroup {
 
   /// The sum over all open stores.
   public func statistics<Key, Value>() -> CacheStatistics where Member == Store<Key, Value> {
-    open().map(\.member.statistics).reduce(into: CacheStatistics()) { $0 += $1 }
+    let members = state.withLockUnchecked { $0.table.members }
+    return members.map(\.member.statistics).reduce(into: CacheStatistics()) { $0 += $1 }
   }
 
   /// The outbox of an account; see ``member(for:)``.
@@ -249,7 +273,7 @@ extension AccountGroup {
 
 /// An account as a dictionary's key: one that is a string is compared by its bytes, since `String` takes canonically
 /// equivalent ones for equal.
-private struct AccountName<Account: Hashable & Sendable>: Hashable, Sendable {
+struct AccountName<Account: Hashable & Sendable>: Hashable, Sendable {
   let account: Account
 
   init(_ account: Account) { self.account = account }

@@ -282,12 +282,14 @@ extension StoreState {
     entries[key]?.hasFailed = isOutage
     let count = failureCount(of: key) + 1
     let waiters = fetch.waiters
-    if effect == .remove || effect == .removeAll {
-      // Readers get the failure once what they may not see is gone from the source of truth, too. Nothing stands in.
+    // Carried out after watchers are notified. Readers get the failure once what they may not see is gone, or is hidden for
+    // the next process, too. Nothing stands in.
+    let effectsBefore = effects.count
+    if effect != .keep {
       apply(effect, of: key) { _ in for waiter in waiters { waiter.completion(.failure(error)) } }
-    } else {
-      apply(effect, of: key) { _ in }
     }
+    let applying = Array(effects[effectsBefore...])
+    effects.removeSubrange(effectsBefore...)
     if let delay {
       let failure = KeyFailure(error: error, isOutage: isOutage, count: count, at: now, delay: delay)
       discard(all: failures.write(failure, for: key, cost: 0))
@@ -296,25 +298,29 @@ extension StoreState {
     let cached = current(key, now: now)
     let state = keyState(key, source: source)
     publish(key, source: source)
-    if effect == .keep || effect == .hideAll {
+    effects += applying
+    if effect == .keep {
       for waiter in waiters { answer(waiter, error, isOutage: isOutage, cached, state, now: now) }
     }
     releaseOwn(fetch, of: key)
   }
 
-  /// Carries out the effect of a refusal; of a mutation of all keys, if `key` is `nil`.
+  /// Carries out the effect of a refusal; of a mutation of all keys, if `key` is `nil`. The completion runs when the
+  /// removal, or the mark of the refusal, is in the source of truth, if writing through.
   mutating func apply(_ effect: FailureEffect, of key: Key?, completion: @escaping WriteCompletion) {
     switch effect {
-    case .keep: effects.append(.call { completion(nil) })
-    case .remove:
-      if let key { remove(key, isAsynchronous: true, completion: completion) } else {
-        effects.append(.call { completion(nil) })
-      }
+    case .remove where key != nil: if let key { remove(key, completion: completion) }
+    case .keep, .remove: effects.append(.call { completion(nil) })
     case .hideAll:
+      let isNew = refusedAt == nil
       refusedAt = nextNumber()
       for other in Array(entries.keys) where other != key { publish(other) }
-      effects.append(.call { completion(nil) })
-    case .removeAll: removeAll(isAsynchronous: true, then: completion)
+      if isNew {
+        store(.refuse(true), isAsynchronous: true, completion: completion)
+      } else {
+        effects.append(.call { completion(nil) })
+      }
+    case .removeAll: removeAll(then: completion)
     }
   }
 
@@ -325,6 +331,7 @@ extension StoreState {
   mutating func unhide(afterSuccessOf number: UInt64) {
     guard let refusedAt, number > refusedAt else { return }
     self.refusedAt = nil
+    store(.refuse(false), isAsynchronous: true)
     for key in Array(entries.keys) { publish(key) }
   }
 

@@ -47,8 +47,9 @@ extension StoreState {
     for place in entry.fetches.indices { entry.fetches[place].mayBeOutdated = true }
   }
 
-  /// Marks a value as out of date, and makes a new request for its watchers.
-  mutating func invalidate(_ key: Key, isAsynchronous: Bool = false, completion: WriteCompletion? = nil) {
+  /// Marks a value as out of date, also in the source of truth, whoever has written it there, and makes a new request for
+  /// its watchers.
+  mutating func invalidate(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {
       if let completion { effects.append(.call { completion(nil) }) }
       return
@@ -56,38 +57,40 @@ extension StoreState {
     forgetFailure(of: key)
     let number = nextNumber()
     discard(writes.log(key, at: number) { $0.invalidatedAt = number })
+    if let entry = entries[key], !entry.isLoaded { entry.isInvalidatedWhileLoading = true }
     if var cached = entries[key]?.cached, !cached.isInvalidated {
       cached.isInvalidated = true
       entries[key]?.cached = cached
-      memory.modify(key) { $0.isInvalidated = true }
-      if shared == nil { write(cached, for: key, isAsynchronous: isAsynchronous, completion: completion) }
-    } else if shared == nil, let completion {
-      effects.append(.call { completion(nil) })
     }
-    // The value that others share may be newer than the one in memory, which must not replace it.
-    if shared != nil { store(.invalidate(key), completion: completion) }
+    memory.modify(key) { $0.isInvalidated = true }
+    store(.invalidate(key), isAsynchronous: true, completion: completion)
     if !refetch(key) { publish(key) }
   }
 
   /// Removes a value, also from the source of truth, and notifies watchers.
-  mutating func remove(_ key: Key, isAsynchronous: Bool = false, completion: WriteCompletion? = nil) {
+  mutating func remove(_ key: Key, completion: WriteCompletion? = nil) {
     guard ending == nil else {
       if let completion { effects.append(.call { completion(nil) }) }
       return
     }
     discard(memory.remove(key))
     empty(key)
-    store(.remove(key), isAsynchronous: isAsynchronous, completion: completion)
+    store(.remove(key), isAsynchronous: true, completion: completion)
     publish(key)
   }
 
-  /// Removes everything; requests in flight continue. The completion runs with the other effects.
-  mutating func removeAll(isAsynchronous: Bool = false, then completion: @escaping WriteCompletion) {
+  /// Removes everything; requests in flight continue. The completion runs when nothing is left in the source of truth.
+  mutating func removeAll(then completion: @escaping WriteCompletion) {
     if ending == .signedOut { return removeRemains(then: completion) }
+    writes.logRemovalOfAll(at: nextNumber())
+    store(.removeAll, isAsynchronous: true, completion: completion)
+    forgetAll()
+  }
+
+  /// Forgets all values that memory has.
+  private mutating func forgetAll() {
     discard(all: memory.removeAll())
     discard(all: failures.removeAll())
-    writes.logRemovalOfAll(at: nextNumber())
-    store(.removeAll, isAsynchronous: isAsynchronous, completion: completion)
     for key in Array(entries.keys) {
       empty(key)
       publish(key)
@@ -97,11 +100,12 @@ extension StoreState {
   /// After a sign-out: waits for its removal, or tries again if that has failed. Otherwise there is nothing to do: the
   /// records may belong to another store by now, opened after this one was signed out.
   private mutating func removeRemains(then completion: @escaping WriteCompletion) {
-    guard let storage else { return }
-    if let removal = storage.removal {
-      effects.append(.call { storage.finish(removal, then: completion) })
-    } else if storage.hasRemains {
-      store(.removeAll, completion: completion)
+    if let storage, let removal = storage.removal {
+      effects.append(.call { storage.finishElsewhere(removal, then: completion) })
+    } else if storage?.hasRemains == true {
+      store(.signOut, isAsynchronous: true, completion: completion)
+    } else {
+      effects.append(.call { completion(nil) })
     }
   }
 
@@ -110,7 +114,18 @@ extension StoreState {
   mutating func signOut(then completion: @escaping WriteCompletion) {
     if ending == .signedOut { return removeRemains(then: completion) }
     endAll(.signedOut)
-    removeAll(then: completion)
+    store(.signOut, isAsynchronous: true, completion: completion)
+    if let storage { effects.append(.call { storage.endOthers() }) }
+    forgetAll()
+    ending = .signedOut
+    endWatchers()
+  }
+
+  /// Ends everything because another store or process has signed the account out.
+  mutating func endSignedOut() {
+    guard ending == nil else { return }
+    endAll(.signedOut)
+    forgetAll()
     ending = .signedOut
     endWatchers()
   }

@@ -52,6 +52,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     self.shared = shared
     writesBehind = configuration.writing == .behind
     releasesIdle = configuration.idleTime != nil
+    // What was refused to an earlier store or process stays hidden.
+    if storage?.isRefused == true { refusedAt = nextNumber() }
   }
 
   /// Keeps a replaced value until the lock is released.
@@ -193,8 +195,11 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   /// one.
   mutating func install(loaded cached: CachedValue<Value>?, for key: Key, version: UInt64) -> Bool {
     guard let entry = entries[key], entry.version == version, !entry.isLoaded, ending == nil else { return false }
-    entries[key]?.isLoaded = true
-    if let cached { install(see(cached), for: key) }
+    entry.isLoaded = true
+    if var cached {
+      cached.isInvalidated = cached.isInvalidated || entry.isInvalidatedWhileLoading
+      install(see(cached), for: key)
+    }
     return cached != nil
   }
 
@@ -247,7 +252,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     _ work: StorageQueue<Key, Value>.Work, isAsynchronous: Bool = false, completion: WriteCompletion? = nil
   ) {
     var isAwaited = !writesBehind
-    if case .removeAll = work { isAwaited = true }
+    if work.isOfAll { isAwaited = true }
     if !isAwaited, let completion { effects.append(.call { completion(nil) }) }
     let completion = isAwaited ? completion : nil
     if let shared { return share(work, shared, completion) }
@@ -282,7 +287,10 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case .remove(let removed): (key, shares) = (removed, .remove(versions.next()))
     // Its own limits apply.
     case .expire: return
-    case .removeAll:
+    case .refuse:
+      if let completion { effects.append(.call { completion(nil) }) }
+      return
+    case .removeAll, .signOut:
       discard(shared.addRemoval(versions.next(), completion: completion))
       return effects.append(.call { shared.beginRemoval() })
     }
@@ -301,7 +309,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
       return
     }
     var end: WriteCompletion?
-    if let completion { end = { _ in completion(nil) } }
+    // That the account was signed out elsewhere is no failure of the disk.
+    if let completion { end = { error in completion(error.flatMap { $0.isSignedOut ? $0 : nil }) } }
     store(.write(cached.stored, key, isResponse: isResponse), isAsynchronous: isAsynchronous, completion: end)
   }
 

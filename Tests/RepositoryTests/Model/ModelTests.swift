@@ -15,7 +15,7 @@ struct ModelTests {
     print("MOMENTS_TEST_SEED=\(seed)")
     var run = ModelRun(seed: seed, hasRoom: hasRoom)
     for step in 0..<TestScale.count(10_000, long: 100_000) {
-      let operation = try run.step()
+      let operation = try await run.step()
       guard let difference = run.difference() else { continue }
       Issue.record("seed \(seed), hasRoom \(hasRoom), step \(step), after \(operation): \(difference)")
       return
@@ -71,7 +71,7 @@ private struct ModelRun {
   }
 
   /// Does one thing to both; says what.
-  mutating func step() throws -> String {
+  mutating func step() async throws -> String {
     guard let key = Self.keys.randomElement(using: &random) else { return "" }
     let policy = FetchPolicy.allCases.randomElement(using: &random) ?? .cacheFirst
     let value = Int.random(in: 0..<1_000, using: &random) * 10
@@ -89,23 +89,23 @@ private struct ModelRun {
     case 25..<35: return dispose()
     case 35..<60: return answer(value)
     case 60..<66:
-      store.save(value, for: key)
+      await store.save(value, for: key)
       model.save(key, value)
       return "save \(key)"
     case 66..<70:
-      store.update(key) { $0 += 10 }
+      await store.update(key) { $0 += 10 }
       model.update(key, adding: 10)
       return "update \(key)"
     case 70..<74:
-      store.invalidate(key)
+      await store.invalidate(key)
       model.invalidate(key)
       return "invalidate \(key)"
     case 74..<77:
-      store.remove(key)
+      await store.remove(key)
       model.remove(key)
       return "remove \(key)"
     case 77:
-      try store.clear()
+      try await store.clear()
       for key in Self.keys { model.remove(key) }
       return "clear"
     case 78..<84:

@@ -119,7 +119,7 @@ private struct World {
       world.isAway.update { $0 = true }
       _ = try? await world.repo.updateLike(isLiked: true, momentID: "m0-1", fromUserID: "0").value
     }
-    try mine.repo.signOut()
+    try await mine.repo.signOut()
     #expect(mine.errors.value.isEmpty)
     let later = try World(folder, server, account: "me")
     #expect(try later.outbox.entries().isEmpty)

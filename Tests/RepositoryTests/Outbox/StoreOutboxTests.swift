@@ -31,8 +31,8 @@ private struct World {
 
   @Test func `a waiting change is shown over what is read, until it is sent`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
-    world.store.save("B", for: "b")
+    await world.store.save("A", for: "a")
+    await world.store.save("B", for: "b")
     let (a, b) = (Recorder(world.store.stream("a", .cacheOnly)), Recorder(world.store.stream("b", .cacheOnly)))
     server.set(.isAway)
     #expect(await world.outbox.outcome("a1") == "queued: cannot connect")
@@ -48,10 +48,10 @@ private struct World {
 
   @Test func `a response that may lack what was written since the change was made is out of date`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     server.set(.isAway)
     #expect(await world.outbox.outcome("a1") == "queued: cannot connect")
-    world.store.update("a") { $0 += " edited" }
+    await world.store.update("a") { $0 += " edited" }
     let watch = Recorder(world.store.stream("a", .cacheFirst))
     _ = watch.take()
     server.set(.answers)
@@ -72,7 +72,7 @@ private struct World {
 
   @Test func `a response is shown before its caller gets it, and no state mixes the two`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
     #expect(await world.outbox.outcome("a1") == "did a1")
     #expect(watcher.brief() == ["A memory", "A+a1 optimistic", "did a1 memory"])
@@ -80,7 +80,7 @@ private struct World {
 
   @Test func `a refused change is no longer shown, whether its caller waits or not`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
     server.set(.fails(RequestError(.graphQL, "No.")))
     #expect(await world.outbox.outcome("a1") == "GraphQL")
@@ -94,7 +94,7 @@ private struct World {
 
   @Test func `O6: the changes that wait end in any order`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     server.set(.isAway)
     for mutation in ["a1", "a2", "a3"] { _ = await world.outbox.outcome(mutation) }
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
@@ -111,7 +111,7 @@ private struct World {
     server.set(.isAway)
     do {
       let world = try World(folder, server, truth: cache)
-      world.store.save("A", for: "a")
+      await world.store.save("A", for: "a")
       _ = await world.outbox.outcome("a1")
     }
     let later = try World(folder, server, truth: DiskCache(folder: folder.url.appending(path: "cache")))
@@ -125,7 +125,7 @@ private struct World {
 
   @Test func `a change that another process has sent is no longer shown after the next look`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     server.set(.isAway)
     _ = await world.outbox.outcome("a1")
     server.set(.answers)
@@ -139,7 +139,7 @@ private struct World {
     let store = Store<String, String>(partialFetch: { _ in .never() })
     let outbox = try folder.outbox(server)
     let showing = store.show(outbox, change: { mutation, _, value in value + mutation }, keyForResponse: { _ in "" })
-    store.save("A", for: "a")
+    await store.save("A", for: "a")
     server.set(.isAway)
     _ = await outbox.outcome("1")
     let watcher = Recorder(store.stream("a", .cacheOnly))
@@ -152,7 +152,7 @@ private struct World {
     let store = Store<String, String>(partialFetch: { _ in .never() })
     let outbox = try folder.outbox(server)
     let showing = Mutable<(any Disposable)?>(nil)
-    store.save("A", for: "a")
+    await store.save("A", for: "a")
     let watcher = Recorder(store.stream("a", .cacheOnly))
     let disposable = store.show(
       outbox,
@@ -168,7 +168,7 @@ private struct World {
 
   @Test func `a store keeps an outbox that it shows, until the outbox is closed`() async throws {
     let store = Store<String, String>(partialFetch: FakeServer<String, String>().fetch)
-    store.save("A", for: "a")
+    await store.save("A", for: "a")
     server.set(.isAway)
     weak var shown: Outbox<String, String>?
     do {
@@ -188,7 +188,7 @@ private struct World {
 
   @Test func `signing the outbox out ends the showing, too`() async throws {
     let world = try World(folder, server)
-    world.store.save("A", for: "a")
+    await world.store.save("A", for: "a")
     server.set(.isAway)
     _ = await world.outbox.outcome("a1")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
@@ -204,7 +204,7 @@ private struct World {
     do {
       let world = try World(folder, server)
       (store, outbox) = (world.store, world.outbox)
-      world.store.save("A", for: "a")
+      await world.store.save("A", for: "a")
       watcher = Recorder(world.outbox.changes)
       _ = await world.outbox.outcome("a1")
       await world.outbox.flush()
@@ -225,7 +225,7 @@ private struct World {
     do {
       let (dropped, count) = (Store<String, String>(partialFetch: { _ in .never() }), Mutable(0))
       (store, changed) = (dropped, count)
-      dropped.save("A", for: "a")
+      await dropped.save("A", for: "a")
       dropped.show(
         outbox,
         change: { mutation, _, value in
@@ -246,8 +246,8 @@ private struct World {
     let world = try World(folder, server)
     server.set(.isAway)
     _ = await world.outbox.outcome("a1")
-    world.store.save("edited", for: "a")
-    for number in 0..<70_000 { world.store.save("v", for: "\(number)") }
+    await world.store.save("edited", for: "a")
+    for number in 0..<70_000 { await world.store.save("v", for: "\(number)") }
     server.set(.answers)
     await world.outbox.flush()
     #expect(world.store.peek("a")?.brief == "did a1 memory ~")
@@ -258,8 +258,8 @@ private struct World {
     let world = try World(folder, server)
     _ = await world.outbox.outcome("a1")
     let change = Recorder(world.store.mutate("b", optimistic: { _ in "B" }, send: { .never() }))
-    for number in 0..<100 { world.store.save("v", for: "\(number)") }
-    world.store.save("v", for: "b")
+    for number in 0..<100 { await world.store.save("v", for: "\(number)") }
+    await world.store.save("v", for: "b")
     #expect(world.store.perform { $0.writes.count == 1 && $0.writes["b"].writtenOrRequestedAt > 0 })
     change.dispose()
     #expect(world.store.perform { $0.writes.isEmpty })

@@ -82,25 +82,25 @@ import Testing
     #expect(truth.value(of: "k") == "v")
   }
 
-  @Test func `all keys are in doubt where more are than can be remembered, until they are written`() {
-    var doubts = Doubts<Int>(limit: 3)
-    doubts.insert(0, .outOfDate)
-    doubts.insert(1, .removed)
-    doubts.insert(1, .outOfDate)
-    #expect(doubts[0] == .outOfDate && doubts[1] == .removed && doubts[2] == nil)
-    doubts.remove(1)
-    #expect(doubts[1] == nil)
-    doubts.insertAll(.outOfDate)
-    #expect(doubts[0] == .outOfDate && doubts[9] == .outOfDate)
-    doubts.remove(9)
-    #expect(doubts[9] == nil && doubts[8] == .outOfDate)
-    doubts.insertAll(.removed)
-    doubts.remove(9)
-    doubts.insertAll(.outOfDate)
-    #expect(doubts[9] == .outOfDate && doubts[8] == .removed)
-    for key in 20..<25 { doubts.insert(key, .removed) }
-    doubts.insertAll(.removed)
-    #expect(doubts[9] == .removed && doubts[24] == .removed)
+  @Test func `all keys are suspected if there are more than can be remembered, until they are written`() {
+    var suspicions = Suspicions<Int>(limit: 3)
+    suspicions.insert(0, .outOfDate)
+    suspicions.insert(1, .removed)
+    suspicions.insert(1, .outOfDate)
+    #expect(suspicions[0] == .outOfDate && suspicions[1] == .removed && suspicions[2] == nil)
+    suspicions.remove(1)
+    #expect(suspicions[1] == nil)
+    suspicions.insertAll(.outOfDate)
+    #expect(suspicions[0] == .outOfDate && suspicions[9] == .outOfDate)
+    suspicions.remove(9)
+    #expect(suspicions[9] == nil && suspicions[8] == .outOfDate)
+    suspicions.insertAll(.removed)
+    suspicions.remove(9)
+    suspicions.insertAll(.outOfDate)
+    #expect(suspicions[9] == .outOfDate && suspicions[8] == .removed)
+    for key in 20..<25 { suspicions.insert(key, .removed) }
+    suspicions.insertAll(.removed)
+    #expect(suspicions[9] == .removed && suspicions[24] == .removed)
   }
 }
 

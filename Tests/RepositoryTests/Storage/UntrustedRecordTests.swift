@@ -59,10 +59,10 @@ import Testing
     #expect(Recorder(store.get("k", .cacheOnly)).brief() == ["newer disk"])
   }
 
-  @Test func `a value that a clear could not remove does not come back`() {
-    store.save("old", for: "k")
+  @Test func `a value that a clear could not remove does not come back`() async {
+    await store.save("old", for: "k")
     truth.failing.update { $0 = [.removeAll] }
-    #expect(throws: Failure.self) { try store.clear() }
+    await #expect(throws: Failure.self) { try await store.clear() }
     truth.failing.update { $0 = [] }
     #expect(Recorder(store.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
   }

@@ -30,7 +30,7 @@ struct FailingKeyTests {
     #expect(errors == 200 && server.count == 7)
   }
 
-  @Test func `a pause ends with a value, an invalidation, a removal, and its time`() throws {
+  @Test func `a pause ends with a value, an invalidation, a removal, and its time`() async throws {
     let store = store()
     func fail() { Recorder(store.get("a", .networkOnly)).dispose(after: { server.requests.value.last?.fail() }) }
     func isPaused() -> Bool {
@@ -40,20 +40,20 @@ struct FailingKeyTests {
     }
     fail()
     #expect(isPaused())
-    store.invalidate("a")
+    await store.invalidate("a")
     #expect(!isPaused())
     fail()
     #expect(isPaused())
-    store.remove("a")
+    await store.remove("a")
     #expect(!isPaused())
     fail()
-    try store.clear()
+    try await store.clear()
     #expect(!isPaused())
     fail()
     scheduler.advance(by: .seconds(1))
     #expect(!isPaused())
     fail()
-    store.save(1, for: "a")
+    await store.save(1, for: "a")
     #expect(Recorder(store.get("a", .cacheFirst)).brief() == ["1 memory"])
   }
 

@@ -57,9 +57,9 @@ import Testing
     #expect(server[1].isCancelled.value && store.peek("l")?.value == ["l"])
   }
 
-  @Test func `a change fails after signing out, and is not cached`() throws {
+  @Test func `a change fails after signing out, and is not cached`() async throws {
     let change = change()
-    try store.signOut()
+    try await store.signOut()
     server[0].answer(7)
     #expect(change.error.value as? StoreError == .signedOut)
     #expect(truth.keys() == [])
@@ -68,7 +68,7 @@ import Testing
   @Test func `a change fails, too, if a watcher signs out when it is cached`() {
     let isDue = Mutable(false)
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] snapshot in
-      if isDue.value, snapshot.source == .memory { try? store.signOut() }
+      if isDue.value, snapshot.source == .memory { store.perform { $0.signOut { _ in } } }
     })
     let change = change()
     isDue.update { $0 = true }

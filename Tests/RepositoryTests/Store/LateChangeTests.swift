@@ -67,7 +67,7 @@ import Testing
 
   @Test func `S1: a sign-out on seeing that a request begins sends none`() {
     let watch = store.stream("k", .networkOnly).subscribe(onNext: { [store] in
-      if $0.isFetching { try? store.signOut() }
+      if $0.isFetching { store.perform { $0.signOut { _ in } } }
     })
     #expect(server.count == 0)
     watch.dispose()
@@ -76,15 +76,15 @@ import Testing
   @Test func `S1: a sign-out on seeing a change sends none`() {
     store.save(["start"], for: "k")
     let watch = store.stream("k", .cacheOnly).subscribe(onNext: { [store] in
-      if $0.source == .optimistic { try? store.signOut() }
+      if $0.source == .optimistic { store.perform { $0.signOut { _ in } } }
     })
     let change = Recorder(addingToAll("b"))
     #expect(change.error.value as? StoreError == .signedOut && server.count == 0)
     watch.dispose()
   }
 
-  @Test func `S1: a store that was signed out sends no change`() throws {
-    try store.signOut()
+  @Test func `S1: a store that was signed out sends no change`() async throws {
+    try await store.signOut()
     let ofOne = store.mutate("k", optimistic: { $0 }, send: { [server] in server.fetch("k").map(\.value) })
     let changes = [addingToAll("b"), ofOne].map { Recorder($0) }
     #expect(changes.map { $0.error.value as? StoreError } == [.signedOut, .signedOut])
@@ -92,16 +92,16 @@ import Testing
   }
 
   @Test(arguments: [["answer"], []])
-  func `S1: a response to a change is not delivered once the account was signed out`(answer: [String]) throws {
+  func `S1: a response to a change is not delivered once the account was signed out`(answer: [String]) async throws {
     let change = Recorder(addingToAll("b"))
-    try store.signOut()
+    try await store.signOut()
     server[0].answer(answer)
     #expect(change.error.value as? StoreError == .signedOut && change.take().isEmpty)
   }
 
-  @Test func `S1: a change without a response ends, also once the account was signed out`() throws {
+  @Test func `S1: a change without a response ends, also once the account was signed out`() async throws {
     let change = Recorder(addingToAll("b"))
-    try store.signOut()
+    try await store.signOut()
     server[0].observer.onCompleted()
     #expect(change.error.value as? StoreError == .signedOut)
   }

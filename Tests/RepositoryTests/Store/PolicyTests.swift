@@ -126,7 +126,7 @@ struct PolicyTests {
     #expect(stream.take().allSatisfy { $0.value == nil })
   }
 
-  @Test func `an uncached response stays in view during the next request`() throws {
+  @Test func `an uncached response stays in view during the next request`() async throws {
     let store = store()
     let stream = Recorder(store.stream("a", .noCache))
     server[0].answer(1)
@@ -134,7 +134,7 @@ struct PolicyTests {
     server[1].answer(2)
     #expect(stream.brief() == ["- …", "1 network", "1 network …", "1 network"])
     #expect(get.brief() == ["2 network"])
-    try store.signOut()
+    try await store.signOut()
     #expect(stream.brief() == ["-"])
   }
 
@@ -166,13 +166,13 @@ struct PolicyTests {
     #expect(get.error.value as? StoreError == .noResponse)
   }
 
-  @Test func `the short forms give values`() throws {
+  @Test func `the short forms give values`() async throws {
     let store = store()
     let fresh = Recorder(store.fresh("a"))
     server[0].answer(1)
     #expect(fresh.take() == [1] && fresh.isCompleted.value)
     #expect(Recorder(store.cached("a")).take() == [1])
-    try store.clear()
+    try await store.clear()
     #expect(store.peek("a") == nil)
   }
 

@@ -82,9 +82,9 @@ struct SharedTruthTests {
     )
     defer { watching.dispose() }
     try await states.wait { $0 == "1 disk" || $0 == "1 memory" }
-    one.invalidate("k")
+    await one.invalidate("k")
     try await states.wait { $0 == "1 disk ~" }
-    one.remove("k")
+    await one.remove("k")
     try await states.wait { $0 == "-" }
     _ = watcher
   }
@@ -95,7 +95,7 @@ struct SharedTruthTests {
     await one.flush()
     await other.save("2", for: "k")
     await other.flush()
-    one.invalidate("k")
+    await one.invalidate("k")
     await one.flush()
     #expect(shared.value("k")?.value == "2" && shared.value("k")?.isInvalidated == true)
   }
@@ -140,7 +140,7 @@ struct SharedTruthTests {
     await other.flush()
     shared.stall()
     let read = Recorder(one.get("k", .cacheOnly))
-    try one.clear()
+    try await one.clear()
     shared.resume()
     await one.flush()
     #expect(shared.value("k") == nil)
@@ -152,7 +152,7 @@ struct SharedTruthTests {
     let store = makeStore()
     shared.stall()
     await store.save("1", for: "k")
-    try store.signOut()
+    try await store.signOut()
     shared.resume()
     await store.flush()
     #expect(shared.value("k") == nil)
@@ -170,7 +170,7 @@ struct SharedTruthTests {
 
   @Test func `an accepted change reaches the values that only the source has`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    for key in ["affected", "unaffected"] { one.save(key, for: key) }
+    for key in ["affected", "unaffected"] { await one.save(key, for: key) }
     await one.flush()
     let change = other.mutateAll(
       optimistic: { key, value in key == "affected" ? value + "!" : nil }, send: { .just("response") },
@@ -182,7 +182,7 @@ struct SharedTruthTests {
 
   @Test func `invalidating all values reaches those that only the source has`() async throws {
     let (one, other) = (makeStore(), makeStore())
-    for key in ["1", "2", "3"] { one.save(key, for: key) }
+    for key in ["1", "2", "3"] { await one.save(key, for: key) }
     await one.flush()
     other.invalidateAll { $0 != "3" }
     try await shared.wait { $0["1"]?.isInvalidated == true && $0["2"]?.isInvalidated == true }

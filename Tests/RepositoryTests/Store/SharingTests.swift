@@ -82,34 +82,34 @@ struct SharingTests {
     let watch = Recorder(closed.stream("a", .cacheFirst))
     await group.close("A")
     #expect(server[0].isCancelled.value && watch.isCompleted.value)
-    try group.signOut("A")
+    try await group.signOut("A")
     server[0].answer(1)
     #expect(truth.keys() == [] && watch.take().allSatisfy { $0.value == nil })
-    closed.save(2, for: "a")
+    await closed.save(2, for: "a")
     #expect(truth.keys() == [])
   }
 
-  @Test func `S1: a store whose data cannot be removed stays signed out, and another call removes them`() throws {
+  @Test func `S1: a store whose data cannot be removed stays signed out, and another call removes them`() async throws {
     let (server, truth) = (FakeServer<String, String>(), FlakyTruth())
     let group = StoreGroup<String, String, String> { _ in Store(partialFetch: server.fetch, sourceOfTruth: truth) }
     let store = try group.store(for: "A")
     truth.failing.update { $0 = [.removeAll] }
-    #expect(throws: (any Error).self) { try group.signOut("A") }
+    await #expect(throws: (any Error).self) { try await group.signOut("A") }
     #expect(Recorder(store.get("k", .cacheOnly)).error.value as? StoreError == .signedOut)
     truth.failing.update { $0 = [] }
-    try group.signOut("A")
+    try await group.signOut("A")
     #expect(try group.store(for: "A") !== store)
   }
 
-  @Test func `S1: accounts and users whose names only look the same are apart`() throws {
+  @Test func `S1: accounts and users whose names only look the same are apart`() async throws {
     let (composed, decomposed) = ("\u{E9}", "e\u{301}")
     let group = StoreGroup<String, MomentsKey, Int> { _ in Store(partialFetch: FakeServer<MomentsKey, Int>().fetch) }
     let store = try group.store(for: composed)
     #expect(try group.store(for: decomposed) !== store && group.store(for: "\u{E9}") === store)
-    store.save(1, for: MomentsKey(userID: composed))
+    await store.save(1, for: MomentsKey(userID: composed))
     #expect(store.peek(MomentsKey(userID: decomposed)) == nil)
     #expect(store.peek(MomentsKey(userID: "\u{E9}"))?.value == 1)
-    try group.signOut(composed)
+    try await group.signOut(composed)
     #expect(try group.store(for: composed) !== store)
   }
 

@@ -54,12 +54,12 @@ struct StorageTests {
       $0.memoryCost = 10
       $0.cost = { $0.count }
     }
-    store.save("12345", for: "a")
+    await store.save("12345", for: "a")
     let get = Recorder(store.get("b", .networkOnly))
     server[0].answer("12345")
     try await get.waitForCompletion()
     #expect(store.statistics.cost == 10)
-    store.update("b") { $0 += "6" }
+    await store.update("b") { $0 += "6" }
     #expect(store.statistics.cost == 6 && store.statistics.evictions == 1)
     #expect(Recorder(store.get("a", .cacheOnly)).brief() == ["12345 disk"])
     #expect(store.statistics.cost == 5 && store.peek("b") == nil)
@@ -73,7 +73,7 @@ struct StorageTests {
         $0.freshness = Freshness(staleTime: .seconds(5), expireAfterWrite: .seconds(10))
       }
     }
-    try open().save("v", for: "k")
+    await try open().save("v", for: "k")
     scheduler.advance(by: .seconds(7))
     let snapshot = Recorder(try open().get("k", .cacheOnly)).take().first
     #expect(snapshot?.age == .seconds(7) && snapshot?.isStale == true)
@@ -86,7 +86,7 @@ struct StorageTests {
 
   @Test func `a change of all values takes no place in memory with those that it does not concern`() async throws {
     let store = try folder.store(server) { $0.memoryCount = 20 }
-    for index in 10..<50 { store.save("\(index)", for: "\(index)") }
+    for index in 10..<50 { await store.save("\(index)", for: "\(index)") }
     let change = Recorder(
       store.mutateAll(
         optimistic: { key, value in key < "15" ? value + " changed" : nil }, send: { .just("answer") },
@@ -99,14 +99,14 @@ struct StorageTests {
     #expect(Recorder(try folder.store(server).get("12", .cacheOnly)).brief() == ["12 changed disk"])
   }
 
-  @Test func `an invalidation, a removal and a clear are kept`() throws {
+  @Test func `an invalidation, a removal and a clear are kept`() async throws {
     let first = try folder.store(server)
-    for key in ["a", "b"] { first.save("v", for: key) }
-    first.invalidate("a")
-    first.remove("b")
+    for key in ["a", "b"] { await first.save("v", for: key) }
+    await first.invalidate("a")
+    await first.remove("b")
     #expect(Recorder(try folder.store(server).get("a", .cacheOnly)).brief() == ["v disk ~"])
     #expect(Recorder(try folder.store(server).get("b", .cacheOnly)).take().isEmpty)
-    try first.clear()
+    try await first.clear()
     #expect(folder.records == [])
     #expect(Recorder(first.get("a", .cacheOnly)).take().isEmpty)
   }
@@ -142,18 +142,18 @@ struct StorageTests {
   }
 
   @Test func `S1: a sign-out removes the partition, drops the late response, and shows nothing to the next user`()
-    throws
+    async throws
   {
     let group = StoreGroup<String, String, String> { [server, folder] partition in
       Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }
     let (mei, tom) = (try group.store(for: "mei"), try group.store(for: "tom"))
-    mei.save("mei's", for: "k")
-    tom.save("tom's", for: "k")
+    await mei.save("mei's", for: "k")
+    await tom.save("tom's", for: "k")
     let watch = Recorder(mei.stream("k", .cacheOnly))
     let late = Recorder(mei.get("k", .networkOnly))
 
-    try group.signOut("mei")
+    try await group.signOut("mei")
     #expect(server[0].isCancelled.value)
     server[0].answer("late")
     #expect(late.error.value as? StoreError == .signedOut && late.take().isEmpty)
@@ -164,7 +164,7 @@ struct StorageTests {
     // The next sign-in finds nothing, and what somebody still holds of the old one gives nothing.
     let next = try group.store(for: "mei")
     #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
-    mei.save("again", for: "k")
+    await mei.save("again", for: "k")
     #expect(Recorder(mei.get("k", .cacheFirst)).error.value as? StoreError == .signedOut)
     #expect(folder.records.count == 1)
   }
@@ -181,7 +181,7 @@ struct StorageTests {
     do {
       let store = try group.store(for: "mei")
       old = store
-      store.save("v", for: "k")
+      await store.save("v", for: "k")
       await group.close("mei")
     }
     #expect(old == nil && folder.records.count == 1)
@@ -203,36 +203,36 @@ struct StorageTests {
       return Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: cache)
     }
     let store = try group.store(for: "mei")
-    store.save("v", for: "k")
+    await store.save("v", for: "k")
     await store.flush()
     files.keepFiles(endingWith: "")
-    #expect(throws: FileError.self) { try store.clear() }
-    #expect(throws: FileError.self) { try group.signOut("mei") }
-    #expect(throws: FileError.self) { try group.signOut("mei") }
-    #expect(throws: FileError.self) { try store.clear() }
+    await #expect(throws: FileError.self) { try await store.clear() }
+    await #expect(throws: FileError.self) { try await group.signOut("mei") }
+    await #expect(throws: FileError.self) { try await group.signOut("mei") }
+    await #expect(throws: FileError.self) { try await store.clear() }
     #expect(try group.store(for: "mei") === store)
     files.keepFiles(endingWith: nil)
-    try group.signOut("mei")
+    try await group.signOut("mei")
     #expect(folder.records == [])
     // What is there now is the next session's, and the old one does not touch it.
     let next = try group.store(for: "mei")
-    next.save("next", for: "k")
-    try store.signOut()
+    await next.save("next", for: "k")
+    try await store.signOut()
     #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "next")
   }
 
-  @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() throws {
+  @Test func `S1: a store that cannot be opened is an error, and none without its source of truth`() async throws {
     let isBroken = Mutable(true)
     let group = StoreGroup<String, String, String> { [server, folder] partition in
       if isBroken.value { throw Failure() }
       return Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache(folder: folder.url, partition: partition))
     }
     #expect(throws: Failure.self) { try group.store(for: "mei") }
-    #expect(throws: Failure.self) { try group.signOut("mei") }
+    await #expect(throws: Failure.self) { try await group.signOut("mei") }
     isBroken.update { $0 = false }
-    try group.store(for: "mei").save("v", for: "k")
+    try await group.store(for: "mei").save("v", for: "k")
     #expect(folder.records.count == 1)
-    try group.signOut("mei")
+    try await group.signOut("mei")
     #expect(folder.records == [])
   }
 }

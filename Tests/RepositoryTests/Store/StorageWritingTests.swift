@@ -1,9 +1,10 @@
 import Dispatch
 import Foundation
-import Repository
 import Streams
 import TestSupport
 import Testing
+
+@testable import Repository
 
 /// When a store's source of truth is written to, and what becomes of what it has to be told.
 @Suite("a store that writes to a source of truth")
@@ -17,8 +18,8 @@ struct StorageWritingTests {
     configuration.writing = .behind
     configuration.memoryCount = 1
     let store = Store(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
-    for key in ["a", "b", "c"] { store.save(key, for: key) }
-    store.remove("b")
+    for key in ["a", "b", "c"] { await store.save(key, for: key) }
+    await store.remove("b")
     let change = Recorder(
       store.mutateAll(optimistic: { $1 + "!" }, send: { .just("answer") }, keyForResponse: { _ in "c" }))
     truth.gate.signal()
@@ -27,17 +28,17 @@ struct StorageWritingTests {
     #expect(["a", "b", "c"].map { truth.read($0)?.value } == ["a!", nil, "answer"])
   }
 
-  @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() throws {
+  @Test func `D8, S1: written behind too, a clear and a sign-out return when the files are gone`() async throws {
     let store = try folder.store(server) { $0.writing = .behind }
-    for end in [store.clear, store.signOut] {
-      for index in 0..<100 { store.save("v", for: "\(index)") }
-      try end()
+    for isSignOut in [false, true] {
+      for index in 0..<100 { await store.save("v", for: "\(index)") }
+      if isSignOut { try await store.signOut() } else { try await store.clear() }
       #expect(folder.records == [])
     }
     // What is on disk now is the next session's, and the old one does not touch it.
-    try folder.store(server).save("next", for: "k")
-    try store.clear()
-    store.remove("k")
+    try await folder.store(server).save("next", for: "k")
+    try await store.clear()
+    await store.remove("k")
     #expect(folder.records.count == 1)
   }
 
@@ -45,12 +46,7 @@ struct StorageWritingTests {
     let truth = SlowlyRemoved()
     let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
     let ended = DispatchSemaphore(value: 0)
-    func signOut() {
-      Thread.detachNewThread {
-        try? store.signOut()
-        ended.signal()
-      }
-    }
+    func signOut() { store.perform { $0.signOut { _ in ended.signal() } } }
     signOut()
     #expect(truth.isRemoving.wait(timeout: .now() + 30) == .success)
     signOut()
@@ -150,7 +146,7 @@ struct StorageWritingTests {
       $0.memoryCount = 1
     }
     for index in 0..<100 {
-      store.save("\(index)", for: "\(index % 10)")
+      await store.save("\(index)", for: "\(index % 10)")
       let earlier = max(0, index - 3)
       #expect(Recorder(store.get("\(earlier % 10)", .cacheOnly)).take().first?.value == "\(earlier)")
     }
@@ -175,9 +171,9 @@ struct StorageWritingTests {
         for value in 0..<50 {
           let key = Int.random(in: 0..<4, using: &random)
           switch Int.random(in: 0..<10, using: &random) {
-          case 0: store.remove(key)
-          case 1: try? store.clear()
-          case 2: store.invalidate(key)
+          case 0: await store.remove(key)
+          case 1: store.perform { $0.removeAll { _ in } }
+          case 2: await store.invalidate(key)
           case 3: store.update(key) { $0 += 1 }
           case 4: Recorder(store.get(key, .networkOnly)).dispose()
           case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()
@@ -233,6 +229,7 @@ private struct SlowlyRemoved: SourceOfTruth {
   let gate = DispatchSemaphore(value: 0)
   let isRemoving = DispatchSemaphore(value: 0)
 
+  var waitsForOtherProcesses: Bool { true }
   func read(_ key: String) -> StoredValue<String>? { nil }
   func write(_ stored: StoredValue<String>, for key: String) {}
   func remove(_ key: String) {}

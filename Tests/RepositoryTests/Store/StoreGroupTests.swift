@@ -1,7 +1,8 @@
-import Repository
 import Streams
 import StreamsTesting
 import Testing
+
+@testable import Repository
 
 @Suite("closing stores, and groups of them")
 struct StoreGroupTests {
@@ -30,13 +31,13 @@ struct StoreGroupTests {
     let store = Store<String, Int>(partialFetch: server.fetch, configuration: configuration, sourceOfTruth: truth)
     let stream = Recorder(store.stream("a", .cacheFirst))
     let (values, read) = (Recorder(store.values("a")), Recorder(store.get("b", .networkOnly)))
-    store.save(1, for: "a")
+    await store.save(1, for: "a")
     await store.close()
     #expect(stream.isCompleted.value && values.isCompleted.value && values.take() == [1])
     #expect(read.error.value as? StoreError == .closed && server.requests.value.allSatisfy(\.isCancelled.value))
     #expect(stream.brief() == ["- …", "1 memory …"] && truth.keys() == ["a"])
     server[1].answer(2)
-    store.save(3, for: "c")
+    await store.save(3, for: "c")
     #expect(truth.keys() == ["a"] && store.peek("a") == nil)
     #expect(Recorder(store.get("a")).error.value as? StoreError == .closed)
     let late = Recorder(store.stream("a"))
@@ -44,7 +45,7 @@ struct StoreGroupTests {
     let change = Recorder(store.mutate("a", optimistic: { _ in 2 }, send: { .just(2) }))
     #expect(change.error.value as? StoreError == .closed)
     await store.close()
-    try store.signOut()
+    try await store.signOut()
     #expect(truth.keys() == [])
   }
 
@@ -54,9 +55,9 @@ struct StoreGroupTests {
     let subscription = store.stream("a", .cacheOnly).subscribe(
       onNext: { snapshot in
         snapshots.update { $0.append(snapshot.brief) }
-        if snapshot.value == 1 { try? store.signOut() }
+        if snapshot.value == 1 { store.perform { $0.signOut { _ in } } }
       }, onCompleted: { snapshots.update { $0.append("|") } })
-    store.save(1, for: "a")
+    await store.save(1, for: "a")
     #expect(snapshots.value == ["-", "1 memory", "-", "|"])
     subscription.dispose()
   }
