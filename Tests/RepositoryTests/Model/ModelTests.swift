@@ -9,7 +9,7 @@ import Testing
 @Suite("a store beside its model")
 struct ModelTests {
   @Test(arguments: [false, true])
-  func `random operations give what the model gives`(hasRoom: Bool) throws {
+  func `random operations give what the model gives`(hasRoom: Bool) async throws {
     let seed =
       ProcessInfo.processInfo.environment["MOMENTS_TEST_SEED"].flatMap { UInt64($0) } ?? .random(in: 0...(.max))
     print("MOMENTS_TEST_SEED=\(seed)")

@@ -1,6 +1,7 @@
-import Repository
 import Streams
 import Testing
+
+@testable import Repository
 
 /// Changes whose answers are no values of the store that shows them.
 @Suite struct ForeignChangeTests {

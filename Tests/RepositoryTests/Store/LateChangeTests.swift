@@ -1,6 +1,7 @@
-import Repository
 import Streams
 import Testing
+
+@testable import Repository
 
 /// Changes whose answers come late: to requests that are under way, or to a store that was signed out.
 @Suite struct LateChangeTests {

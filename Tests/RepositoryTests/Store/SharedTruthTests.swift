@@ -184,7 +184,7 @@ struct SharedTruthTests {
     let (one, other) = (makeStore(), makeStore())
     for key in ["1", "2", "3"] { await one.save(key, for: key) }
     await one.flush()
-    other.invalidateAll { $0 != "3" }
+    await other.invalidateAll { $0 != "3" }
     try await shared.wait { $0["1"]?.isInvalidated == true && $0["2"]?.isInvalidated == true }
     #expect(shared.value("3")?.isInvalidated == false)
   }

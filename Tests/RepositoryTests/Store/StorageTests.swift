@@ -73,7 +73,7 @@ struct StorageTests {
         $0.freshness = Freshness(staleTime: .seconds(5), expireAfterWrite: .seconds(10))
       }
     }
-    await try open().save("v", for: "k")
+    try await open().save("v", for: "k")
     scheduler.advance(by: .seconds(7))
     let snapshot = Recorder(try open().get("k", .cacheOnly)).take().first
     #expect(snapshot?.age == .seconds(7) && snapshot?.isStale == true)

@@ -171,9 +171,9 @@ struct StorageWritingTests {
         for value in 0..<50 {
           let key = Int.random(in: 0..<4, using: &random)
           switch Int.random(in: 0..<10, using: &random) {
-          case 0: await store.remove(key)
+          case 0: store.remove(key)
           case 1: store.perform { $0.removeAll { _ in } }
-          case 2: await store.invalidate(key)
+          case 2: store.invalidate(key)
           case 3: store.update(key) { $0 += 1 }
           case 4: Recorder(store.get(key, .networkOnly)).dispose()
           case 5: Recorder(store.mutate(key, optimistic: { _ in -1 }, send: { .just(value) })).dispose()

@@ -40,11 +40,11 @@ final class Node: Sendable {
         store.values(words[1]).subscribe(onNext: { say("saw \(words[1]) \($0)") }).disposed(by: bag)
       case "save": await save(words[2], for: words[1])
       case "invalidate":
-        store.invalidate(words[1])
+        await store.invalidate(words[1])
         await store.flush()
         say("invalidated \(words[1])")
       case "clear":
-        try? store.clear()
+        try? await store.clear()
         await store.flush()
         say("cleared")
       case "hits": await hits(words[1], Int(words[2]) ?? 1)
