@@ -244,34 +244,50 @@ final class RecordFolder: Sendable {
     }
   }
 
-  /// Removes everything, and begins a new generation: nobody who has opened the folder before changes it any more. If the
-  /// process ends meanwhile, who opens the folder next finishes this. After an error, another call does.
+  /// Removes everything, and begins a new generation: nobody who has opened the folder before changes it any more. After
+  /// an error, another call finishes this, or who opens the folder next, also in another process if this one ends
+  /// meanwhile.
   func signOut() throws {
+    guard let (own, next) = beginSignOut() else { return }
     try withLock(within: nil) { folder, before in
       let files = try fileSystem.names(in: path)
-      defer { _ = try? fileSystem.touch(folder, after: before) }
-      let (own, begun): (Generation?, Generation?)
-      switch state.withLock({ $0.membership }) {
-      case .ended: return
-      case .unopened: (own, begun) = (Generation.current(files), nil)
-      case .of(let generation): (own, begun) = (generation, nil)
-      case .leaving(let generation, let next): (own, begun) = (generation, next)
-      }
       // Somebody else has signed the account out, or has finished this.
-      if let current = Generation.current(files), current != own { return end(.ended) }
-      let next = begun ?? Generation.unfinished(files) ?? Generation()
-      end(.leaving(own, to: next))
-      let marking = Result { try fileSystem.replace(next.unfinishedName, in: folder, at: path, with: []) }
+      if let current = Generation.current(files), current != own { return endSignOut(next) }
+      defer { _ = try? fileSystem.touch(folder, after: before) }
+      let marking = Result { try mark(next, folder) }
       let removal = Result { try empty(except: next.unfinishedName) }
-      if case .failure = marking {
-        // There may be room now.
-        try fileSystem.replace(next.unfinishedName, in: folder, at: path, with: [])
-      }
+      // There may be room now.
+      if case .failure = marking { try mark(next, folder) }
       try fileSystem.sync(folder)
       try removal.get()
       try finish(next, folder)
-      end(.ended)
+      endSignOut(next)
     }
+  }
+
+  /// The generation that this object belongs to, and the next one; `nil` if it belongs to none any more.
+  private func beginSignOut() -> (own: Generation?, next: Generation)? {
+    let generations = state.withLock { state -> (Generation?, Generation)? in
+      switch state.membership {
+      case .ended: nil
+      case .unopened: (nil, Generation())
+      case .of(let own): (own, Generation())
+      case .leaving(let own, let next): (own, next)
+      }
+    }
+    guard let (own, next) = generations else { return nil }
+    end(.leaving(own, to: next))
+    Generation.begun.withLock { $0[path] = next }
+    return (own, next)
+  }
+
+  private func endSignOut(_ next: Generation) {
+    end(.ended)
+    Generation.begun.withLock { if $0[path] == next { $0[path] = nil } }
+  }
+
+  private func mark(_ generation: Generation, _ folder: Int32) throws {
+    try fileSystem.replace(generation.unfinishedName, in: folder, at: path, with: [])
   }
 
   private func end(_ membership: Membership) {
@@ -291,9 +307,10 @@ final class RecordFolder: Sendable {
   private func changing(
     within timeout: Duration? = nil, needsIndex: Bool = true, _ body: (_ folder: Int32, _ before: Int64) throws -> Void
   ) throws {
+    let isBegun = Generation.begun.withLock { $0[path] != nil }
     try withLock(within: timeout) { folder, before in
       let known = state.withLock { $0.changedAt }
-      if known != before { try look(folder, needsIndex: needsIndex) }
+      if known != before || isBegun { try look(folder, needsIndex: needsIndex) }
       defer {
         let after = try? fileSystem.touch(folder, after: before)
         state.withLock { state in
@@ -326,9 +343,16 @@ final class RecordFolder: Sendable {
   /// if there was a sign-out since this object has opened the folder.
   private func look(_ folder: Int32, needsIndex: Bool) throws {
     var files = try fileSystem.names(in: path)
+    let pending = Generation.begun.withLock { $0[path] }
+    if let pending, Generation.unfinished(files) == nil {
+      // Its own process has not got the lock.
+      try mark(pending, folder)
+      files.append(pending.unfinishedName)
+    }
     if let begun = Generation.unfinished(files) {
       try empty(except: begun.unfinishedName)
       try finish(begun, folder)
+      Generation.begun.withLock { if $0[path] == begun { $0[path] = nil } }
       files = try fileSystem.names(in: path)
     }
     let isMember = state.withLock { state in
@@ -402,6 +426,9 @@ final class RecordFolder: Sendable {
 
 /// The time from one sign-out to the next, in all processes: an empty file has its name.
 private struct Generation: Equatable {
+  /// The sign-outs that this process has begun, by the folder's path, and not finished.
+  static let begun = Locked<[String: Generation]>([:])
+
   private static let prefix = "generation-"
   private static let unfinished = ".unfinished"
 

@@ -316,7 +316,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Keeps this object as long as the next store has to find something in it.
   private func remember() {
     let released = state.withLock { state in
-      exchange(&state.remembered, with: identity != nil && state.isDirty ? self : nil)
+      let isWanted = identity != nil && !state.isSignedOut && state.isDirty
+      return exchange(&state.remembered, with: isWanted ? self : nil)
     }
     // Released here, outside the lock.
     withExtendedLifetime(released) {}
@@ -346,7 +347,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       let error = job.error.flatMap { $0.isSignedOut ? nil : $0 }
       if error != nil, !isGone {
         state.failing = job.source
-        state.retryAt = .now + .seconds(Self.pauseInSeconds)
+        if job.isRetry { state.retryAt = .now + .seconds(Self.pauseInSeconds) }
       }
       var released: Job?
       switch job.work {

@@ -204,7 +204,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
         state.withLockUnchecked { state in
           state.table.conclude(review, isBusy: isBusy)
           return state.table.takeGarbage()
-        }) {}
+        }
+      ) {}
     }
     if needsTimer { sweepLater() }
     return result

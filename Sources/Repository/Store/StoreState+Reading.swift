@@ -374,7 +374,9 @@ extension StoreState {
     guard let entry = entries[key], ending == nil else { return false }
     let count = entry.fetches.count
     let watchers = entry.watchers.filter { $0.policy.networkFetch != .never && $0.policy.cachesResponse }
-    for watcher in watchers where ids?.contains(watcher.id) ?? true { claim(key, id: watcher.id, watcher.context, cachesResponse: true) }
+    for watcher in watchers where ids?.contains(watcher.id) ?? true {
+      claim(key, id: watcher.id, watcher.context, cachesResponse: true)
+    }
     return entry.fetches.count > count
   }
 }

@@ -99,7 +99,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
   mutating func acquire(_ key: Key, forReading: Bool = false) {
     let cached = forReading ? use(key) : memory.peek(key)
     if entries[key] == nil {
-      entries[key] = StoreEntry(cached: cached, isLoaded: cached != nil || storage == nil && shared == nil, version: nextNumber())
+      entries[key] = StoreEntry(
+        cached: cached, isLoaded: cached != nil || storage == nil && shared == nil, version: nextNumber())
     }
     entries[key]?.uses += 1
   }

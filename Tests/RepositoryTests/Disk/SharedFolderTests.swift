@@ -65,9 +65,11 @@ import Testing
 
   @Test(arguments: [0, 4, 8, 12, 16, 24, 32, 40, 49])
   func `S1: a damaged record is removed by a clear, a removal of everything and a sign-out`(place: Int) throws {
-    for remove in [{ try $0.removeAll() }, { try $0.removeAll { _ in true } }, { try $0.signOut() }] as [(
-      DiskCache<String, String>
-    ) throws -> Void] {
+    for remove in [{ try $0.removeAll() }, { try $0.removeAll { _ in true } }, { try $0.signOut() }]
+      as [(
+        DiskCache<String, String>
+      ) throws -> Void]
+    {
       let cache = try cache()
       try cache.write(stored, for: "k")
       let file = URL(fileURLWithPath: folder.path(try #require(folder.records.first)))
@@ -103,7 +105,8 @@ import Testing
     #expect(folder.records == [])
   }
 
-  @Test func `A2: a sign-out that fails anywhere is finished by another call, or by who opens the folder next`() throws {
+  @Test func `A2: a sign-out that fails anywhere is finished by another call, or by who opens the folder next`() throws
+  {
     for isOpenedByNext in [false, true] {
       for call in 0..<60 {
         let files = FaultyFileSystem()
@@ -156,7 +159,8 @@ import Testing
     }
   }
 
-  @Test func `D7: a read of another version's record waits for no lock, and the next write empties the folder`() throws {
+  @Test func `D7: a read of another version's record waits for no lock, and the next write empties the folder`() throws
+  {
     let files = SystemFileSystem()
     let cache = try cache(files)
     for key in ["a", "b"] { try cache.write(stored, for: key) }
