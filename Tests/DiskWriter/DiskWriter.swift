@@ -15,14 +15,24 @@ struct DiskWriter {
     if arguments.count == 4, arguments[1] == "submit", let first = Int(arguments[3]) {
       try submitNumbers(in: arguments[2], from: first)
     }
+    if arguments.count == 3, arguments[1] == "lock" { try holdLock(arguments[2]) }
     if arguments.count == 5, arguments[1] == "share", let seconds = Double(arguments[3]),
       let seed = UInt64(arguments[4])
     {
       var folder = try SharedFolder(arguments[2], seed: seed)
       return try folder.use(for: seconds)
     }
-    print("usage: DiskWriter operations FOLDER FIRST | submit FOLDER FIRST | share FOLDER SECONDS SEED")
+    print("usage: DiskWriter operations FOLDER FIRST | submit FOLDER FIRST | lock FILE | share FOLDER SECONDS SEED")
     exit(64)
+  }
+
+  /// Holds the lock of a file until it is killed.
+  private static func holdLock(_ file: String) throws -> Never {
+    let files = SystemFileSystem()
+    let lock = try files.open(file, .lock)
+    while try !files.tryLock(lock) { usleep(1_000) }
+    FileHandle.standardOutput.write(Data("locked\n".utf8))
+    while true { pause() }
   }
 
   /// Performs one operation after the other until it is killed, and writes the number of each that is done.

@@ -1,0 +1,220 @@
+import Dispatch
+import Foundation
+import Glibc
+import Streams
+import TestSupport
+import Testing
+
+@testable import Repository
+
+/// What stays of a store when it is released, for the next one of its account.
+@Suite(.timeLimit(.minutes(2))) struct AccountStorageTests {
+  private let folder = TemporaryFolder()
+  private let server = FakeServer<String, String>()
+
+  /// Holds the lock of the only partition in the folder, as another process does.
+  private func lock() throws -> @Sendable () -> Void {
+    let files = SystemFileSystem()
+    let name = try #require(folder.files.first { $0.hasSuffix("/lock") })
+    let lock = try files.open(folder.path(name), .lock)
+    try #require(try files.tryLock(lock))
+    return { try? files.close(lock) }
+  }
+
+  private func store(
+    _ fileSystem: some FileSystem = SystemFileSystem(), writing: StoreConfiguration<String>.Writing = .through,
+    onError: @escaping @Sendable (any Error) -> Void = { _ in }
+  ) throws -> Store<String, String> {
+    var configuration = StoreConfiguration<String>()
+    configuration.writing = writing
+    configuration.onStorageError = onError
+    return Store(
+      partialFetch: server.fetch, configuration: configuration,
+      sourceOfTruth: try DiskCache(folder: folder.url, coder: .json, fileSystem: fileSystem))
+  }
+
+  @Test func `the next store of a folder finds what the one before has not written yet`() async throws {
+    _ = try store()
+    let unlock = try lock()
+    do {
+      let first = try store(writing: .behind)
+      await first.save("v", for: "k")
+      await first.save("w", for: "l")
+      first.perform { $0.remove("l") }
+    }
+    unlock()
+    // Whether or not the first one's writes are done by now.
+    let next = try store()
+    #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "v")
+    #expect(Recorder(next.get("l", .cacheOnly)).error.value as? StoreError == .notCached)
+    await next.update("k") { $0 += "2" }
+    #expect(try DiskCache<String, String>(folder: folder.url).read("k")?.value == "v2")
+  }
+
+  @Test(arguments: [false, true])
+  func `D3: what could not be removed, replaced or invalidated is not current in the next store, either`(
+    isReopened: Bool
+  ) async throws {
+    let files = FaultyFileSystem()
+    let errors = Mutable(0)
+    var first: Store<String, String>? = try store(files) { _ in errors.update { $0 += 1 } }
+    for key in ["removed", "replaced", "invalidated"] { await first?.save("old", for: key) }
+    files.fail(call: 0, isLasting: true)
+    await first?.remove("removed")
+    await first?.save("new", for: "replaced")
+    await first?.invalidate("invalidated")
+    #expect(errors.value == 3)
+    first = nil
+    files.fail(call: nil)
+    let next = try store()
+    #expect(Recorder(next.get("removed", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(Recorder(next.get("replaced", .cacheOnly)).error.value as? StoreError == .notCached)
+    #expect(Recorder(next.get("invalidated", .cacheOnly)).brief() == ["old disk ~"])
+    // It is done when the device works again, and then nothing is suspected any more.
+    await next.save("v", for: "other")
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    #expect(try Set(cache.keys()) == ["invalidated", "other"])
+    #expect(try cache.read("invalidated")?.isInvalidated == true)
+  }
+
+  @Test func `D7: removals and invalidations that meet a lock count at once, and are done when it is free`()
+    async throws
+  {
+    let files = SystemFileSystem(lockTimeout: .milliseconds(20))
+    let errors = Monitor(0)
+    var first: Store<String, String>? = try store(files) { _ in errors.update { $0 += 1 } }
+    for key in ["a", "b"] { await first?.save("v", for: key) }
+    let unlock = try lock()
+    await first?.remove("a")
+    await first?.invalidate("b")
+    first = nil
+    #expect(try await errors.wait { $0 >= 2 } >= 2)
+    unlock()
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    while try cache.read("b")?.isInvalidated == false { try await Task.sleep(for: .milliseconds(10)) }
+    while try cache.keys().contains("a") { try await Task.sleep(for: .milliseconds(10)) }
+  }
+
+  @Test func `S1: a sign-out whose lock is busy is an error, and is carried out when it is free`() async throws {
+    let files = SystemFileSystem(lockTimeout: .milliseconds(20))
+    let first = try store(files)
+    await first.save("secret", for: "k")
+    let unlock = try lock()
+    await #expect(throws: FileError.self) { try await first.signOut() }
+    unlock()
+    // Whoever opens the folder first: the next session, or this one's next attempt.
+    let next = try store()
+    #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    await next.save("next", for: "k")
+    try await first.signOut()
+    await next.save("next", for: "l")
+    #expect(Recorder(next.get("k", .cacheOnly)).take().first?.value == "next")
+    #expect(folder.records.count == 2)
+  }
+
+  @Test func `A2: a sign-out ends all stores of the folder, whatever they have queued`() async throws {
+    let (first, second) = (try store(writing: .behind), try store())
+    await second.save("v", for: "k")
+    let watch = Recorder(second.stream("k", .cacheOnly))
+    let get = Recorder(second.get("l", .networkOnly))
+    let unlock = try lock()
+    for number in 0..<20 { await first.save("secret", for: "\(number)") }
+    async let signOut: Void = first.signOut()
+    unlock()
+    try await signOut
+    #expect(folder.records == [] && watch.isCompleted.value)
+    #expect(get.error.value as? StoreError == .signedOut)
+    server[0].answer("late")
+    await second.save("late", for: "k")
+    await second.flush()
+    #expect(folder.records == [])
+    try await store().save("next", for: "k")
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `A2: a store of another process ends as signed out at its next write`() async throws {
+    let mine = try store()
+    await mine.save("v", for: "k")
+    let watch = Recorder(mine.stream("k", .cacheOnly))
+    // As another process does, which has a generation of its own.
+    try DiskCache<String, String>(folder: folder.url).signOut()
+    await mine.save("late", for: "k")
+    #expect(watch.isCompleted.value && folder.records == [])
+    #expect(Recorder(mine.get("k")).error.value as? StoreError == .signedOut)
+    // The next session in this process is none of its business.
+    let next = try store()
+    await next.save("next", for: "k")
+    #expect(mine.hasEnded && !next.hasEnded && folder.records.count == 1)
+    try await mine.signOut()
+    #expect(folder.records.count == 1)
+  }
+
+  @Test func `A3: what a refusal hides stays hidden in the next store and process, until a request succeeds`()
+    async throws
+  {
+    var first: Store<String, String>? = try store()
+    await first?.save("hidden", for: "k")
+    let read = Recorder(try #require(first).get("l", .networkOnly))
+    server[0].fail(RequestError(.httpStatus, "", status: 401))
+    while read.error.value == nil { await Task.yield() }
+    #expect(
+      folder.files.contains { $0.hasSuffix("/refused") }, "A reader gets the refusal when the next process has it")
+    first = nil
+    for _ in 0..<2 {
+      let next = try store()
+      #expect(next.peek("k") == nil)
+      #expect(Recorder(next.get("k", .cacheOnly)).error.value as? StoreError == .notCached)
+    }
+    let next = try store()
+    let get = Recorder(next.get("k", .cacheFirst))
+    #expect(server.count == 2)
+    server[1].answer("new")
+    try await get.waitForCompletion()
+    await next.save("v", for: "m")
+    await next.flush()
+    #expect(!folder.files.contains { $0.hasSuffix("/refused") })
+    #expect(Recorder(try store().get("m", .cacheOnly)).take().first?.value == "v")
+  }
+
+  @Test func `D3: a record that cannot be read is reported by a change of all, and is out of date`() async throws {
+    let files = FaultyFileSystem()
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    for key in ["a", "b", "c"] { try cache.write(StoredValue("v", writtenAt: .now()), for: key) }
+    let errors = Mutable(0)
+    let mine = try store(files) { _ in errors.update { $0 += 1 } }
+    let broken = try #require(folder.records.first)
+    files.failReading(ofFilesEndingWith: String(broken.suffix(20)))
+    await mine.invalidateAll()
+    files.failReading(ofFilesEndingWith: nil)
+    #expect(errors.value == 1)
+    for key in ["a", "b", "c"] { #expect(Recorder(mine.get(key, .cacheOnly)).brief() == ["v disk ~"]) }
+    let marked = try ["a", "b", "c"].filter { try cache.read($0)?.isInvalidated == true }
+    #expect(marked.count == 2)
+  }
+
+  @Test func `an invalidation reaches what another process has written`() async throws {
+    let mine = try store()
+    let other = try DiskCache<String, String>(folder: folder.url)
+    for key in ["a", "b", "c"] { try other.write(StoredValue("v", writtenAt: .now()), for: key) }
+    await mine.invalidate("a")
+    #expect(try other.read("a")?.isInvalidated == true && other.read("b")?.isInvalidated == false)
+    await mine.invalidateAll { $0 != "c" }
+    #expect(try other.read("b")?.isInvalidated == true && other.read("c")?.isInvalidated == false)
+    let change = Recorder(mine.mutateAll(optimistic: { $1 + "!" }, send: { .just("w") }, keyForResponse: { _ in "w" }))
+    try await change.waitForCompletion()
+    #expect(try other.read("c")?.value == "v!")
+  }
+
+  @Test func `a store without a source that has an identity is busy as long as it alone knows something`() async {
+    let truth = FlakyTruth()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: truth)
+    await store.save("old", for: "k")
+    #expect(!store.isBusy)
+    truth.failing.update { $0 = [.remove] }
+    await store.remove("k")
+    #expect(store.isBusy)
+    truth.failing.update { $0 = [] }
+    await store.save("v", for: "l")
+    #expect(!store.isBusy && truth.read(unconditionally: "k") == nil)
+  }
+}
