@@ -79,7 +79,7 @@ extension Outbox: AccountMember {
 ///
 /// A member that was not asked for during the idle timeout, or for the longest time of too many, is released; but one that
 /// somebody still uses, by a reference or a subscription, is found again by ``member(for:)``. Its data stay, if it has a
-/// source of truth; what it had in memory alone is gone.
+/// source of truth, and so does what it has not written there yet; what it had in memory alone is gone.
 public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMember>: Sendable {
   private typealias Table = MemberTable<AccountName<Account>, Member>
 
