@@ -50,7 +50,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     prefix = withUnsafeBytes(of: UInt32(truncatingIfNeeded: name.count).littleEndian) { Array($0) } + name
     let path = Partition.folder(of: partition, in: folder).path
     self.folder = try RecordFolder(path, limit: limit, fileSystem: fileSystem)
-    identity = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
+    identity = "\(URL(fileURLWithPath: path).resolvingSymlinksInPath().path)/\(self.folder.generation ?? "")"
   }
 
   /// The number and size of the partition's records, as far as this process knows.
@@ -125,7 +125,7 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
   /// what it has written. Costs one system call if not, and waits for no lock. Throws ``FileError``.
   package func lookAgain() throws -> Bool { try folder.lookAgain() }
 
-  /// The path of the partition's folder.
+  /// The path of the partition's folder, and its generation: that changes with a sign-out.
   public let identity: String?
 
   /// Whether the server had refused the account when this process last looked at the folder.

@@ -65,6 +65,9 @@ final class RecordFolder: Sendable {
     return DiskStatistics(count: statistics.count, bytes: statistics.cost)
   }
 
+  /// The name of the generation that this object belongs to; `nil` in the first one, and after a sign-out.
+  var generation: String? { state.withLock { if case .of(let own) = $0.membership { own?.name } else { nil } } }
+
   /// Whether the server had refused the account when this process last looked.
   var isRefused: Bool { state.withLock { $0.isRefused } }
 

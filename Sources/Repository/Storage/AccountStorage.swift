@@ -226,9 +226,6 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Whether the server has refused the account.
   var isRefused: Bool { state.withLock { $0.isRefused } }
 
-  /// Whether there is work that is not done.
-  var hasWork: Bool { state.withLock { $0.count > 0 } }
-
   /// Whether there is work, or something to remember that no later store would find.
   var isNeeded: Bool { state.withLock { $0.count > 0 || identity == nil && $0.isDirty } }
 
@@ -244,9 +241,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   /// Carries out all work on the queue's thread, then calls the completion there. No task has to wait: however much there
   /// is to write, only that thread waits for other processes.
-  func performAllElsewhere(then completion: @escaping @Sendable () -> Void) {
+  func performAllElsewhere(isRetry: Bool = false, then completion: @escaping @Sendable () -> Void) {
     queue.async {
-      self.performAll()
+      self.performAll(isRetry: isRetry)
       completion()
     }
   }
@@ -275,12 +272,13 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     markDone(job, isGone: job.error.map { removeOutdated(job, after: $0) } ?? false)
   }
 
-  /// The removals and invalidations that have failed, as new jobs; not all at once, and not more often than after a pause.
+  /// The removals, invalidations and refusals that have failed, as new jobs; not all at once, and not more often than after a pause.
   private func owed() -> [Job] {
     guard let source = state.withLock({ .now >= $0.retryAt ? $0.failing : nil }) else { return [] }
     let (failed, hasRemains, isSignedOut) = state.withLock { state -> ([Work], Bool, Bool) in
       let keys = state.suspicions.owed.filter { state.newest[$0.key] == nil }.prefix(64)
-      let works = keys.map { $0.suspicion == .removed ? Work.remove($0.key) : .invalidate($0.key) }
+      var works = keys.map { $0.suspicion == .removed ? Work.remove($0.key) : .invalidate($0.key) }
+      if state.isRefused, !state.keepsRefusal { works.append(.refuse(true)) }
       return (works, state.hasRemains, state.isSignedOut)
     }
     var works = failed

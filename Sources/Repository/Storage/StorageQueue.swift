@@ -122,8 +122,11 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     account.performAllElsewhere { self.conclude(job) { _ in } }
   }
 
-  /// Carries out all queued work on the queue's thread, after what was to be finished there; then runs the completion.
-  func flush(then completion: @escaping @Sendable () -> Void) { account.performAllElsewhere(then: completion) }
+  /// Carries out all queued work on the queue's thread, after what was to be finished there, and what has failed once more;
+  /// then runs the completion.
+  func flush(then completion: @escaping @Sendable () -> Void) {
+    account.performAllElsewhere(isRetry: true, then: completion)
+  }
 
   /// Lets all other stores of the account know that it was signed out.
   func endOthers() { account.endOthers(self) }

@@ -86,7 +86,9 @@ private struct GroupRun {
     case 19..<22:
       guard let store = open(account) else { return "opening \(account) has failed" }
       await store.remove(key)
-      if !leaving.contains(account) { kept[account, default: [:]][key] = Kept() }
+      if !leaving.contains(account) {
+        kept[account, default: [:]][key] = Kept(mayBeLost: isFailing, isPending: writing == .behind)
+      }
       return "remove \(account) \(key)"
     case 22..<25:
       guard let store = open(account) else { return "opening \(account) has failed" }
@@ -224,7 +226,7 @@ private struct GroupRun {
       let cache = try DiskCache<String, String>(folder: folder.url, partition: account)
       for key in Self.keys {
         let (value, state) = (try cache.read(key)?.value, kept[account]?[key] ?? Kept())
-        if value != state.value, !(value == nil && state.mayBeLost) {
+        if value != state.value, !state.mayBeLost {
           return "\(account) \(key) is \(value ?? "-") on disk, not \(state.value ?? "-")"
         }
       }
