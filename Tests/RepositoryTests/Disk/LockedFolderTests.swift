@@ -60,7 +60,7 @@ import Testing
       Strings(
         sourceOfTruth: try DiskCache<String, String>(
           folder: folder.url, partition: account, coder: .json, lockTimeout: .seconds(60))
-      ) { key in
+      ) { key -> Observable<String> in
         key == "forbidden" ? .error(RequestError(.httpStatus, "", status: 403)) : .just(key)
       }
     }
@@ -72,7 +72,7 @@ import Testing
       ["lock", folder.path(try #require(folder.files.first { $0.hasSuffix("/lock") }))])
     try await child.waitForOutput(containing: "locked")
     // More than there are threads.
-    let calls = (0..<8).map { _ in Task { try? await call.run(store, group) } }
+    let calls = (0..<8).map { _ in Task { _ = try? await call.run(store, group) } }
     // Would wait for a minute if each thread waited for the lock.
     let begin = ContinuousClock.now
     for _ in 0..<8 { await Task { await Task.yield() }.value }

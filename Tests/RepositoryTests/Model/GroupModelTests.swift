@@ -46,9 +46,9 @@ private struct GroupRun {
 
   private var random: SplitMix
   private let writing: StoreConfiguration<String>.Writing
-  private let folder = TemporaryFolder()
-  private let files = FaultyFileSystem()
-  private let scheduler = TestScheduler()
+  private let folder: TemporaryFolder
+  private let files: FaultyFileSystem
+  private let scheduler: TestScheduler
   private let group: StoreGroup<String, String, String>
   private var held: [(account: String, session: Int, store: Strings)] = []
   private var kept: [String: [String: Kept]] = [:]
@@ -61,7 +61,9 @@ private struct GroupRun {
   init(seed: UInt64, writing: StoreConfiguration<String>.Writing) {
     random = SplitMix(seed: seed)
     self.writing = writing
-    group = StoreGroup(idleTimeout: .seconds(60), maximumCount: 2, scheduler: scheduler) { [folder, files] account in
+    let (folder, files, scheduler) = (TemporaryFolder(), FaultyFileSystem(), TestScheduler())
+    (self.folder, self.files, self.scheduler) = (folder, files, scheduler)
+    group = StoreGroup(idleTimeout: .seconds(60), maximumCount: 2, scheduler: scheduler) { account in
       var configuration = StoreConfiguration<String>()
       configuration.writing = writing
       configuration.memoryCount = 2
@@ -100,7 +102,8 @@ private struct GroupRun {
       }
       return "invalidate \(account) \(key)"
     case 25..<28:
-      held = held.filter { _ in Bool.random(using: &random) }
+      let all = held
+      held = all.filter { _ in Bool.random(using: &random) }
       return "release"
     case 28..<30:
       scheduler.advance(by: .seconds(30))

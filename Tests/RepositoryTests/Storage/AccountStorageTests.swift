@@ -1,6 +1,5 @@
-import Dispatch
 import Foundation
-import Glibc
+import HTTP
 import Streams
 import TestSupport
 import Testing
