@@ -137,7 +137,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
           waiting.source = source
           return (waiting, exchange(&waiting.work, with: work.merged(after: waiting.work)))
         }
-        let job = state.append(Job(work, source))
+        // What is being written is not yet what a read of the source finds.
+        let job = state.append(Job(state.newest[key].map { work.merged(after: $0.work) } ?? work, source))
         return (job, state.newest.updateValue(job, forKey: key) as Any)
       case .refuse(let isRefused):
         state.isRefused = isRefused
@@ -387,7 +388,7 @@ extension AccountStorage.State {
 }
 
 extension StorageQueue.Work {
-  /// This work in the place of earlier work on the same key that was not begun.
+  /// This work in the place of earlier work on the same key that is not done.
   func merged(after earlier: Self) -> Self {
     switch (earlier, self) {
     case (.write(var stored, let key, let isResponse), .invalidate):

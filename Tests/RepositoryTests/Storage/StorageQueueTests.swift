@@ -44,6 +44,21 @@ import Testing
     #expect(truth.attempts == ["fails"] && truth.value(of: "k") == nil)
   }
 
+  @Test func `what is invalidated while it is being written is not the value before`() {
+    let truth = SlowTruth<String>()
+    truth.store("old", for: "k")
+    let queue = StorageQueue(truth, writesBehind: true, onError: { _ in })
+    let ended = DispatchSemaphore(value: 0)
+    queue.finishLater(queue.enqueue(.write(stored("new"), "k")).job)
+    truth.entered.wait()
+    queue.finishLater(queue.enqueue(.invalidate("k")).job)
+    #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
+    truth.gate.signal()
+    queue.flush { ended.signal() }
+    ended.wait()
+    #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
+  }
+
   @Test func `the writes that wait are one value of each key`() {
     let (truth, live) = (SlowTruth<Counted>(), Mutable(0))
     let queue = StorageQueue(truth, writesBehind: true, onError: { _ in })
@@ -114,6 +129,10 @@ private final class SlowTruth<Value: Sendable>: SourceOfTruth {
   var attempts: [String] { tried.value }
 
   func value(of key: String) -> Value? { truth.read(key)?.value }
+
+  func store(_ value: Value, for key: String) {
+    truth.write(StoredValue(value, writtenAt: StoreTime(microseconds: 0)), for: key)
+  }
 
   func read(_ key: String) -> StoredValue<Value>? { truth.read(key) }
 
