@@ -82,6 +82,8 @@ struct MemberTable<Name: Hashable & Sendable, Member: AnyObject & Sendable> {
 
   /// Adds the member that was made, or none if that has failed; returns which ones are released for it.
   mutating func made(_ name: Name, _ member: Member?) -> [Review] {
+    // Its making has asked for the same account, and so made another one before.
+    guard case .making = slots[name] else { return [] }
     guard let member else {
       slots[name] = nil
       return []

@@ -1,4 +1,5 @@
 import Dispatch
+import Platform
 public import Streams
 
 /// One ``Store`` for each account, so that a process can serve many accounts without ever showing one of them another's
@@ -101,7 +102,7 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   ///     somebody uses, come in addition.
   ///   - scheduler: Measures the idle timeout.
   ///   - make: Makes the member of an account, such as a store over the account's own source of truth. Called once for
-  ///     an account that has none, however many ask for it, without a lock held; it must not ask for the same account.
+  ///     an account that has none, however many ask for it, without a lock held.
   public init(
     idleTimeout: Duration? = .seconds(900), maximumCount: Int = 10_000,
     scheduler: some Scheduler = ConcurrentScheduler(), _ make: @escaping @Sendable (Account) throws -> Member
@@ -130,8 +131,8 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
       case .found(let member, let isEnding):
         if isEnding || !member.hasEnded { return member }
         change { ($0.forget(name, member), []) }
-      case .wait(let pending): return try pending.wait()
-      case .make(let pending):
+      case .wait(let pending) where !pending.isMadeHere: return try pending.wait()
+      case .wait(let pending), .make(let pending):
         let result = Result { try make(account) }
         if let member = try? result.get() {
           member.notifyWhenBusy { [weak self, weak member] in
@@ -140,8 +141,7 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
           }
         }
         change { ((), $0.made(name, try? result.get())) }
-        pending.end(with: result)
-        return try result.get()
+        return try pending.end(with: result).get()
       }
     }
   }
@@ -237,12 +237,22 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
 final class PendingMember<Member: Sendable>: Sendable {
   private let made = DispatchGroup()
   private let result = Locked<Result<Member, any Error>?>(nil)
+  private let maker = pthread_self()
 
   init() { made.enter() }
 
-  func end(with result: Result<Member, any Error>) {
-    self.result.withLock { $0 = result }
+  /// Whether this thread makes it.
+  var isMadeHere: Bool { pthread_equal(maker, pthread_self()) != 0 }
+
+  /// Ends the wait; returns the first result, if there is one already.
+  func end(with result: Result<Member, any Error>) -> Result<Member, any Error> {
+    let first = self.result.withLock { known in
+      if known == nil { return exchange(&known, with: result) }
+      return known
+    }
+    if let first { return first }
     made.leave()
+    return result
   }
 
   /// Blocks until the member is made; throws if that has failed.
