@@ -126,8 +126,8 @@ struct SharedFolder {
   }
 }
 
-/// Puts one number after the other into an outbox that reaches no server, until it is killed, and writes each that is
-/// said to be queued.
+/// Puts one number after the other into an outbox that reaches no server, until it is killed or its account is signed out,
+/// and writes each that is said to be queued.
 func submitNumbers(in folder: String, from first: Int) throws -> Never {
   let outbox = try Outbox<Int, Int>(
     folder: URL(fileURLWithPath: folder), partition: "", isIdempotent: { _ in true },
@@ -137,6 +137,7 @@ func submitNumbers(in folder: String, from first: Int) throws -> Never {
     let ended = DispatchSemaphore(value: 0)
     let submission = outbox.submit(number).subscribe(onError: { [number] error in
       if case OutboxError.queued = error { FileHandle.standardOutput.write(Data("\(number)\n".utf8)) }
+      if case OutboxError.signedOut = error { exit(0) }
       ended.signal()
     })
     ended.wait()

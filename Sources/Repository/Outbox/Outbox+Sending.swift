@@ -17,13 +17,14 @@ extension Outbox {
         return state.waiters.removeValue(forKey: id)
       }
       waiter?.onError(error)
+      endIfSignedOut(error)
     }
   }
 
   /// Sends what waits, unless nothing does, or the server has failed shortly before.
   func flushSoon() {
-    let now = clock.now
-    if state.withLock({ $0.known.waitingCount > 0 && $0.pause.reason(now: now) == nil }) {
+    let now = uptime
+    if state.withLock({ !$0.known.waiting.isEmpty && $0.pause.reason(now: now) == nil }) {
       joinTurn(.afterPause)
     }
   }
@@ -67,7 +68,7 @@ extension Outbox {
     guard let turn else { return report }
     do {
       try checkOpen()
-      if try await !onQueue({ try self.look() }).isEmpty {
+      if try await onQueue({ try self.look() }) {
         if let reason = await onQueue({ self.reasonToPause(turn.urgency) }) { throw reason }
         let letOthersSend = try await waitToSend(turn.lockTimeout)
         defer { letOthersSend() }
@@ -77,6 +78,7 @@ extension Outbox {
       }
     } catch {
       report.error = error
+      endIfSignedOut(error)
     }
     report.unreadable = state.withLock { $0.unreadable }
     for entry in turn.submitted { await conclude(entry, report.error) }
@@ -93,7 +95,7 @@ extension Outbox {
 
   /// Why nothing is sent now, because of an attempt that was made here or in another process.
   private func reasonToPause(_ urgency: Urgency) -> RequestError? {
-    let (kept, now) = (folder.pause(), clock.now)
+    let (kept, now) = (folder.pause(), uptime)
     let (old, reason) = state.withLock { state in
       let old = state.pause
       state.pause.follow(kept, now: now)
@@ -109,8 +111,7 @@ extension Outbox {
 
   /// Makes the next attempt after the pause by itself, if something waits.
   private func scheduleNextAttempt(after failure: (any Error)?) {
-    let now = clock.now
-    let isOver = isSignedOut.value || state.withLock { $0.isClosed }
+    let (now, isOver) = (uptime, self.isOver)
     let (old, delay) = state.withLock { state -> (OutboxPause, Duration?) in
       let old = state.pause
       guard let failure, !isOver else { return (old, nil) }
@@ -129,12 +130,15 @@ extension Outbox {
     let timer = delay.map { scheduler.schedule(after: $0) { [weak self] in _ = self?.joinTurn() } }
     state.withLock { exchange(&$0.timer, with: timer) }?.dispose()
     // A sign-out, or closing, may have come before the timer was there.
-    if isSignedOut.value || state.withLock({ $0.isClosed }) { timer?.dispose() }
+    if isOver { timer?.dispose() }
   }
 
   private func sendAll(_ report: inout OutboxReport<Mutation>) async throws {
     // Entries added later have a turn of their own, in the process where a submitter may wait for them.
-    for name in try await onQueue({ try self.look() }) {
+    let newest = try await onQueue { try self.look() ? self.newest : nil }
+    var place: OutboxFileName?
+    while let name = await onQueue({ [place] in self.next(after: place) }), let newest, name <= newest {
+      place = name
       try checkOpen()
       guard let entry = try await onQueue({ try self.reread(name, isToBeSent: true) }) else { continue }
       if let error = try await attempt(entry, &report) {
@@ -175,7 +179,7 @@ extension Outbox {
         entry = noted
       } catch {
         // On disk it may look as if it had been sent, and then it never is: so do not say that it waits.
-        await dismiss(entry, error, &report)
+        try await dismiss(entry, error, &report)
         throw error
       }
     }
@@ -186,19 +190,47 @@ extension Outbox {
       if isSignedOut.value { throw OutboxError.signedOut }
       return try await judge(entry, RequestError(wrapping: error), isIdempotent, &report)
     }
-    report.sent.append(entry)
-    let failure = await onQueue { [entry] in
-      // Released here, outside the lock.
-      _ = self.state.withLock { exchange(&$0.pause, with: OutboxPause()) }
-      self.folder.endPause()
-      let waiter = self.takeWaiter(entry.id)
-      return self.end(entry, .sent(entry, response)) {
+    let waiter = takeWaiter(entry.id)
+    do {
+      report.error = try await finish(entry, response, waiter) ?? report.error
+      report.sent.append(entry)
+      return nil
+    } catch {
+      waiter?.onError(error)
+      throw error
+    }
+  }
+
+  /// Removes an entry that was sent, and reports the response, once the stores that show the entry have written it: else
+  /// the change would be neither waiting nor cached if the process ended in between. Returns the error if the entry cannot
+  /// be removed.
+  private func finish(
+    _ entry: Entry, _ response: Response, _ waiter: AnyObserver<Response>?
+  ) async throws -> (any Error)? {
+    let isKnown = try await onQueue {
+      // Another process may have signed the account out during the attempt.
+      if self.folder.isSignedOut { throw OutboxError.signedOut }
+      self.endPause()
+      return self.state.withLock { $0.known[entry.name] != nil }
+    }
+    if isKnown { await writeInStores(entry, response) }
+    if isSignedOut.value { throw OutboxError.signedOut }
+    return try await onQueue {
+      try self.end(entry, .sent(entry, response)) {
         waiter?.onNext(response)
         waiter?.onCompleted()
       }
     }
-    report.error = failure ?? report.error
-    return nil
+  }
+
+  /// Returns when all stores that show an entry have written its response.
+  private func writeInStores(_ entry: Entry, _ response: Response) async {
+    await withCheckedContinuation { continuation in
+      notices.onNext(
+        .response(
+          entry, response, didWrite: { [notices] in notices.onNext(.written(entry.name, store: $0)) },
+          then: { continuation.resume() }))
+    }
   }
 
   private func judge(
@@ -220,20 +252,20 @@ extension Outbox {
         try await reject(entry, failure, &report)
       }
     case .mayHaveBeenSent where isIdempotent:
-      let now = clock.now
+      let (now, uptime) = (clock.now, uptime)
       var counted = entry
-      guard counted.countAttempt(now: now) else {
+      guard counted.countAttempt(now: now, uptime: uptime) else {
         try await reject(entry, failure, &report)
         return nil
       }
       await pause(attempts: counted.attempts, failure, isShared: true)
       // The count only limits the attempts: if it cannot be written, as on a full disk, the entry still waits.
-      _ = try? await change(entry.name) { _ = $0.countAttempt(now: now) }
+      _ = try? await change(entry.name) { _ = $0.countAttempt(now: now, uptime: uptime) }
       return failure
     case .mayHaveBeenSent:
       try await reject(entry, failure, &report)
       // Otherwise a server that is down would cause all entries to be set aside, one after the other.
-      guard state.withLock({ $0.known.waitingCount > 0 }) else { break }
+      guard state.withLock({ !$0.known.waiting.isEmpty }) else { break }
       await pause(attempts: 1, failure, isShared: true)
       return failure
     case .refused:
@@ -243,15 +275,32 @@ extension Outbox {
   }
 
   private func pause(attempts: Int, _ reason: RequestError, isShared: Bool) async {
-    let now = clock.now
+    let now = uptime
     let (old, kept) = state.withLock { state in
       let old = state.pause
-      state.pause.begin(attempts: attempts, because: reason, holdsBack: true, isShared: isShared, now: now)
+      state.pause.begin(attempts: attempts, because: reason, holdsBack: true, now: now)
       return (old, state.pause.kept)
     }
     // Released here, outside the lock.
     _ = old
-    if let kept { await onQueue { self.folder.keep(kept) } }
+    guard isShared, let kept else { return }
+    await onQueue {
+      // Without room for it, this process pauses alone: no file does not mean that another one has ended the pause then.
+      if self.folder.keep(kept) { self.state.withLock { $0.pause.note(kept) } }
+    }
+  }
+
+  /// Ends the pause here and for all processes; runs on the queue.
+  private func endPause() {
+    let kept = folder.pause()
+    let old = state.withLock { state in
+      let old = state.pause
+      state.pause.end(kept)
+      return old
+    }
+    // Released here, outside the lock.
+    _ = old
+    if kept != nil { folder.endPause() }
   }
 
   /// Runs work that may block, on a device, another process or observers, on the outbox's queue.

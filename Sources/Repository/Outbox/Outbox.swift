@@ -61,8 +61,21 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     var lastNumber: UInt64 = 0
     /// Whether nothing more is sent.
     var isClosed = false
-    /// The unreadable entries found by the latest `look()`.
+    /// Whether a sign-out has not removed everything yet.
+    var hasRemains = false
+    /// The listing of the folder that the known entries are from; `nil` if all files have to be looked at.
+    var listing: UInt64?
+    /// Entries that are damaged, as far as is known.
     var unreadable: [UnreadableOutboxEntry] = []
+    /// Entries that could not be read because of an error of the system, oldest first: they may wait.
+    var unread: [OutboxFileName] = []
+    /// Called when there is something to send.
+    var onBusy: @Sendable () -> Void = {}
+
+    mutating func nextNumber() -> UInt64 {
+      lastNumber += 1
+      return lastNumber
+    }
   }
 
   let folder: OutboxFolder<Mutation>
@@ -100,7 +113,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - partition: Identifies the account.
   ///   - lockTimeout: How long to wait for another process that is sending, a minute by default; and for one that is
   ///     using the folder, for at most 10 seconds.
-  ///   - clock: The clock by which entries are ordered, and pauses end.
+  ///   - clock: The clock by which entries are ordered. Pauses end, and attempts are limited, by its scheduler's `now`,
+  ///     which has to be that of all processes of the machine, as it is by default.
   ///   - scheduler: The scheduler of the attempts that the outbox makes by itself.
   ///   - isIdempotent: Whether a mutation may be carried out twice without harm, or the server honours idempotency
   ///     keys.
@@ -128,7 +142,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     isIdempotent: @escaping @Sendable (Mutation) -> Bool,
     send: @escaping @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   ) throws {
-    self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem, now: clock.now)
+    self.folder = try OutboxFolder(folder, partition: partition, fileSystem: fileSystem, uptime: clock.scheduler.now)
     place = isAlone ? try OpenOutbox(at: self.folder.path) : nil
     self.lockTimeout = lockTimeout
     self.clock = clock
@@ -137,8 +151,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     self.send = send
     let board = OutboxBoard<Mutation, Response>()
     notices = AnyObserver { if case .next(let notice) = $0 { board.handle(notice) } }
+    place?.own(self)
     // What earlier processes have left is sent by itself, too.
-    if try !look().isEmpty { setTimer(after: .seconds(2)) }
+    if try look() { setTimer(after: Self.firstDelay) }
   }
 
   deinit {
@@ -149,13 +164,34 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// The waiting entries, oldest first, then each change. It completes when the outbox is closed, signed out or released.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
     .create { [state, notices] observer in
-      let id = state.withLock { state in
-        state.lastNumber += 1
-        return state.lastNumber
-      }
-      notices.onNext(.arrival(id, observer))
-      return Disposables.create { notices.onNext(.departure(id)) }
+      let watcher = OutboxWatcher<Mutation, Response>(
+        id: state.withLock { $0.nextNumber() }, isStore: false,
+        onChange: { change, done in
+          observer.onNext(change)
+          done()
+        }, onCompleted: { observer.onCompleted() })
+      notices.onNext(.arrival(watcher))
+      return Disposables.create { notices.onNext(.departure(watcher.id)) }
     }
+  }
+
+  /// Notifies a store of the waiting entries, oldest first, then of each change, as ``changes`` does, and in that order.
+  ///
+  /// Of an entry that was sent, stores are notified first. It is removed from disk, and reported to its submitter and by
+  /// ``changes``, when all of them have called `done` or are disposed; until then, no other entry is sent.
+  /// - Parameters:
+  ///   - onChange: Calls `done` once the change is where the store keeps its values, or cannot be written there; it
+  ///     matters for `.sent` alone. On any thread.
+  ///   - onCompleted: Called when the outbox is closed, signed out or released.
+  package func showing(
+    _ onChange:
+      @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Void,
+    onCompleted: @escaping @Sendable () -> Void
+  ) -> any Disposable {
+    let watcher = OutboxWatcher<Mutation, Response>(
+      id: state.withLock { $0.nextNumber() }, isStore: true, onChange: onChange, onCompleted: onCompleted)
+    notices.onNext(.arrival(watcher))
+    return Disposables.create { [notices] in notices.onNext(.departure(watcher.id)) }
   }
 
   /// All readable entries on disk, oldest first: those that wait, and those that were set aside, which have a refusal.
@@ -182,10 +218,12 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   public func submit(_ mutation: Mutation) -> Observable<Response> {
     .create { observer in
       let id = UUID().uuidString
-      self.state.withLock { state in
+      let onBusy = self.state.withLock { state in
         state.waiters[id] = observer
         state.arriving.insert(id)
+        return state.onBusy
       }
+      onBusy()
       let subscribedAt = ContinuousClock.now
       self.queue.async { self.add(mutation, id: id, subscribedAt) }
       return Disposables.create { _ = self.takeWaiter(id) }
@@ -209,7 +247,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// Queues an entry again that was set aside, once the server will accept it, for example. Returns whether there is
-  /// such an entry with this id. It keeps its key and its place; the next attempt sends it, here or in a later process.
+  /// such an entry with this id. It keeps its key and its place; the next attempt sends it, in two seconds or at the end
+  /// of a pause, if not before.
   /// Like all that follows, this blocks while files are changed, for ten seconds at most. Throws ``FileError``, or
   /// ``OutboxError/signedOut``.
   @discardableResult
@@ -221,8 +260,11 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
       entry.forgetAttempts()
       return true
     }
-    if let retried { note(retried) }
-    return retried != nil
+    guard let retried else { return false }
+    note(retried)
+    let now = uptime
+    setTimer(after: state.withLock { $0.pause.remaining(now: now) } ?? Self.firstDelay)
+    return true
   }
 
   /// Removes an entry that waits or was set aside; its submitter gets ``OutboxError/discarded``. An entry that is being
@@ -234,7 +276,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   @discardableResult
   public func discard(id: String) throws -> Bool {
     guard let name = try folder.names().first(where: { $0.id == id }) else { return false }
-    try folder.discard(name, now: clock.now)
+    try folder.discard(name, uptime: uptime)
+    state.withLock { $0.unreadable.removeAll { $0.id == id } }
     let waiter = takeWaiter(id)
     guard let entry = state.withLock({ $0.known[name] }) else {
       waiter?.onError(OutboxError.discarded)
@@ -261,20 +304,74 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
-  /// Throws ``FileError`` if some cannot be; the others are removed then, and another call tries again.
+  /// Outboxes of it that are open in other processes end, too, at the latest when they are about to add or send something.
+  /// What was queued, was being added or being sent comes to nothing: it fails with ``OutboxError/signedOut``.
   ///
-  /// To continue later, do not call this, but ``close()``: what waits is in the folder.
+  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again. To
+  /// continue later, do not call this, but ``close()``: what waits is in the folder.
+  public func signOut() async throws {
+    let waiters = cancel(leavingRemains: true)
+    let removal = await onQueue { Result { try self.removeAll() } }
+    end(waiters)
+    try removal.get()
+  }
+
+  /// The same for a caller that is not a task: it blocks while files are removed, for ten seconds at most.
   public func signOut() throws {
-    let (waiters, timer) = state.withLock { (exchange(&$0.waiters, with: [:]), exchange(&$0.timer, with: nil)) }
+    let waiters = cancel(leavingRemains: true)
+    defer { end(waiters) }
+    try removeAll()
+  }
+}
+
+/// How an outbox ends, and what its group has to know.
+extension Outbox {
+  /// Whether it sends nothing any more, since it is closed, or its account is signed out, here or in another process; and
+  /// all entries are removed that a sign-out was to remove.
+  public var hasEnded: Bool { isOver && !state.withLock { $0.hasRemains } }
+
+  var isOver: Bool { isSignedOut.value || state.withLock { $0.isClosed } }
+
+  private func removeAll() throws {
+    try folder.signOut()
+    state.withLock { $0.hasRemains = false }
+  }
+
+  /// Calls a closure each time that there is something to send, on any thread, while somebody uses the outbox: from then on
+  /// it has to be retained as long as it is busy.
+  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {
+    let old = state.withLock { exchange(&$0.onBusy, with: action) }
+    withExtendedLifetime(old) {}
+    if isBusy { action() }
+  }
+
+  /// Cancels what is being sent; returns the submitters, who have to get an error.
+  private func cancel(leavingRemains: Bool = false) -> [AnyObserver<Response>] {
+    let (waiters, timer) = state.withLock { state in
+      state.hasRemains = leavingRemains
+      return (exchange(&state.waiters, with: [:]), exchange(&state.timer, with: nil))
+    }
     timer?.dispose()
     isSignedOut.onNext(true)
-    defer {
-      for waiter in waiters.values { waiter.onError(OutboxError.signedOut) }
-      notices.onNext(.end)
-      place?.close()
-    }
-    try folder.signOut()
+    return Array(waiters.values)
   }
+
+  private func end(_ waiters: [AnyObserver<Response>]) {
+    for waiter in waiters { waiter.onError(OutboxError.signedOut) }
+    notices.onNext(.end)
+    place?.close()
+  }
+
+  /// Ends the outbox if an error says that another process has signed the account out.
+  func endIfSignedOut(_ error: any Error) {
+    if case OutboxError.signedOut = error, !isSignedOut.value { end(cancel()) }
+  }
+
+  /// When what waits is sent that nobody has just submitted.
+  private static var firstDelay: Duration { .seconds(2) }
+
+  /// The time by a clock that no one sets.
+  var uptime: Duration { clock.scheduler.now }
 }
 
 extension Outbox {
@@ -285,30 +382,65 @@ extension Outbox {
     return over.isEmpty ? names : names.filter { !over.contains($0) }
   }
 
-  /// Reads what is on disk, and notifies observers of what other processes have added, removed, or queued again;
-  /// returns the names of the waiting entries, oldest first; among them are those that cannot be read because of an
-  /// error of the system, since they may wait.
-  func look() throws -> [OutboxFileName] {
+  /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added, removed,
+  /// or queued again. If only this outbox has changed the folder, it looks only at what could not be read before.
+  ///
+  /// Returns whether an entry waits, or may wait, since an error of the system prevents reading it.
+  func look() throws -> Bool {
     for name in state.withLock({ $0.over }) {
       if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
     }
+    let (number, suspects) = state.withLock { state in
+      (state.listing, state.unreadable.map { OutboxFileName(addedAt: $0.addedAt, id: $0.id) } + state.unread)
+    }
+    if try folder.isUnchanged(since: number) {
+      try reread(suspects)
+    } else {
+      try lookAtAll()
+    }
+    return state.withLock { !$0.known.waiting.isEmpty || !$0.unread.isEmpty }
+  }
+
+  private func lookAtAll() throws {
+    try folder.checkSignOut()
+    state.withLock { $0.listing = nil }
     // A known entry that is not on disk now has been removed.
     let known = state.withLock { $0.known }
-    let names = try names()
+    let (all, number) = try folder.listing()
+    let (over, arriving) = state.withLock { ($0.over, $0.arriving) }
+    let names = over.isEmpty ? all : all.filter { !over.contains($0) }
     for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
     // Entries that are just being added are skipped: they get a turn of their own.
-    let arriving = state.withLock { state in
-      state.unreadable = []
-      return state.arriving
-    }
-    return try names.filter { name in
-      if arriving.contains(name.id) { return false }
+    try reread(names.filter { !arriving.contains($0.id) && known[$0]?.isWaiting != true })
+    state.withLock { $0.listing = number }
+  }
+
+  private func reread(_ names: [OutboxFileName]) throws {
+    state.withLock { ($0.unreadable, $0.unread) = ([], []) }
+    for name in names.sorted() {
       do {
-        return try known[name]?.isWaiting == true || reread(name) != nil
+        _ = try reread(name)
       } catch let error as FileError where error.isOfOneFile {
-        return true
+        state.withLock { $0.unread.insertSorted(name) }
       }
     }
+  }
+
+  /// The oldest entry behind another one, or of all, that waits or may wait. Entries that are just being added are skipped:
+  /// they get a turn of their own.
+  func next(after name: OutboxFileName?) -> OutboxFileName? {
+    state.withLock { state in
+      var next = name
+      repeat {
+        next = [state.known.waiting.first(after: next), state.unread.first(after: next)].compactMap { $0 }.min()
+      } while next.map { state.arriving.contains($0.id) } == true
+      return next
+    }
+  }
+
+  /// The newest entry that waits or may wait.
+  var newest: OutboxFileName? {
+    state.withLock { state in [state.known.waiting.last, state.unread.last].compactMap { $0 }.max() }
   }
 
   /// Reads an entry again, which another process may have changed or removed, and records its state; returns it if it
@@ -321,7 +453,9 @@ extension Outbox {
       note(entry)
       return entry.isWaiting ? entry : nil
     }
-    if case .unreadable(let entry)? = content { state.withLock { $0.unreadable.append(entry) } }
+    if case .unreadable(let entry)? = content {
+      state.withLock { if !$0.unreadable.contains(entry) { $0.unreadable.append(entry) } }
+    }
     if let known = state.withLock({ $0.known[name] }) { forget(known, .withdrawn(known)) }
     return nil
   }
@@ -345,7 +479,10 @@ extension Outbox {
   func note(_ entry: Entry) {
     let old = state.withLock { $0.known.replace(entry.name, with: entry) }
     let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
-    if waits, !waited { notices.onNext(.change(.added(entry)) {}) }
+    if waits, !waited {
+      notices.onNext(.change(.added(entry)) {})
+      state.withLock { $0.onBusy }()
+    }
     if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
   }
 
@@ -360,15 +497,22 @@ extension Outbox {
   }
 
   /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
-  /// again in any case.
+  /// again in any case. Throws ``OutboxError/signedOut`` instead.
   @discardableResult
   func end(
     _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void
-  ) -> (any Error)? {
-    let removal = Result { try folder.remove(entry.name) }
-    if case .failure = removal { state.withLock { _ = $0.over.insert(entry.name) } }
+  ) throws -> (any Error)? {
+    var failure: (any Error)?
+    do {
+      try folder.remove(entry.name)
+    } catch OutboxError.signedOut {
+      throw OutboxError.signedOut
+    } catch {
+      state.withLock { _ = $0.over.insert(entry.name) }
+      failure = error
+    }
     forget(entry, change, then: completion)
-    return if case .failure(let error) = removal { error } else { nil }
+    return failure
   }
 
   /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
@@ -377,25 +521,5 @@ extension Outbox {
   ) {
     let old = state.withLock { $0.known.replace(entry.name, with: nil) }
     if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
-  }
-}
-
-/// The place of an outbox among those that are open in this process, of which each folder has one at most.
-final class OpenOutbox: Sendable {
-  private static let paths = Locked<Set<String>>([])
-
-  private let path: Locked<String?>
-
-  init(at path: String) throws(OutboxError) {
-    let path = URL(fileURLWithPath: path).resolvingSymlinksInPath().path
-    guard Self.paths.withLock({ $0.insert(path).inserted }) else { throw .alreadyOpen }
-    self.path = Locked(path)
-  }
-
-  deinit { close() }
-
-  func close() {
-    guard let path = path.withLock({ exchange(&$0, with: nil) }) else { return }
-    Self.paths.withLock { _ = $0.remove(path) }
   }
 }

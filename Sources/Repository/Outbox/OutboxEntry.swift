@@ -16,8 +16,12 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
   /// or was cut off.
   public internal(set) var attempts: Int
 
-  /// When the first of those attempts was made; `nil` if there was none, or the mutation is not idempotent.
+  /// When the first of those attempts was made, by the wall clock of that time; `nil` if there was none, or the mutation
+  /// is not idempotent.
   public internal(set) var firstAttemptAt: StoreTime?
+
+  /// For how long those attempts have been made; `nil` if there was none, or the mutation is not idempotent.
+  var attempted: AttemptTime?
 
   /// Why it was set aside, on one line; `nil` while it waits.
   public internal(set) var refusal: String?
@@ -41,17 +45,33 @@ public struct OutboxEntry<Mutation: Codable & Sendable>: Codable, Sendable, Iden
     self.firstAttemptAt = firstAttemptAt
   }
 
+  /// The time from the first attempt to the last, as far as it is certain: the wall clock may be set between two, and the
+  /// machine may boot, so it is the sum of what the machine's own time says of each step.
+  struct AttemptTime: Codable, Hashable, Sendable {
+    var microseconds: Int64
+    var lastAt: Uptime
+
+    var duration: Duration { .microseconds(max(microseconds, 0)) }
+
+    mutating func add(_ now: Duration) {
+      let sum = duration + lastAt.elapsed(at: now)
+      (microseconds, lastAt) = (Uptime(sum).microseconds, Uptime(now))
+    }
+  }
+
   /// Counts an attempt that may have reached the server; returns whether another one may follow. An outage can be
   /// longer than any number of attempts is, so the limit is one of both number and time.
-  mutating func countAttempt(now: StoreTime) -> Bool {
+  mutating func countAttempt(now: StoreTime, uptime: Duration) -> Bool {
     attempts += 1
-    let first = firstAttemptAt.map { min($0, now) } ?? now
-    firstAttemptAt = first
-    return attempts < Self.attemptLimit || now - first < Self.attemptTime
+    firstAttemptAt = firstAttemptAt ?? now
+    var attempted = attempted ?? AttemptTime(microseconds: 0, lastAt: Uptime(uptime))
+    attempted.add(uptime)
+    self.attempted = attempted
+    return attempts < Self.attemptLimit || attempted.duration < Self.attemptTime
   }
 
   /// Forgets all attempts.
-  mutating func forgetAttempts() { (attempts, firstAttemptAt) = (0, nil) }
+  mutating func forgetAttempts() { (attempts, firstAttemptAt, attempted) = (0, nil, nil) }
 
   var isWaiting: Bool { refusal == nil }
 

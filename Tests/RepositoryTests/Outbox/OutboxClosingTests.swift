@@ -51,6 +51,50 @@ struct OutboxClosingTests {
     #expect(try await open().outcome("b") == "did b")
   }
 
+  @Test func `an outbox that is being released on another thread has made room already`() throws {
+    for round in 0..<300 {
+      let held = Mutable<Outbox<String, String>?>(try open())
+      weak let released = held.value
+      let isDone = DispatchSemaphore(value: 0)
+      DispatchQueue.global().async {
+        let outbox = held.update { $0.take() }
+        withExtendedLifetime(outbox) {}
+        isDone.signal()
+      }
+      while released != nil {}
+      #expect(throws: Never.self, "round \(round)") { _ = try open() }
+      isDone.wait()
+    }
+  }
+
+  @Test func `an outbox says that it is busy while its submitter holds it, and when it finds something to send`()
+    async throws
+  {
+    let outbox = try folder.outbox(server)
+    let count = Mutable(0)
+    outbox.notifyWhenBusy { [weak outbox] in
+      #expect(outbox?.isBusy == true)
+      count.update { $0 += 1 }
+    }
+    #expect(count.value == 0)
+    let submission = Recorder(outbox.submit("a"))
+    #expect(count.value >= 1)
+    await outbox.lastTurn()
+    #expect(submission.take() == ["did a"] && !outbox.isBusy)
+    // Another process leaves something.
+    _ = try folder.outboxFolder().append("b", id: "id", now: .now())
+    server.set(.isAway)
+    let before = count.value
+    await outbox.flush()
+    #expect(count.value > before && outbox.isBusy)
+    let late = Mutable(false)
+    outbox.notifyWhenBusy { late.update { $0 = true } }
+    #expect(late.value)
+    #expect(!outbox.hasEnded)
+    await outbox.close()
+    #expect(outbox.hasEnded)
+  }
+
   @Test func `closing keeps what waits, sends nothing more, and completes the changes`() async throws {
     let outbox = try open()
     let changes = Recorder(outbox.changes)

@@ -84,7 +84,8 @@ import Testing
     let outbox = try folder.outbox(server, clock: .scheduler(scheduler))
     _ = await outbox.outcome("a")
     var entry = try #require(try outbox.entries().first)
-    (entry.attempts, entry.firstAttemptAt) = (attempts, attempts < 0 ? nil : StoreTime(microseconds: 0))
+    entry.attempts = attempts
+    if attempts >= 0 { entry.attempted = .init(microseconds: .max, lastAt: Uptime(microseconds: .min)) }
     let files = try folder.outboxFolder()
     #expect(try files.replace(entry))
     #expect(try outbox.entries().map(\.attempts) == [min(max(attempts, 0), .max - 1)])

@@ -43,16 +43,16 @@ import Testing
     let calls = { files.names.filter { ["remove", "sync"].contains($0) }.suffix(2) }
     server.set(.fails(RequestError(.graphQL, "No.")))
     _ = await outbox.flush()
-    let steps: [() throws -> Void] = [
+    let steps: [() async throws -> Void] = [
       { try outbox.discard(try #require(try outbox.entries().first)) },
       {
         try OutboxFolder<String>(folder.url, partition: "account", fileSystem: files).remove(outbox.entries()[0].name)
       },
-      { try outbox.signOut() },
+      { try await outbox.signOut() },
     ]
     for step in steps {
       files.fail(call: nil)
-      try step()
+      try await step()
       #expect(calls() == ["remove", "sync"])
     }
   }
@@ -86,16 +86,19 @@ import Testing
   }
 
   @Test func `a discarded entry is remembered for an hour`() throws {
-    let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
-    let now = StoreTime.now()
-    let times = [now + .seconds(-3_700), now + .seconds(-3_500), now]
+    let open = { [folder] (uptime: Duration) in
+      try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem(), uptime: uptime)
+    }
+    let files = try open(.zero)
+    // However old they are by the wall clock.
+    let times = [StoreTime(microseconds: 0), .now(), .now() + .seconds(86_400 * 365)]
     let names = try times.map { try files.append(1, id: UUID().uuidString, now: $0).name }
-    for name in names { try files.discard(name, now: now) }
+    for (name, seconds) in zip(names, [100, 200, 3_750]) { try files.discard(name, uptime: .seconds(seconds)) }
     #expect(try names.map(files.wasDiscarded) == [false, true, true])
-    try files.discard(names[0], now: times[0])
-    #expect(try files.wasDiscarded(names[0]))
-    let later = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
-    #expect(try names.map(later.wasDiscarded) == [false, true, true])
+    #expect(try names.map(try open(.seconds(3_810)).wasDiscarded) == [false, false, true])
+    // The machine has started again.
+    #expect(try names.map(try open(.seconds(100)).wasDiscarded) == [false, false, true])
+    #expect(try names.map(try open(.seconds(3_600)).wasDiscarded) == [false, false, false])
   }
 
   @Test func `a discarded entry is remembered for an hour of the outbox's clock`() throws {
@@ -112,9 +115,9 @@ import Testing
 
   @Test func `a discarded entry is forgotten while the outbox is open, too`() throws {
     let files = try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem())
-    for seconds in [0, 3_601] as [Int64] {
-      let now = StoreTime(microseconds: 0) + .seconds(seconds)
-      try files.discard(try files.append(1, id: "\(seconds)", now: now).name, now: now)
+    for hours in [1, 3] {
+      let uptime = ConcurrentScheduler().now + .seconds(hours * 3_600)
+      try files.discard(try files.append(1, id: "\(hours)", now: .now()).name, uptime: uptime)
     }
     #expect(folder.files.filter { $0.hasSuffix(".discarded") }.count == 1)
   }
@@ -173,8 +176,8 @@ import Testing
     _ = await outbox.outcome("a")
     let file = folder.path(try #require(entryFiles.first))
     try FileManager.default.copyItem(atPath: file, toPath: file.replacing(".e1", with: ".e2"))
-    try outbox.signOut()
-    #expect(folder.files.map { $0.split(separator: "/").last } == ["lock", "sending"])
+    try await outbox.signOut()
+    #expect(folder.files.map { $0.split(separator: "/").last } == ["generation", "lock", "sending"])
   }
 
   @Test func `D5: files and folders are the owner's alone, whatever the partition is called`() async throws {

@@ -109,9 +109,9 @@ import Testing
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let flush = Task { await outbox.flush() }
-    otherProcess.keep(
+    _ = otherProcess.keep(
       OutboxPause.Kept(
-        failures: 1, beganAt: outbox.clock.now, endsAt: outbox.clock.now + .seconds(2), reason: "Oops."))
+        failures: 1, begunAt: Uptime(outbox.uptime), microseconds: 2_000_000, reason: "Oops."))
     letOthersSend()
     #expect("\(await flush.value.error as Any)".contains("Oops."))
     #expect(server.received == [])
@@ -143,9 +143,8 @@ import Testing
       var error = unavailable
       error.retryAfter = asked
       var outboxPause = OutboxPause()
-      let now = StoreTime(microseconds: 0)
-      outboxPause.begin(attempts: 1, because: error, holdsBack: true, now: now)
-      #expect(outboxPause.remaining(now: now) == .seconds(pause))
+      outboxPause.begin(attempts: 1, because: error, holdsBack: true, now: .zero)
+      #expect(outboxPause.remaining(now: .zero) == .seconds(pause))
     }
     let transport = ScriptedTransport()
     transport.always(.any, .response(status: 503, headers: ["Retry-After": "60"]))
@@ -173,6 +172,20 @@ import Testing
     #expect(server.received == ["a"])
   }
 
+  @Test func `an entry that was set aside is sent by itself once it is queued again`() async throws {
+    server.set(.fails(RequestError(.graphQL, "No.")))
+    let outbox = try outbox()
+    Recorder(outbox.submit("a")).dispose()
+    await outbox.lastTurn()
+    #expect(try outbox.contents() == ["[a]"])
+    server.set(.answers)
+    #expect(try outbox.retry(id: try #require(outbox.entries().first).id))
+    scheduler.advance(by: .seconds(2))
+    await outbox.lastTurn()
+    #expect(server.received == ["a", "a"])
+    #expect(try outbox.contents() == [])
+  }
+
   @Test func `R1: an unauthenticated mutation waits, whatever its status and content type are`() {
     let cause = GraphQLErrors([GraphQLError(message: "No.", extensions: ["code": "UNAUTHENTICATED"])])
     for (kind, status) in [(RequestError.Kind.httpStatus, 400), (.httpStatus, 403), (.graphQL, 200), (.graphQL, 500)] {
@@ -192,7 +205,7 @@ import Testing
     let signedOut = try outbox()
     await signedOut.flush()
     #expect(scheduler.pendingCount == 1)
-    try signedOut.signOut()
+    try await signedOut.signOut()
     #expect(scheduler.pendingCount == 0)
   }
 }

@@ -40,4 +40,20 @@ struct OutboxProcessTests {
       }
     }
   }
+
+  @Test func `A2: a sign-out while another process adds leaves nothing, and ends the other's outbox`() async throws {
+    let seed = UInt64.random(in: 0...UInt64.max)
+    var random = SplitMix(seed: seed)
+    for round in 0..<TestScale.count(5, long: 100) {
+      let folder = TemporaryFolder()
+      let child = try ChildProcess(RepositoryLayout.executable("DiskWriter"), ["submit", folder.url.path, "1"])
+      try await child.waitForOutput(containing: "\n")
+      // There is no event to wait for: it may come anywhere.
+      usleep(UInt32.random(in: 0..<8_000, using: &random))
+      try OutboxFolder<Int>(folder.url, partition: "", fileSystem: SystemFileSystem()).signOut()
+      let state = try await child.waitForEnd()
+      #expect(state.ending == .exited(0), "round \(round) of seed \(seed): \(state.errorText)")
+      #expect(!folder.files.contains { $0.hasSuffix(".e1") }, "round \(round) of seed \(seed)")
+    }
+  }
 }

@@ -111,7 +111,7 @@ import Testing
     _ = await mine.outcome("a")
     _ = await yours.outcome("b")
     #expect(try mine.contents() == ["a"] && yours.contents() == ["b"])
-    try mine.signOut()
+    try await mine.signOut()
     #expect(await mine.outcome("c") == "The outbox's account was signed out.")
     server.set(.answers)
     #expect(try await folder.outbox(server, partition: "me").flush().sent.isEmpty)
@@ -125,7 +125,7 @@ import Testing
     let submission = Recorder(outbox.submit("a"))
     let changes = Recorder(outbox.changes)
     try await server.state.wait { !$0.received.isEmpty }
-    try outbox.signOut()
+    try await outbox.signOut()
     #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     #expect(changes.isCompleted.value)
     let report = await outbox.flush()

@@ -84,7 +84,7 @@ import Testing
     let otherProcess = try folder.outboxFolder()
     let letOthersSend = try #require(try otherProcess.trySend())
     let submission = Recorder(outbox.submit("a"))
-    try outbox.signOut()
+    try await outbox.signOut()
     await outbox.flush()
     #expect(submission.error.value.map { "\($0)" } == "The outbox's account was signed out.")
     letOthersSend()
@@ -210,7 +210,7 @@ import Testing
       folder: folder.url, partition: "account",
       isIdempotent: { mutation in
         if mutation == "a", let name = try? otherProcess.names().first {
-          try? otherProcess.discard(name, now: .now())
+          try? otherProcess.discard(name)
         }
         return false
       }, send: { [server] in server.send($0, $1) })

@@ -192,7 +192,7 @@ private struct World {
     server.set(.isAway)
     _ = await world.outbox.outcome("a1")
     let watcher = Recorder(world.store.stream("a", .cacheOnly))
-    try world.outbox.signOut()
+    try await world.outbox.signOut()
     #expect(watcher.brief() == ["A+a1 optimistic", "A memory"])
   }
 

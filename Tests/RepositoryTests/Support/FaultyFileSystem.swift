@@ -9,6 +9,7 @@ final class FaultyFileSystem: FileSystem {
   private struct State {
     var calls = 0
     var failing: (first: Int, fault: Fault, isLasting: Bool)?
+    var failingName: (name: String, number: Int, fault: Fault)?
     var names: [String] = []
     var bytesRead = 0
     var keptSuffix: String?
@@ -17,6 +18,7 @@ final class FaultyFileSystem: FileSystem {
     var unreadable: (suffix: String, code: Int32)?
     var failsAfterRename: (suffix: String, isLasting: Bool)?
     var openCount = 0
+    var isFull = false
   }
 
   private let real: SystemFileSystem
@@ -44,6 +46,7 @@ final class FaultyFileSystem: FileSystem {
       $0.names = []
       $0.bytesRead = 0
       $0.failing = number.map { ($0, fault, isLasting) }
+      $0.failingName = nil
     }
   }
 
@@ -51,6 +54,15 @@ final class FaultyFileSystem: FileSystem {
   func failAfterRenaming(toNameEndingWith suffix: String, isLasting: Bool = false) {
     state.update { $0.failsAfterRename = (suffix, isLasting) }
   }
+
+  /// Of the calls of a name from here on, the one with this number fails.
+  func fail(_ name: String, number: Int, _ fault: Fault = .inputOutput) {
+    fail(call: nil)
+    state.update { $0.failingName = (name, number, fault) }
+  }
+
+  /// Whether no byte can be written, and no file made: the device is full.
+  func setFull(_ isFull: Bool) { state.update { $0.isFull = isFull } }
 
   /// Lets no file be removed whose name ends like this; any, where there is none.
   func keepFiles(endingWith suffix: String?) { state.update { $0.keptSuffix = suffix } }
@@ -72,6 +84,11 @@ final class FaultyFileSystem: FileSystem {
     let fault = state.update { state -> Fault? in
       defer { state.calls += 1 }
       state.names.append(name)
+      if let failing = state.failingName, failing.name == name,
+        state.names.count(where: { $0 == name }) == failing.number + 1
+      {
+        return failing.fault
+      }
       guard let failing = state.failing else { return nil }
       let isDue = failing.isLasting ? state.calls >= failing.first : state.calls == failing.first
       return isDue ? failing.fault : nil
@@ -108,6 +125,7 @@ final class FaultyFileSystem: FileSystem {
 
   func write(_ file: Int32, _ bytes: UnsafeRawBufferPointer) throws -> Int {
     let isShort = try check("write")
+    if state.value.isFull { throw FileError(code: ENOSPC, call: "write") }
     return try real.write(file, isShort ? UnsafeRawBufferPointer(rebasing: bytes.prefix(bytes.count / 2 + 1)) : bytes)
   }
 
