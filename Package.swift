@@ -140,7 +140,8 @@ let package = Package(
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
         "Streams", "StreamsTesting", "TestSupport",
       ], exclude: ["Live/pings.py"]),
-    .executableTarget(name: "DiskWriter", dependencies: ["HTTP", "Repository", "Streams"], path: "Tests/DiskWriter"),
+    .executableTarget(
+      name: "DiskWriter", dependencies: ["HTTP", "Networking", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(
       name: "RepositoryTests",
       dependencies: [

@@ -7,7 +7,7 @@ import Streams
 /// Uses a disk cache or an outbox in a process of its own, for tests that kill it, or let several share a folder.
 @main
 struct DiskWriter {
-  static func main() throws {
+  static func main() async throws {
     let arguments = CommandLine.arguments
     if arguments.count == 4, arguments[1] == "operations", let first = Int(arguments[3]) {
       try performOperations(in: arguments[2], from: first)
@@ -22,7 +22,14 @@ struct DiskWriter {
       var folder = try SharedFolder(arguments[2], seed: seed)
       return try folder.use(for: seconds)
     }
-    print("usage: DiskWriter operations FOLDER FIRST | submit FOLDER FIRST | lock FILE | share FOLDER SECONDS SEED")
+    if arguments.count == 6, arguments[1] == "call", let call = WritingCall(rawValue: arguments[3]),
+      let place = WritingCall.Place(rawValue: arguments[4])
+    {
+      try await call.perform(in: arguments[2], place, isRead: arguments[5] == "read")
+    }
+    print(
+      "usage: DiskWriter operations FOLDER FIRST | submit FOLDER FIRST | lock FILE | share FOLDER SECONDS SEED | "
+        + "call FOLDER CALL PLACE READ")
     exit(64)
   }
 

@@ -49,13 +49,26 @@ struct LRUCache<Key: Hashable, Value> {
   @inlinable
   mutating func use(_ key: Key) -> Bool {
     guard let place = places[key] else { return false }
+    use(at: place)
+    return true
+  }
+
+  /// The place of a key's value, until the next write or removal.
+  @inlinable
+  func place(of key: Key) -> Int? { places[key] }
+
+  @inlinable
+  func value(at place: Int) -> Value? { nodes[place].value }
+
+  /// The same as ``use(_:)`` for a place.
+  @inlinable
+  mutating func use(at place: Int) {
     statistics.hits += 1
     if place != newest {
       unlink(place)
       link(place)
     }
     if nodes[place].usedAfter != sweeps { nodes[place].usedAfter = sweeps }
-    return true
   }
 
   /// The least recently used value.

@@ -153,7 +153,7 @@ public struct MomentsRepo: MomentsRepoType {
   /// another call tries again.
   public func signOut() async throws {
     var failure: (any Error)?
-    do { try outbox?.signOut() } catch { failure = error }
+    do { try await outbox?.signOut() } catch { failure = error }
     try await store.signOut()
     if let failure { throw failure }
   }

@@ -4,6 +4,9 @@ extension Store {
   /// Shows what waits in an outbox on top of cached values, in all reads: from now on, until each entry is sent,
   /// refused or withdrawn, or the account is signed out. Includes entries added by earlier processes.
   ///
+  /// The outbox reports a mutation as sent, and removes it from disk, when its response or change is in the source of
+  /// truth, unless ``StoreConfiguration/writing`` is `behind`: so neither is lost, however the process ends.
+  ///
   /// The response replaces the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``. It also
   /// replaces a cached value that was requested while the change was being sent: changes are sent one after the other,
   /// so it is the newer one. Until then, the store keeps the outbox alive; the outbox does not keep the store alive: when
@@ -18,8 +21,8 @@ extension Store {
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
     keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
-    show(outbox, change: change) { store, layer, value in
-      store.commit(layer, response: (keyForResponse(value), value)) { _ in }
+    show(outbox, change: change) { store, layer, value, completion in
+      store.commit(layer, response: (keyForResponse(value), value), completion: completion)
     }
   }
 
@@ -30,27 +33,34 @@ extension Store {
   public func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?
   ) -> any Disposable {
-    show(outbox, change: change) { store, layer, _ in store.commit(layer, response: nil) { _ in } }
+    show(outbox, change: change) { store, layer, _, completion in
+      store.commit(layer, response: nil, completion: completion)
+    }
   }
 
   private func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    commit: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response) -> Void
+    commit: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response, @escaping WriteCompletion) -> Void
   ) -> any Disposable {
     let layers = OutboxLayers<Key, Value>(of: outbox) { [weak self] in self?.removeLayer($0.id) }
-    let watching = outbox.changes.subscribe(
-      onNext: { [weak self] event in
-        guard let self else { return }
+    let watching = outbox.showing(
+      { [weak self] event, done in
+        guard let self else { return done() }
         switch event {
         case .added(let entry):
           let layer = self.addLayer(key: nil, isInOrder: true) { key, value in
             value.flatMap { change(entry.mutation, key, $0) }
           }
           if let layer { layers.add(entry.id, layer) }
+          done()
         case .sent(let entry, let value):
-          if let layer = layers.take(entry.id) { commit(self, layer, value) }
-        case .refused(let entry, _), .withdrawn(let entry):
+          // That it could not be written is reported by the store, and no reason to send the mutation again.
+          if let layer = layers.take(entry.id) { commit(self, layer, value) { _ in done() } } else { done() }
+        case .refused(let entry, let error):
+          if let layer = layers.take(entry.id) { self.reject(layer, error) { _ in done() } } else { done() }
+        case .withdrawn(let entry):
           if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
+          done()
         }
       }, onCompleted: { layers.dispose() })
     watching.disposed(by: showings)

@@ -63,6 +63,11 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var flushes: [@Sendable () -> Void] = []
     var onNotice: (@Sendable (Key, Notice) -> EntryVersion?)?
 
+    /// What waits for all work, if there is none to be tried.
+    mutating func flushesIfIdle() -> [@Sendable () -> Void] {
+      flushes.isEmpty || !isIdle ? [] : exchange(&flushes, with: [])
+    }
+
     /// Whether nothing is to be tried but what has failed.
     var isIdle: Bool {
       if let removal { return !removal.isRunning && removal.isOutstanding && runningCount == 0 }
@@ -234,7 +239,7 @@ extension SharedQueue {
     }
     let (isRemovalDue, flushes) = state.withLock { state in
       state.runningCount -= 1
-      return (state.removal != nil && state.runningCount == 0, state.isIdle ? exchange(&state.flushes, with: []) : [])
+      return (state.removal != nil && state.runningCount == 0, state.flushesIfIdle())
     }
     if isRemovalDue { beginRemoval() }
     for flush in flushes { flush() }
@@ -244,7 +249,9 @@ extension SharedQueue {
   private func end(_ key: Key, _ failure: (any Error)?) -> Work? {
     let (old, settled, isFirstFailure, next) = state.withLock {
       state -> (Job?, [@Sendable () -> Void], Bool, Work?) in
-      guard var line = state.lines[key], let job = exchange(&line.running, with: nil) else { return (nil, [], false, nil) }
+      guard var line = state.lines[key], let job = exchange(&line.running, with: nil) else {
+        return (nil, [], false, nil)
+      }
       if failure == nil {
         state.failures = 0
         state.suspicions.remove(key)
@@ -312,7 +319,7 @@ extension SharedQueue {
           state.lines[key]?.waiting?.completions = []
         }
       }
-      return (state.isIdle ? exchange(&state.flushes, with: []) : [], late)
+      return (state.flushesIfIdle(), late)
     }
     call(late, failure)
     for flush in flushes { flush() }

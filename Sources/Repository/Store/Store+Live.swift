@@ -15,6 +15,9 @@ extension Store {
   /// In a task, this returns when the value is in the source of truth, unless ``StoreConfiguration/writing`` is `behind`;
   /// no thread waits for it.
   public func receive(_ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?) async rethrows {
+    perform { $0.acquire(key) }
+    defer { perform { $0.release(key) } }
+    await loaded(key)
     try await written { written in try self.receive(key, change, written) }
   }
 
@@ -29,16 +32,37 @@ extension Store {
     let push: @Sendable (Value) -> Value? = { value in try? change(value) }
     let writes = WriteGroup(then: completion)
     defer { writes.close() }
+    let written = writes.add()
     try rebase(key, writes) {
       try change($0.value)
     } commit: { state, changed, version in
       if let changed {
         return state.save(
-          changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: writes.add())
+          changed: changed, for: key, version: version, push: push, isAsynchronous: true, completion: written)
       }
       // It may concern the value that is on its way.
       if !state.keep(push, for: key) { state.doubtResponses(of: key) }
+      state.effects.append(.call { written(nil) })
       return true
+    }
+  }
+
+  /// The same after the value was loaded, if only an asynchronous source of truth has it. Then an error of the change, which
+  /// comes too late for the stream, invalidates the value.
+  private func receiveLoaded(
+    _ key: Key, _ change: @escaping @Sendable (Value) throws -> Value?, _ completion: @escaping WriteCompletion
+  ) throws {
+    let isLoaded = perform { state in
+      state.acquire(key)
+      return state.isLoaded(key)
+    }
+    guard shared != nil, !isLoaded else {
+      defer { perform { $0.release(key) } }
+      return try receive(key, change, completion)
+    }
+    load(key) { _ in
+      do { try self.receive(key, change, completion) } catch { self.invalidate(key, completion: completion) }
+      self.perform { $0.release(key) }
     }
   }
 
@@ -61,7 +85,7 @@ extension Store {
       self.repairs(of: key, scheduler).subscribe().disposed(by: repairs)
       return events.inOrder { event, written in
         switch event {
-        case .value(let live): try self.receive(key, { try change(live, $0) }, written)
+        case .value(let live): try self.receiveLoaded(key, { try change(live, $0) }, written)
         case .connected, .reconnected, .dropped, .failed: self.invalidate(key, completion: written)
         case .disconnected, .resumed: written(nil)
         }

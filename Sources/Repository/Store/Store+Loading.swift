@@ -79,7 +79,8 @@ extension Store {
   private func follow(_ key: Key) {
     let begins = perform { state -> Bool in
       guard let entry = state.entries[key] else {
-        state.forget(key)
+        // What is not in the source yet is newer than what it has.
+        if shared?.pending(key) == nil { state.forget(key) }
         return false
       }
       if entry.following.isRunning {

@@ -43,14 +43,18 @@ extension Store {
   ) rethrows {
     let writes = WriteGroup(then: completion)
     defer { writes.close() }
+    let written = writes.add()
     try rebase(key, writes) { cached in
       var value = cached.value
       try change(&value)
       return value
     } commit: { state, changed, version in
-      guard let changed else { return true }
+      guard let changed else {
+        state.effects.append(.call { written(nil) })
+        return true
+      }
       return state.save(
-        changed: changed, for: key, version: version, isAsynchronous: isAsynchronous, completion: writes.add())
+        changed: changed, for: key, version: version, isAsynchronous: isAsynchronous, completion: written)
     }
   }
 
@@ -62,7 +66,7 @@ extension Store {
   }
 
   /// Loads the value of a key that was acquired, on another thread if that has to read a file.
-  private func loaded(_ key: Key) async {
+  func loaded(_ key: Key) async {
     if perform({ $0.isLoaded(key) }) { return }
     await withCheckedContinuation { continuation in
       guard shared == nil else { return load(key) { _ in continuation.resume() } }

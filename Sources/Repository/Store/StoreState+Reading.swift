@@ -4,8 +4,15 @@ extension StoreState {
   /// What memory has for a key, unless it has expired; `nil` if nothing.
   @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
-    let entry = entries[key]
-    guard let cached = entry?.cached ?? memory.peek(key), !freshness.isExpired(cached, now: now), !isHidden(cached)
+    let entry = entries.isEmpty ? nil : entries[key]
+    return recalled(key, entry, entry?.cached ?? memory.peek(key), now: now)
+  }
+
+  @inlinable
+  func recalled(
+    _ key: Key, _ entry: StoreEntry<Key, Value>?, _ cached: CachedValue<Value>?, now: StoreTime
+  ) -> KeyState<Key, Value>? {
+    guard let cached, !freshness.isExpired(cached, now: now), !isHidden(cached)
     else { return nil }
     return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
@@ -14,15 +21,16 @@ extension StoreState {
   /// memory.
   @inlinable
   mutating func recall(_ key: Key, policy: FetchPolicy, now: StoreTime) -> KeyState<Key, Value>? {
-    guard ending == nil, policy.cacheRead == .beforeNetworkFetch, let state = recalled(key, now: now) else {
-      return nil
-    }
+    // One look-up for the value and its use, and none for an entry while no key is in use.
+    guard ending == nil, policy.cacheRead == .beforeNetworkFetch, let place = memory.place(of: key) else { return nil }
+    let entry = entries.isEmpty ? nil : entries[key]
+    guard let state = recalled(key, entry, entry?.cached ?? memory.value(at: place), now: now) else { return nil }
     switch need(policy, cached: state.cached, now: now) {
     case .nothing: break
     case .refresh where isRefreshing(key): break
     case .refresh, .response: return nil
     }
-    guard memory.use(key) else { return nil }
+    memory.use(at: place)
     noteRead(key, now: now)
     return state
   }
@@ -211,7 +219,6 @@ extension StoreState {
     let (logged, targetLogged) = (writes[key], writes[target])
     end(fetch, of: key)
     refetchLater(key, wasOvertaken: pushed > 0)
-    if !response.isPartial { unhide(afterSuccessOf: fetchID) }
     acquire(target)
     let mayBeOutdated = fetch.mayBeOutdated || logged.invalidatedAt > fetchID
     var response = response
@@ -233,6 +240,8 @@ extension StoreState {
       isCacheable && fetch.cachesResponse && !isSuperseded && targetLogged.writtenOrRequestedAt <= fetchID && isBetter
     let lacksChange = max(logged.changedAt, targetLogged.changedAt) > fetchID
     let isCached = isNewest && !lacksChange
+    // A watcher gets one state: that with the response.
+    if !response.isPartial { unhide(afterSuccessOf: fetchID, showing: { $0 != key && !(isCached && $0 == target) }) }
     let isOutOfDate = isSuperseded && entries[key]?.cached?.isInvalidated ?? false
     // Claimed before watchers are notified, so that they see at once that a request is in flight; begun at the end.
     let effectsBefore = effects.count
@@ -328,11 +337,12 @@ extension StoreState {
   func failureCount(of key: Key) -> Int { failures.peek(key).map { $0.isPartial ? 0 : $0.count } ?? 0 }
 
   /// Shows again what a refusal has hidden, if the server has accepted a request or mutation that began after it.
-  mutating func unhide(afterSuccessOf number: UInt64) {
+  /// - Parameter isShown: Whether the watchers of a key are notified here; by default, those of all.
+  mutating func unhide(afterSuccessOf number: UInt64, showing isShown: (Key) -> Bool = { _ in true }) {
     guard let refusedAt, number > refusedAt else { return }
     self.refusedAt = nil
     store(.refuse(false), isAsynchronous: true)
-    for key in Array(entries.keys) { publish(key) }
+    for key in Array(entries.keys) where isShown(key) { publish(key) }
   }
 
   private mutating func end(_ fetch: Fetch<Key, Value>, of key: Key) {

@@ -30,8 +30,6 @@ extension StoreState {
     return true
   }
 
-  private func isEmpty(_ key: Key) -> Bool { entries[key]?.cached == nil && memory.peek(key) == nil }
-
   private func isCurrent(_ version: UInt64, _ key: Key) -> Bool { entries[key].map { $0.version == version } ?? false }
 
   /// A value may have been invalidated since it was read to be changed.
@@ -193,14 +191,14 @@ extension StoreState {
     _ layer: Layer<Key, Value>, response: CachedValue<Value>, for key: Key, completion: @escaping WriteCompletion
   ) -> Bool {
     let logged = writes[key]
+    let writtenAt = max(logged.writtenOrRequestedAt, logged.changedAt, logged.pushedAt)
     // Removed since the change began, and so not to be brought back by it. One that waits in order was sent later.
-    if !layer.isInOrder, logged.removedAt > layer.id, isEmpty(key) {
-      layers.markCommitted(layer.id, for: key)
+    if !layer.isInOrder, logged.removedAt > max(layer.id, writtenAt), (entries[key]?.cached ?? memory.peek(key)) == nil
+    {
       endLayer(layer.id)
       effects.append(.call { completion(nil) })
       return true
     }
-    let writtenAt = max(logged.writtenOrRequestedAt, logged.changedAt, logged.pushedAt)
     if !layer.isInOrder, writtenAt > layer.id { return false }
     cache(response, of: layer, for: key, completion: completion)
     endLayer(layer.id)

@@ -14,7 +14,10 @@ import Testing
   private let scheduler = TestScheduler()
 
   private func store() -> Store<String, String> {
-    Store(partialFetch: { [server] in server.fetch($0) })
+    var configuration = StoreConfiguration<String>()
+    configuration.clock = .scheduler(scheduler)
+    configuration.idleTime = nil
+    return Store(partialFetch: { [server] in server.fetch($0) }, configuration: configuration)
   }
 
   /// Follows the key "k": what is pushed is appended, unless it is there.
@@ -57,7 +60,9 @@ import Testing
     events.onNext(.value("a"))
     server[0].answer("")
     #expect(watcher.take() == ["", "a"])
-    // It is asked for again, since it may have had other news.
+    // It is requested again after a pause, since it may have had other news.
+    #expect(server.count == 1)
+    scheduler.advance(by: .seconds(1))
     #expect(server.count == 2)
     server[1].answer("za")
     #expect(watcher.take() == ["za"] && following.take().count == 1)
@@ -70,6 +75,8 @@ import Testing
     let watcher = Recorder(store.stream("k", .cacheAndNetwork).compactMap(\.value).distinctUntilChanged())
     events.onNext(.value("a"))
     server[0].answer("")
+    #expect(store.peek("k")?.value == "a")
+    scheduler.advance(by: .seconds(1))
     #expect(server.count == 2)
     server[1].answer("a")
     #expect(watcher.take().last == "a" && following.take().count == 1)

@@ -15,6 +15,7 @@ struct StoreModel {
     var gets: [(reader: Int, policy: FetchPolicy)] = []
     var keepsAnswer = false
     var isSuperseded = false
+    var wasRemoved = false
     var lacksChange = false
     var wasInvalidated = false
   }
@@ -49,6 +50,7 @@ struct StoreModel {
   /// The same without changes and partial values.
   private var whole: [String: Int] = [:]
   private var invalidated: [String: Int] = [:]
+  private var removed: [String: Int] = [:]
   private var steps = 0
   /// The latest failures: how many in a row, until when nobody asks again, and whether it was a part of an answer, which
   /// counts as no failure if there is nothing whole.
@@ -170,6 +172,7 @@ struct StoreModel {
       for id in request.claims { watchers[id]?.passing = value }
     }
     let isOutOfDate = request.isSuperseded && kept[key]?.isInvalidated ?? false
+    if request.wasRemoved { refetch(key, for: request.claims) }
     if request.wasInvalidated || isOutOfDate || isNews && request.lacksChange { refetch(key) }
   }
 
@@ -201,7 +204,12 @@ struct StoreModel {
     write(key, changed, isChange: true)
   }
 
-  mutating func remove(_ key: String) { write(key, nil) }
+  mutating func remove(_ key: String) {
+    requests[key]?.isSuperseded = true
+    requests[key]?.wasRemoved = true
+    write(key, nil)
+    removed[key] = steps
+  }
 
   mutating func invalidate(_ key: String) {
     steps += 1
@@ -230,7 +238,9 @@ struct StoreModel {
       // What is asked for may be older than the change.
       for other in requests.keys where other != key && kept[other] == nil { requests[other]?.wasInvalidated = true }
     }
-    if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
+    if let layer, let removed = removed[key], kept[key] == nil, removed > max(layer.began, written[key] ?? 0) {
+      // What was removed since does not come back.
+    } else if let layer, let kept = kept[key], !kept.isPartial, written[key] ?? 0 > layer.began {
       // A guess, since nobody knows whether the answer has what was written meanwhile.
       update(key, adding: layer.added)
       self.kept[key]?.isInvalidated = true
@@ -260,8 +270,9 @@ struct StoreModel {
     }
   }
 
-  private mutating func refetch(_ key: String) {
-    for (id, watcher) in watchers where watcher.key == key && ![.cacheOnly, .noCache].contains(watcher.policy) {
+  private mutating func refetch(_ key: String, for ids: Set<Int>? = nil) {
+    for (id, watcher) in watchers
+    where ids?.contains(id) ?? true && watcher.key == key && ![.cacheOnly, .noCache].contains(watcher.policy) {
       claim(key, id, keepsAnswer: true)
     }
   }

@@ -83,6 +83,30 @@ import Testing
     #expect(seen.value == [nil, nil, 1])
     watch.dispose()
   }
+
+  @Test func `E1: a watcher that stalls stops no other one, no reader, no request and no write`() async throws {
+    let (truth, network) = (MemoryTruth<String, Int>(), FakeServer<String, Int>())
+    let store = Store(partialFetch: network.fetch, sourceOfTruth: truth)
+    let gate = DispatchSemaphore(value: 0)
+    let stalled = (0..<3).map { _ in
+      store.stream("k", .cacheOnly).subscribe(onNext: { if $0.value == 1 { gate.wait() } })
+    }
+    let others = (0..<2).map { _ in Monitor([Int]()) }
+    let watching = others.map { seen in
+      store.stream("k", .cacheOnly).subscribe(onNext: { snapshot in seen.update { $0 += [snapshot.value ?? 0] } })
+    }
+    let read = Recorder(store.get("k", .networkOnly))
+    Thread.detachNewThread { network[0].answer(1) }
+    try await read.waitForCompletion()
+    for seen in others { try await seen.wait { $0.last == 1 } }
+    #expect(truth.read("k")?.value == 1)
+    // What is written meanwhile reaches them, too, and takes no further thread.
+    for number in 2...100 { await store.save(number, for: "k") }
+    for seen in others { try await seen.wait { $0.last == 100 } }
+    #expect(truth.read("k")?.value == 100)
+    for _ in stalled { gate.signal() }
+    for subscription in stalled + watching { subscription.dispose() }
+  }
 }
 
 /// A value that counts how many there are of its kind.

@@ -13,7 +13,10 @@ final class Recorder<Element: Sendable>: Sendable {
   init(_ stream: Observable<Element>) {
     let subscription = stream.subscribe(
       onNext: { [elements] element in elements.update { $0.append(element) } },
-      onError: { [error] failure in error.update { $0 = failure } },
+      onError: { [error, ending] failure in
+        error.update { $0 = failure }
+        ending.update { $0 = true }
+      },
       onCompleted: { [isCompleted, ending] in
         isCompleted.update { $0 = true }
         ending.update { $0 = true }
@@ -24,7 +27,13 @@ final class Recorder<Element: Sendable>: Sendable {
   func dispose() { bag.dispose() }
 
   /// Waits until the stream completes, as one does elsewhere whose value is written to disk before.
-  func waitForCompletion() async throws { _ = try await ending.wait { $0 } }
+  func waitForCompletion() async throws {
+    _ = try await ending.wait { $0 }
+    if let error = error.value { throw error }
+  }
+
+  /// The same for a stream that fails.
+  func waitForEnd() async throws { _ = try await ending.wait { $0 } }
 
   /// What came since this was asked last.
   func take() -> [Element] {

@@ -20,6 +20,29 @@ final class SharedTruth: AsyncSourceOfTruth {
     /// Fails the next changes of a key, though reads are answered, as a database without space does.
     let refused = Mutable<[String: Int]>([:])
 
+    /// Whether responses are refused, as by a source that knows of other writes.
+    let dropsResponses = Mutable(false)
+
+    /// Reads that have taken their value, and wait before they return it.
+    let heldReads = Monitor(0)
+    private let readGate = Mutable<[CheckedContinuation<Void, Never>]?>(nil)
+
+    func holdReads() { readGate.update { $0 = [] } }
+
+    func releaseReads() {
+      for continuation in readGate.update({ exchange(&$0, with: nil) }) ?? [] { continuation.resume() }
+    }
+
+    fileprivate func passReadGate() async {
+      await withCheckedContinuation { continuation in
+        let isHeld = readGate.update { gate in
+          gate?.append(continuation)
+          return gate != nil
+        }
+        if isHeld { heldReads.update { $0 += 1 } } else { continuation.resume() }
+      }
+    }
+
     fileprivate func refusal(of key: String) -> (any Error)? {
       refused.update { refused in
         guard let count = refused[key], count > 0 else { return nil }
@@ -82,13 +105,16 @@ final class SharedTruth: AsyncSourceOfTruth {
   func read(_ key: String) async throws -> StoredValue<String>? {
     try await server.pass()
     defer { server.reads.update { $0 += 1 } }
-    return server.value(key)
+    let value = server.value(key)
+    await server.passReadGate()
+    return value
   }
 
   func write(
     _ stored: StoredValue<String>, for key: String, isResponse: Bool
   ) async throws -> SourceWriteResult {
-    try await change(key) { $0.write(stored, for: key) }
+    if isResponse, server.dropsResponses.value { return .superseded(by: .zero) }
+    return try await change(key) { $0.write(stored, for: key) }
   }
 
   func invalidate(_ key: String, version: EntryVersion) async throws -> SourceWriteResult {
