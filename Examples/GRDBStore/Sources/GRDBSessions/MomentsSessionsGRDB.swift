@@ -25,9 +25,17 @@ public struct GetMomentsByUserIDSessionGRDB: GetMomentsByUserIDSessionType {
     }
   }
 
-  /// A cold stream of the timeline as it is, and as it becomes by each transaction.
-  public func observeMoments(userID: String) -> Observable<MomentsDetails> {
-    ValueObservation.tracking { try MomentsTables.timeline(of: userID, $0) }.removeDuplicates().observable(in: database)
+  /// A cold stream of the timeline as it is, and as it becomes by each transaction; `nil` while there is no such user.
+  public func observeMoments(userID: String) -> Observable<MomentsDetails?> {
+    ValueObservation.tracking { db in
+      do { return try MomentsTables.timeline(of: userID, db) } catch let error as RequestError
+        where error.kind == .noSuchRow
+      {
+        // It may come. An error would end the observation.
+        return nil
+      }
+    }
+    .removeDuplicates().observable(in: database)
   }
 }
 
@@ -68,9 +76,11 @@ public struct MomentLikedSessionGRDB: MomentLikedSessionType {
   /// more, such as adding a moment, is sent as a gap, so that the repository reads the timeline again.
   public func momentLiked(userID: String) -> Observable<LiveEvent<MomentsDetails.Moment>> {
     getMoments.observeMoments(userID: userID)
-      .scan((nil, nil) as (MomentsDetails?, MomentsDetails?)) { ($0.1, $1) }
+      .scan((nil, nil) as (MomentsDetails??, MomentsDetails??)) { ($0.1, $1) }
       .concatMap { previous, current -> Observable<LiveEvent<MomentsDetails.Moment>> in
-        guard let current, let previous else { return .just(.connected) }
+        guard let previous else { return .just(.connected) }
+        // The user has come, or gone.
+        guard let previous, let current = current ?? nil else { return .just(.reconnected) }
         guard current.userDetails == previous.userDetails,
           current.moments.map(\.id) == previous.moments.map(\.id)
         else { return .just(.reconnected) }

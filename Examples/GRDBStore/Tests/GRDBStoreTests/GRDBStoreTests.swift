@@ -10,11 +10,7 @@ import Testing
 @Suite struct GRDBStoreTests {
   let path = FileManager.default.temporaryDirectory.appendingPathComponent("\(UUID().uuidString).sqlite").path
 
-  private func open() throws -> DatabasePool {
-    var configuration = Configuration()
-    configuration.busyMode = .timeout(10)
-    return try DatabasePool(path: path, configuration: configuration)
-  }
+  private func open() throws -> DatabasePool { try .ofStores(at: path, timeout: 10) }
 
   private func remove() {
     for suffix in ["", "-wal", "-shm"] { try? FileManager.default.removeItem(atPath: path + suffix) }
@@ -40,6 +36,55 @@ import Testing
     let second = Store(sourceOfTruth: try GRDBStore<String, [Int]>(open())) { _ in .error(outage) }
     let snapshot = try await second.get("numbers", .networkFirst).value
     #expect(snapshot.value == [1, 2, 3] && snapshot.source == .disk && snapshot.errors.count == 1)
+  }
+
+  @Test func `many that open a new database at once can all use it`() async throws {
+    for _ in 0..<20 {
+      defer { remove() }
+      try await withThrowingTaskGroup { group in
+        for number in 0..<4 {
+          group.addTask {
+            let store = try GRDBStore<Int, Int>(open())
+            try store.write(StoredValue(number, writtenAt: StoreTime(microseconds: 1)), for: number)
+          }
+        }
+        try await group.waitForAll()
+      }
+      #expect(try Set(GRDBStore<Int, Int>(open()).keys()) == [0, 1, 2, 3])
+    }
+  }
+
+  @Test func `a write that meets a lock is reported`() async throws {
+    defer { remove() }
+    let (errors, database) = (Locked(0), try DatabasePool.ofStores(at: path, timeout: 0.05))
+    var configuration = StoreConfiguration<Int>()
+    configuration.onStorageError = { _ in errors.withLock { $0 += 1 } }
+    let store = Store<String, Int>(
+      configuration: configuration, sourceOfTruth: try GRDBStore<String, Int>(database)
+    ) { _ in .never() }
+    try await open().writeWithoutTransaction { other in
+      try other.execute(sql: "BEGIN IMMEDIATE")
+      store.save(1, for: "k")
+      #expect(errors.withLock { $0 } > 0 && store.peek("k")?.value == 1)
+      try other.execute(sql: "ROLLBACK")
+    }
+    await store.save(2, for: "k")
+    #expect(try GRDBStore<String, Int>(open()).read("k")?.value == 2)
+  }
+
+  @Test func `a table from before there were versions gets them`() throws {
+    let database = try DatabaseQueue()
+    try database.write { database in
+      try database.execute(
+        sql: """
+          CREATE TABLE storedValue (
+            partition BLOB NOT NULL, key BLOB NOT NULL, value BLOB NOT NULL, writtenAt INTEGER NOT NULL,
+            isInvalidated BOOLEAN NOT NULL, PRIMARY KEY (partition, key));
+          INSERT INTO storedValue VALUES (x'', CAST('"k"' AS BLOB), CAST('5' AS BLOB), 7, 0);
+          """)
+    }
+    let stored = try GRDBStore<String, Int>(database).read("k")
+    #expect(stored?.value == 5 && stored?.version == .zero)
   }
 
   @Test func `a value of another type is a miss`() throws {

@@ -13,7 +13,10 @@ public final class Redis: Sendable {
   let prefix: String
   let invalidations = PublishSubject<Invalidation>()
   private let connection = Mutex<RedisConnection?>(nil)
+  /// Why there is no connection.
+  private let failure = Mutex<RedisError>(.notConnected("It is only just being made."))
   private let server: RedisServer
+  private let onFailure: @Sendable (RedisError) -> Void
 
   /// What Redis reports.
   enum Invalidation: Sendable {
@@ -22,10 +25,17 @@ public final class Redis: Sendable {
   }
 
   /// Begins to connect, and returns at once.
-  /// - Parameter prefix: What the names of all keys begin with; no other use of this Redis may begin its keys with it.
+  /// - Parameters:
+  ///   - prefix: What the names of all keys begin with; no other use of this Redis may begin its keys with it.
+  ///   - timeLimit: How long any call may take, as a whole.
+  ///   - onFailure: Called when Redis cannot be connected to, or the connection is lost, and again when the reason is
+  ///     another one, on a thread of its own; by default, it is written to standard error. Until then, and while it lasts,
+  ///     calls fail with the same error, which a store reports to `onStorageError`.
   public init(
-    _ server: RedisServer = RedisServer(), prefix: String = "store:", timeLimit: Duration = .milliseconds(100)
+    _ server: RedisServer = RedisServer(), prefix: String = "store:", timeLimit: Duration = .milliseconds(100),
+    onFailure: (@Sendable (RedisError) -> Void)? = nil
   ) {
+    self.onFailure = onFailure ?? { error in FileHandle.standardError.write(Data("Redis: \(error)\n".utf8)) }
     self.server = server
     self.prefix = prefix
     self.timeLimit = timeLimit
@@ -41,7 +51,7 @@ public final class Redis: Sendable {
 
   /// Sends a command; fails within the limit, and at once while Redis is away.
   func send(_ words: [[UInt8]]) async throws -> RedisReply {
-    guard let connection = connection.withLock({ $0 }) else { throw RedisError.notConnected }
+    guard let connection = connection.withLock({ $0 }) else { throw failure.withLock { $0 } }
     return try await connection.send(words)
   }
 
@@ -62,17 +72,17 @@ public final class Redis: Sendable {
         while redis() != nil {
           guard let message = try context.message(within: .seconds(1)) else {
             // Nothing for a second: the line may be dead, which only a reply can disprove.
-            if awaitsPong { throw RedisError.notConnected }
+            if awaitsPong { throw RedisError.connectionLost("Redis has not answered a ping.") }
             awaitsPong = true
             context.append(["PING".bytes])
-            try context.flush()
+            try context.flush(until: .now + timeLimit)
             continue
           }
           awaitsPong = false
           if case .list(let parts) = message, parts.count == 3 { redis()?.report(parts[2]) }
         }
       } catch {
-        redis()?.replaceConnection(by: nil)
+        redis()?.fail(error)
         Thread.sleep(forTimeInterval: 0.1)
       }
     }
@@ -88,6 +98,20 @@ public final class Redis: Sendable {
       self?.invalidations.onNext(.all)
     }
     replaceConnection(by: new)
+  }
+
+  private func fail(_ error: any Error) {
+    let reason: RedisError =
+      switch error as? RedisError {
+      case .notConnected(let text)?, .connectionLost(let text)?, .refused(let text)?: .notConnected(text)
+      case let other: other ?? .unexpectedReply
+      }
+    let isNew = failure.withLock { failure in
+      defer { failure = reason }
+      return "\(failure)" != "\(reason)"
+    }
+    if isNew { onFailure(reason) }
+    replaceConnection(by: nil)
   }
 
   private func replaceConnection(by new: RedisConnection?) {

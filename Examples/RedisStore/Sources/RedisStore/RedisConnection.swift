@@ -8,6 +8,8 @@ import Foundation
 final class RedisConnection: @unchecked Sendable {
   private struct Call {
     let words: [[UInt8]]
+    /// The limit is the call's, whatever it has to wait for: its turn, the line, and each piece of the reply.
+    let deadline: ContinuousClock.Instant
     let completion: @Sendable (Result<RedisReply, any Error>) -> Void
   }
 
@@ -20,8 +22,8 @@ final class RedisConnection: @unchecked Sendable {
   private let condition = NSCondition()
   private var isClosed = false
   private var waiting: [Call] = []
-  /// After a failure, calls fail at once until the thread has connected again.
-  private var hasFailed = false
+  /// After a failure, calls fail at once, with it, until the thread has connected again.
+  private var failure: (any Error)?
   private var isPrepared = false
 
   init(
@@ -43,19 +45,20 @@ final class RedisConnection: @unchecked Sendable {
   }
 
   /// Whether it is connected and prepared.
-  var isReady: Bool { condition.withLock { isPrepared && !hasFailed && !isClosed } }
+  var isReady: Bool { condition.withLock { isPrepared && failure == nil && !isClosed } }
 
   /// Sends a command; fails within the limit.
   func send(_ words: [[UInt8]]) async throws -> RedisReply {
     try await withCheckedThrowingContinuation { continuation in
-      let call = Call(words: words) { continuation.resume(with: $0) }
-      let isRefused = condition.withLock {
-        if isClosed || hasFailed { return true }
+      let call = Call(words: words, deadline: .now + timeLimit) { continuation.resume(with: $0) }
+      let refusal = condition.withLock { () -> (any Error)? in
+        if isClosed { return RedisError.closed }
+        if let failure { return failure }
         waiting.append(call)
         condition.signal()
-        return false
+        return nil
       }
-      if isRefused { continuation.resume(throwing: RedisError.notConnected) }
+      if let refusal { continuation.resume(throwing: refusal) }
     }
   }
 
@@ -68,7 +71,7 @@ final class RedisConnection: @unchecked Sendable {
           let new = try RedisContext(server, timeLimit: timeLimit)
           try prepare(new)
           context = new
-          condition.withLock { (hasFailed, isPrepared) = (false, true) }
+          condition.withLock { (failure, isPrepared) = (nil, true) }
           onReady()
         } catch {
           fail(error)
@@ -83,7 +86,7 @@ final class RedisConnection: @unchecked Sendable {
         defer { waiting = [] }
         return waiting
       }
-      guard let calls else { return fail(RedisError.notConnected) }
+      guard let calls else { return fail(RedisError.closed) }
       guard let connected = context else { continue }
       idleRounds = calls.isEmpty ? idleRounds + 1 : 0
       let isAlive = calls.isEmpty ? check(connected, byPing: idleRounds % 10 == 0) : carryOut(calls, connected)
@@ -107,9 +110,16 @@ final class RedisConnection: @unchecked Sendable {
   /// Returns `false` if the connection has failed.
   private func carryOut(_ calls: [Call], _ context: RedisContext) -> Bool {
     for call in calls { context.append(call.words) }
+    do {
+      if let first = calls.first { try context.flush(until: first.deadline) }
+    } catch {
+      for call in calls { call.completion(.failure(error)) }
+      fail(error)
+      return false
+    }
     for (place, call) in calls.enumerated() {
       do {
-        call.completion(try context.reply())
+        call.completion(try context.reply(until: call.deadline))
       } catch {
         for call in calls[place...] { call.completion(.failure(error)) }
         fail(error)
@@ -121,7 +131,7 @@ final class RedisConnection: @unchecked Sendable {
 
   private func fail(_ error: any Error) {
     let calls = condition.withLock {
-      hasFailed = true
+      failure = error
       defer { waiting = [] }
       return waiting
     }

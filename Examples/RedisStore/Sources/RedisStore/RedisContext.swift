@@ -22,8 +22,8 @@ public struct RedisServer: Sendable {
 
 /// Why Redis has not done something.
 public enum RedisError: Error, Sendable {
-  /// There is no connection; a new one is tried ten times a second.
-  case notConnected
+  /// There is no connection, for a reason such as a wrong password; a new one is tried ten times a second.
+  case notConnected(String)
 
   /// The connection was lost, or there was no reply in time.
   case connectionLost(String)
@@ -33,6 +33,10 @@ public enum RedisError: Error, Sendable {
 
   /// A reply is not of the kind that the command has.
   case unexpectedReply
+}
+
+extension RedisError {
+  static var closed: Self { .notConnected("It was closed here.") }
 }
 
 /// A reply to a command.
@@ -46,14 +50,16 @@ enum RedisReply: Sendable {
 /// A blocking connection, used by one thread alone.
 final class RedisContext {
   private let context: UnsafeMutablePointer<redisContext>
+  private let timeLimit: Duration
 
-  /// Connects within the limit, which also holds for each wait afterwards.
+  /// Connects within the limit, which also holds for the calls afterwards.
   init(_ server: RedisServer, timeLimit: Duration) throws {
     let limit = timevalue(timeLimit)
     guard let context = redisConnectWithTimeout(server.host, Int32(server.port), limit) else {
-      throw RedisError.notConnected
+      throw RedisError.notConnected("There is no memory for it.")
     }
     self.context = context
+    self.timeLimit = timeLimit
     if context.pointee.err != 0 { throw lost }
     redisSetTimeout(context, limit)
     if let password = server.password { _ = try call("AUTH", password) }
@@ -73,34 +79,37 @@ final class RedisContext {
     redisAppendCommandArgv(context, Int32(words.count), &pointers, &lengths)
   }
 
-  /// The next reply, which may be a refusal.
-  func reply() throws -> Result<RedisReply, any Error> {
-    var reply: UnsafeMutableRawPointer?
-    guard redisGetReply(context, &reply) == REDIS_OK, let reply else { throw lost }
-    defer { freeReplyObject(reply) }
-    return Result { try Self.value(reply.assumingMemoryBound(to: redisReply.self).pointee, depth: 0) }
+  /// The next reply, which may be a refusal; throws if it is not complete in time, however slowly it comes.
+  func reply(until deadline: ContinuousClock.Instant) throws -> Result<RedisReply, any Error> {
+    guard let reply = try next(until: deadline) else {
+      throw RedisError.connectionLost("Redis has not replied in time.")
+    }
+    return reply
   }
 
   /// The next message of a subscription; `nil` if none comes in time, after which the context can still be used.
-  func message(within limit: Duration) throws -> RedisReply? {
+  func message(within limit: Duration) throws -> RedisReply? { try next(until: .now + limit)?.get() }
+
+  private func next(until deadline: ContinuousClock.Instant) throws -> Result<RedisReply, any Error>? {
     while true {
       var reply: UnsafeMutableRawPointer?
       guard redisGetReplyFromReader(context, &reply) == REDIS_OK else { throw lost }
       if let reply {
         defer { freeReplyObject(reply) }
-        return try Self.value(reply.assumingMemoryBound(to: redisReply.self).pointee, depth: 0)
+        return Result { try Self.value(reply.assumingMemoryBound(to: redisReply.self).pointee, depth: 0) }
       }
       var event = pollfd(fd: context.pointee.fd, events: Int16(POLLIN), revents: 0)
-      let milliseconds = limit / .milliseconds(1)
-      if poll(&event, 1, Int32(milliseconds)) == 0 { return nil }
+      let milliseconds = ((deadline - .now) / .milliseconds(1)).rounded(.up)
+      if milliseconds <= 0 || poll(&event, 1, Int32(milliseconds)) == 0 { return nil }
       guard redisBufferRead(context) == REDIS_OK else { throw lost }
     }
   }
 
-  /// Sends what was added, and does not wait.
-  func flush() throws {
+  /// Sends what was added.
+  func flush(until deadline: ContinuousClock.Instant) throws {
     var isDone: Int32 = 0
     while isDone == 0 {
+      if deadline < .now { throw RedisError.connectionLost("Redis takes too long to take commands.") }
       guard redisBufferWrite(context, &isDone) == REDIS_OK else { throw lost }
     }
   }
@@ -114,7 +123,9 @@ final class RedisContext {
   /// Sends a command and waits for its reply.
   func call(_ words: String...) throws -> RedisReply {
     append(words.map { Array($0.utf8) })
-    return try reply().get()
+    let deadline = ContinuousClock.now + timeLimit
+    try flush(until: deadline)
+    return try reply(until: deadline).get()
   }
 
   private var lost: RedisError {

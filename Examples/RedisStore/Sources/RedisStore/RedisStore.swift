@@ -23,9 +23,8 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   private let name: [UInt8]
   /// The last lease of this process for each key: an earlier one has been lost by then.
   private let leases = Mutex<[Key: Held]>([:])
-  /// The numbers of the writes that this process has read last: a value with another one is news.
-  private let versions = Mutex<[Key: String]>([:])
-  private let own = PublishSubject<SourceChange<Key>>()
+  /// The versions that this process has written or read last, and when: a value with another one is news.
+  private let versions = Mutex<[Key: (version: String, at: ContinuousClock.Instant)]>([:])
 
   /// Makes a partition; does not wait for Redis.
   public init(
@@ -44,16 +43,18 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   /// What other processes change, on the thread on which Redis reports it; and all, whenever it was away.
   public var changes: Observable<SourceChange<Key>> {
     let prefix = valuePrefix
-    let others = redis.invalidations.asObservable().compactMap { invalidation -> SourceChange<Key>? in
+    return redis.invalidations.asObservable().compactMap { invalidation -> SourceChange<Key>? in
       guard case .key(let name) = invalidation else { return .all }
       return Self.key(of: name, after: prefix).map { .key($0) }
     }
-    return .merge(others, own.asObservable())
   }
+
+  /// How long removals and invalidations are remembered, so that a write that an outage has delayed does not undo them.
+  public static var memoryOfRemovals: Duration { .seconds(3_600) }
 
   /// The value of a key; `nil` also if it is not JSON of this type.
   public func read(_ key: Key) async throws -> StoredValue<Value>? {
-    let reply = try await redis.send(["HMGET".bytes, try valueName(key), "d".bytes, "w".bytes, "i".bytes, "n".bytes])
+    let reply = try await redis.send(["HMGET".bytes, try valueName(key), "d".bytes, "w".bytes, "i".bytes, "v".bytes])
     guard case .list(let fields) = reply, fields.count == 4 else { throw RedisError.unexpectedReply }
     guard case .bytes(let data) = fields[0], case .bytes(let time) = fields[1], case .bytes(let mark) = fields[2],
       case .bytes(let version) = fields[3], let microseconds = Int64(String(decoding: time, as: UTF8.self)),
@@ -64,51 +65,84 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
     }
     note(String(decoding: version, as: UTF8.self), for: key)
     return StoredValue(
-      value, writtenAt: StoreTime(microseconds: microseconds), isInvalidated: mark == "1".bytes)
+      value, writtenAt: StoreTime(microseconds: microseconds), isInvalidated: mark == "1".bytes,
+      version: EntryVersion(digits: version))
   }
 
   /// A response is written with the lease under which it was fetched, or not at all: of two fetches of a key in this
   /// process, the earlier one has lost its lease.
-  public func write(_ stored: StoredValue<Value>, for key: Key, isResponse: Bool) async throws {
+  public func write(
+    _ stored: StoredValue<Value>, for key: Key, isResponse: Bool
+  ) async throws -> SourceWriteResult {
     let data = try Self.encode(stored.value)
     var token = ""
     if isResponse {
-      guard let held = leases.withLock({ $0[key] }) else { return }
-      guard held.response == data.hashValue, release(held.token, for: key) else { return own.onNext(.key(key)) }
+      guard let held = leases.withLock({ $0[key] }), held.response == data.hashValue, release(held.token, for: key)
+      else { return .superseded(by: .zero) }
       token = held.token
     }
+    // Before it is sent: a read by `networkOnly` must not take it for the news of another process.
+    note(stored.version.digits, for: key)
     let expiry = lifetime * Double.random(in: 0.9...1.1) / .milliseconds(1)
     let reply = try await redis.run(
-      .write, keys: try [valueName(key), leaseName(key), counterName],
+      .write, keys: try [valueName(key), leaseName(key), counterName, removalName],
       [
         data, "\(stored.writtenAt.microseconds)".bytes, (stored.isInvalidated ? "1" : "0").bytes,
-        "\(Int(expiry))".bytes, token.bytes,
+        "\(Int(expiry))".bytes, token.bytes, stored.version.digits.bytes,
       ])
-    guard case .number(let version) = reply else { throw RedisError.unexpectedReply }
-    if version == 0 { return own.onNext(.key(key)) }
-    note("\(version)", for: key)
+    guard case .list(let parts) = reply, parts.count == 2, case .number(let number) = parts[0],
+      case .bytes(let known) = parts[1]
+    else { throw RedisError.unexpectedReply }
+    return number > 0 ? .done : .superseded(by: EntryVersion(digits: known))
   }
 
   /// Marks a value; a response that is on its way will not replace it.
-  public func invalidate(_ key: Key) async throws {
-    _ = try await redis.run(.invalidate, keys: try [valueName(key), leaseName(key), counterName], [])
+  public func invalidate(_ key: Key, version: EntryVersion) async throws -> SourceWriteResult {
+    try await change(.invalidate, keys: try [valueName(key), leaseName(key), counterName], version)
   }
 
   /// Removes a value; a response that is on its way will not be written.
-  public func remove(_ key: Key) async throws {
-    _ = try await redis.send(["DEL".bytes, try valueName(key), try leaseName(key)])
+  public func remove(_ key: Key, version: EntryVersion) async throws -> SourceWriteResult {
+    try await change(.remove, keys: try [valueName(key), leaseName(key)], version)
+  }
+
+  private func change(
+    _ script: Script, keys: [[UInt8]], _ version: EntryVersion
+  ) async throws -> SourceWriteResult {
+    let reply = try await redis.run(
+      script, keys: keys, [version.digits.bytes, Self.milliseconds(Self.memoryOfRemovals)])
+    guard case .bytes(let known) = reply else { throw RedisError.unexpectedReply }
+    return known.isEmpty ? .done : .superseded(by: EntryVersion(digits: known))
   }
 
   /// Removes what is there when this begins, in steps of about a thousand.
-  public func removeAll() async throws {
+  public func removeAll(version: EntryVersion) async throws {
+    // First, so that no write comes between; and at the end, since a Redis without memory may refuse it before.
+    _ = try? await noteRemoval(version)
     for prefix in [leasePrefix, valuePrefix] {
       for names in try await names(after: prefix).chunks(of: 1_000) { _ = try await redis.send(["DEL".bytes] + names) }
     }
+    _ = try await noteRemoval(version)
+  }
+
+  private func noteRemoval(_ version: EntryVersion) async throws -> RedisReply {
+    try await redis.run(
+      .noteRemovalOfAll, keys: [removalName], [version.digits.bytes, Self.milliseconds(Self.memoryOfRemovals)])
   }
 
   /// The keys of the partition; scans the database.
   public func keys() async throws -> [Key] {
-    try await names(after: valuePrefix).compactMap { Self.key(of: $0, after: valuePrefix) }
+    var keys: [Key] = []
+    for names in try await names(after: valuePrefix).chunks(of: 1_000) {
+      // What is left of a removed value has none.
+      guard case .list(let found) = try await redis.run(.haveValues, keys: Array(names), []) else {
+        throw RedisError.unexpectedReply
+      }
+      for case (let name, .number(1)) in zip(names, found) {
+        if let key = Self.key(of: name, after: valuePrefix) { keys.append(key) }
+      }
+    }
+    return keys
   }
 
   /// Asks the origin, unless another process does: then this waits for its value. One that dies, or fails, is followed
@@ -117,7 +151,11 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   public func fetch(_ key: Key, from origin: @Sendable () async throws -> Value) async throws -> Value {
     let token = UUID().uuidString
     let deadline = ContinuousClock.now + leaseTime * 10
-    var known = versions.withLock { $0[key] } ?? ""
+    // What was read for this very request; of an earlier read, nobody knows what the request is for.
+    var known =
+      versions.withLock { versions in
+        versions[key].flatMap { $0.at > .now - timeLimit ? $0.version : nil }
+      } ?? ""
     while ContinuousClock.now < deadline {
       guard let lease = try? await acquire(key, token, known: known) else { break }
       switch lease {
@@ -198,7 +236,7 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
     versions.withLock { versions in
       // Without a number, only the origin is asked once more.
       if versions.count >= 1 << 16 { versions = [:] }
-      versions[key] = version
+      versions[key] = (version, .now)
     }
   }
 }
@@ -208,6 +246,9 @@ extension RedisStore {
   private var valuePrefix: [UInt8] { "\(redis.prefix)v:".bytes + name }
   private var leasePrefix: [UInt8] { "\(redis.prefix)l:".bytes + name }
   private var counterName: [UInt8] { "\(redis.prefix)n".bytes }
+  private var removalName: [UInt8] { "\(redis.prefix)r:".bytes + name }
+
+  private static func milliseconds(_ duration: Duration) -> [UInt8] { "\(Int(duration / .milliseconds(1)))".bytes }
 
   private func valueName(_ key: Key) throws -> [UInt8] { valuePrefix + (try Self.encode(key)) }
   private func leaseName(_ key: Key) throws -> [UInt8] { leasePrefix + (try Self.encode(key)) }
@@ -236,6 +277,25 @@ extension RedisStore {
       cursor = next
     } while cursor != "0".bytes
     return Array(names)
+  }
+}
+
+extension EntryVersion {
+  /// As many digits as any has, so that they compare like the numbers.
+  fileprivate var digits: String { Self.digits(UInt64(clamping: time)) + Self.digits(writer) }
+
+  fileprivate init(digits: [UInt8]) {
+    let text = String(decoding: digits, as: UTF8.self)
+    guard let time = Int64(text.prefix(20)), let writer = UInt64(text.dropFirst(20)) else {
+      self = .zero
+      return
+    }
+    self.init(time: time, writer: writer)
+  }
+
+  private static func digits(_ number: UInt64) -> String {
+    let digits = String(number)
+    return String(repeating: "0", count: 20 - digits.count) + digits
   }
 }
 

@@ -61,7 +61,7 @@ final class Node: Sendable {
   }
 
   private func save(_ value: String, for key: String) async {
-    store.save(value, for: key)
+    await store.save(value, for: key)
     await store.flush()
     say("saved \(key) \(value)")
   }

@@ -131,7 +131,7 @@ struct FleetTests {
       tier.changes.subscribe(onNext: { change in reports.withLock { $0[name, default: []].append(change) } })
         .disposed(by: bag)
     }
-    stores[0].save("changed", for: "only hers")
+    await stores[0].save("changed", for: "only hers")
     await stores[0].flush()
     for _ in 0..<1_000 where !reports.withLock({ $0["anna"]?.contains(.key("only hers")) == true }) {
       try await Task.sleep(for: .milliseconds(1))
@@ -141,7 +141,7 @@ struct FleetTests {
     #expect(try await tiers[0].read("only hers")?.value == "changed")
     #expect(try await tiers[1].read("only hers") == nil)
     #expect(try await tiers[1].read("k")?.value == "ben's")
-    try stores[0].signOut()
+    try await stores[0].signOut()
     await stores[0].flush()
     #expect(try await tiers[0].keys() == [])
     #expect(try await tiers[1].keys() == ["k"])
@@ -166,14 +166,18 @@ struct FleetTests {
     let old = fetch(0)
     _ = await beginnings.next()
     // The lease of the first fetch is gone, as after its time.
-    try await tier.invalidate("k")
+    _ = try await tier.invalidate("k", version: .now)
     let new = fetch(1)
     _ = await beginnings.next()
     gates[0].continuation.finish()
-    try await tier.write(StoredValue(old.value, writtenAt: .now()), for: "k", isResponse: true)
+    let late = try await tier.write(
+      StoredValue(old.value, writtenAt: .now(), version: .now), for: "k", isResponse: true)
+    #expect(late == .superseded(by: .zero))
     #expect(try await tier.read("k") == nil)
     gates[1].continuation.finish()
-    try await tier.write(StoredValue(new.value, writtenAt: .now()), for: "k", isResponse: true)
+    let kept = try await tier.write(
+      StoredValue(new.value, writtenAt: .now(), version: .now), for: "k", isResponse: true)
+    #expect(kept == .done)
     #expect(try await tier.read("k")?.value == "response 1")
   }
 
