@@ -52,7 +52,8 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
   private static let date = "Date: Sun, 06 Nov 1994 08:49:37 GMT"
   private static let tag = #"ETag: "v1""#
 
-  static let all = storing + freshness + ages + requestDirectives + responseDirectives + validation + varying + stale
+  static let all =
+    storing + freshness + expiry + ages + requestDirectives + responseDirectives + validation + varying + stale
 
   static let storing: [CacheRule] = [
     CacheRule("3", "a response with a lifetime is stored", "Cache-Control: max-age=60", is: .served),
@@ -131,6 +132,40 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule("5.3", "so is a text that is no date", tag, date, "Expires: soon", is: .confirmed),
     CacheRule("5.3", "and an empty one", tag, date, "Expires:", is: .confirmed),
   ]
+
+  /// `Expires` in each form of a date, and in some that are none (5.3 and 4.2; RFC 9110, 5.6.7).
+  static let expiry: [CacheRule] =
+    [
+      ("a date in the preferred form counts", "Sun, 06 Nov 2044 08:49:37 GMT"),
+      ("one of RFC 850 counts", "Sunday, 06-Nov-43 08:49:37 GMT"),
+      ("one of asctime counts", "Sun Nov  6 08:49:37 2044"),
+      ("so does one with a day of two digits", "Wed Nov 16 08:49:37 2044"),
+      ("letters have no case", "SUN, 06 nOV 2044 08:49:37 gmt"),
+      ("a date after 2106 counts", "Sun, 21 Nov 2286 04:46:39 GMT"),
+      ("a leap second counts", "Sun, 06 Nov 2044 23:59:60 GMT"),
+    ].map { CacheRule("5.3", $0.0, date, "Expires: \($0.1)", is: .served) }
+    + [
+      ("a year of two digits belongs to RFC 850", "Sun, 06 Nov 44 08:49:37 GMT"),
+      ("one of four does not", "Sunday, 06-Nov-2044 08:49:37 GMT"),
+      ("a comma is missing", "Sun 06 Nov 2044 08:49:37 GMT"),
+      ("blanks are too many", "Sun, 06  Nov  2044 08:49:37 GMT"),
+      ("blanks are too few", "Sun,06 Nov 2044 08:49:37 GMT"),
+      ("dashes belong to RFC 850", "Sun, 06-Nov-2044 08:49:37 GMT"),
+      ("an hour has two digits", "Sun, 06 Nov 2044 8:49:37 GMT"),
+      ("a day has two digits", "Sun, 6 Nov 2044 08:49:37 GMT"),
+      ("a time has colons", "Sun, 06 Nov 2044 08.49.37 GMT"),
+      ("a time has seconds", "Sun, 06 Nov 2044 08:49 GMT"),
+      ("there is no other zone: UTC", "Sun, 06 Nov 2044 08:49:37 UTC"),
+      ("nor a difference", "Sun, 06 Nov 2044 08:49:37 +0000"),
+      ("nor none at all", "Sun, 06 Nov 2044 08:49:37"),
+      ("there is no 31st of April", "Sun, 31 Apr 2044 08:49:37 GMT"),
+      ("there is no 29th of February in 2100", "Mon, 29 Feb 2100 08:49:37 GMT"),
+      ("there is no 25th hour", "Sun, 06 Nov 2044 24:00:00 GMT"),
+      ("something follows", "Sun, 06 Nov 2044 08:49:37 GMT;"),
+      ("a day has a name", "06 Nov 2044 08:49:37 GMT"),
+      ("and no other one", "Sol, 06 Nov 2044 08:49:37 GMT"),
+      ("digits are those of ASCII", "Sun, ٠٦ Nov 2044 08:49:37 GMT"),
+    ].map { CacheRule("5.3", "\($0.0), and that is in the past", date, tag, "Expires: \($0.1)", is: .confirmed) }
 
   static let ages: [CacheRule] = [
     CacheRule(
