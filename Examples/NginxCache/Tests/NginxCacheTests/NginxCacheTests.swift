@@ -83,6 +83,36 @@ struct NginxCacheTests {
     #expect(try await origin.executions == 2)
   }
 
+  @Test(
+    "F4: two API keys share no response, and what has a cookie is not cached", .enabled(if: Nginx.executable != nil))
+  func keysAndCookies() async throws {
+    let origin = try await Origin()
+    let nginx = try await Nginx(before: origin)
+    for (key, mark) in [("a", "MISS"), ("b", "MISS"), ("a", "HIT"), ("b", "HIT")] {
+      #expect(try await nginx.mark(of: "X-API-Key", key) == mark)
+    }
+    #expect(try await origin.executions == 2)
+    for cookie in ["0", "a=b", "0"] { #expect(try await nginx.mark(of: "Cookie", cookie) == "BYPASS") }
+    #expect(try await origin.executions == 5)
+    #expect(try await nginx.mark() == "MISS")
+  }
+
+  @Test("the README's command runs as another user, too", .enabled(if: Nginx.executable != nil && geteuid() == 0))
+  func anotherUser() async throws {
+    let origin = try await Origin()
+    let nginx = try await Nginx(before: origin, as: "daemon")
+    #expect(try nginx.access == 0)
+    let fleet = try await Fleet(1, askers: 8, account: "a", at: nginx.url)
+    for _ in 1...2 { #expect(try await fleet.ask().count == 8) }
+    #expect(try await origin.executions == 1)
+  }
+
+  @Test("nobody but nginx may read the responses", .enabled(if: Nginx.executable != nil))
+  func access() async throws {
+    let nginx = try await Nginx(before: Origin())
+    #expect(try nginx.access == 0)
+  }
+
   @Test("F2: a stale response is served at once, while one request refreshes it", .enabled(if: Nginx.executable != nil))
   func staleWhileRevalidate() async throws {
     let origin = try await Origin()

@@ -44,6 +44,13 @@ final class Program: Sendable {
     process.waitUntilExit()
   }
 
+  /// Waits until it ends by itself.
+  func end() async throws {
+    for await _ in lines {}
+    process.waitUntilExit()
+    #expect(process.terminationStatus == 0)
+  }
+
   /// Writes a line to its input.
   func write(_ line: String) throws { try input.fileHandleForWriting.write(contentsOf: Data("\(line)\n".utf8)) }
 
@@ -114,23 +121,68 @@ struct Nginx {
   static let executable = ["/usr/sbin/nginx", "/usr/bin/nginx", "/usr/local/bin/nginx", "/opt/homebrew/bin/nginx"]
     .first { FileManager.default.isExecutableFile(atPath: $0) }.map { URL(filePath: $0) }
 
-  init(before origin: Origin) async throws {
+  /// Starts it by the command of the README as it stands, in a copy of the example that belongs to `user`.
+  init(before origin: Origin, as user: String? = nil) async throws {
     folder = try Folder()
-    let template = URL(filePath: #filePath).appending(path: "../../../nginx.conf.template").standardizedFileURL
-    let port = try freePort()
-    let settings = ["ORIGIN": "127.0.0.1:\(origin.port)", "PORT": "\(port)", "CACHE": folder.url.path]
-    let configuration = settings.reduce(try String(contentsOf: template, encoding: .utf8)) { text, setting in
-      text.replacing("${\(setting.key)}", with: setting.value)
+    let example = URL(filePath: #filePath).appending(path: "../../..").standardizedFileURL
+    let copy = folder.url.appending(path: "NginxCache")
+    try FileManager.default.createDirectory(at: copy, withIntermediateDirectories: true)
+    for name in ["start", "nginx.conf.template"] {
+      try FileManager.default.copyItem(at: example.appending(path: name), to: copy.appending(path: name))
     }
-    let file = folder.url.appending(path: "nginx.conf")
-    try Data(configuration.utf8).write(to: file)
-    // Workers of another user could not enter the folder.
-    let user = geteuid() == 0 ? "user root; " : ""
-    program = try Program(
-      try #require(Self.executable), ["-e", "stderr", "-c", file.path, "-g", user + "daemon off;"])
+    let readme = try String(contentsOf: example.appending(path: "README.md"), encoding: .utf8)
+    var command = String(
+      try #require(readme.split(separator: "```sh\n").dropFirst().first?.split(separator: "```").first))
+    let port = try freePort()
+    for (old, new) in ["127.0.0.1:4000": "127.0.0.1:\(origin.port)", "8080": "\(port)"] {
+      try #require(command.contains(old))
+      command.replace(old, with: new)
+    }
+    // As root it would be in /var/cache, as another user in the home folder.
+    var home = ["CACHE=\(folder.url.path)/new/cache"]
+    if let user {
+      home = ["HOME=\(folder.url.path)/home", "XDG_CACHE_HOME="]
+      try FileManager.default.createDirectory(
+        at: folder.url.appending(path: "home"), withIntermediateDirectories: true)
+      try await Program(URL(filePath: "/usr/bin/chown"), ["-R", user, folder.url.path]).end()
+    }
+    let arguments = home + ["PATH=/usr/sbin:/usr/bin:/sbin:/bin:/usr/local/bin:/opt/homebrew/bin", "sh", "-c"]
+    let shell = ["-c", "cd '\(copy.path)' && \(command)"]
+    program =
+      if let user {
+        try Program(
+          URL(filePath: "/usr/sbin/runuser"), ["-u", user, "--", "/usr/bin/env"] + arguments + shell.dropFirst())
+      } else {
+        try Program(URL(filePath: "/usr/bin/env"), arguments + shell.dropFirst())
+      }
     // It listens before it starts its workers.
     _ = try await program.line { $0.contains("start worker process ") }
     url = "http://127.0.0.1:\(port)/graphql"
+  }
+
+  /// What it says of its cache for a query with this header field: `HIT`, `MISS` and so on.
+  func mark(of name: String? = nil, _ value: String = "") async throws -> String? {
+    var components = try #require(URLComponents(string: url))
+    components.queryItems = [
+      URLQueryItem(
+        name: "query", value: "query getUser { getMomentsDetailsByUserID(userID: 0) { userDetails { name } } }")
+    ]
+    var headers: HTTPHeaders = ["Accept": "application/json", "X-Cache-Control": "max-age=60"]
+    if let name { try headers.append(name, value) }
+    let request = try HTTPRequest(method: .get, url: #require(components.url), headers: headers)
+    let response = try await SocketTransport().send(request).collect(upTo: 1 << 16).value
+    #expect(response.head.status == 200)
+    return response.head.headers["X-Cache"]
+  }
+
+  /// The access that others than its owner have to the folder of the responses.
+  var access: Int {
+    get throws {
+      let names = ["new/cache", "home/.cache/graphql"].map { folder.url.appending(path: $0).path }
+      let path = try #require(names.first { FileManager.default.fileExists(atPath: $0) })
+      let attributes = try FileManager.default.attributesOfItem(atPath: path)
+      return (attributes[.posixPermissions] as? Int ?? 0o777) & 0o77
+    }
   }
 }
 
@@ -139,8 +191,9 @@ final class Folder: Sendable {
   let url = FileManager.default.temporaryDirectory.appending(path: "nginx-\(UUID().uuidString)")
 
   init() throws {
+    // Another user's nginx has its own folder in it.
     try FileManager.default.createDirectory(
-      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o700])
+      at: url, withIntermediateDirectories: true, attributes: [.posixPermissions: 0o755])
   }
 
   deinit { try? FileManager.default.removeItem(at: url) }
