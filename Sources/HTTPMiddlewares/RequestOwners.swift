@@ -18,9 +18,14 @@ public struct RequestOwners: Sendable {
     /// What it signs out as.
     var account: String { token?.name ?? fields }
 
-    /// Whether a request that was sent under a token belongs to this owner.
-    func isOwner(ofTokenOf account: String?, _ value: String) -> Bool {
-      !isChecked || token == TokenOwner(account, value)
+    /// Adds a field of the request. The length keeps a value from looking like two.
+    fileprivate mutating func add(_ name: String, _ value: String) {
+      fields += "\n\(name) \(value.utf8.count) \(value)"
+    }
+
+    /// Adds a field, unless it is one of these, which count already.
+    mutating func add(_ name: String, of headers: HTTPHeaders, besides fieldNames: [String]) {
+      if let value = headers[name], !fieldNames.contains(name.lowercased()) { add(name, value) }
     }
   }
 
@@ -45,7 +50,8 @@ public struct RequestOwners: Sendable {
   /// The names, in lower case, of the request's fields that the owner stands for.
   let fieldNames: [String]
   let owner: @Sendable (HTTPRequest) -> Owner
-  private let isNamed: Bool
+  /// Whether a closure names the owner, whatever the credentials.
+  let isNamed: Bool
 
   /// The owner is the account of the provider's current token, or the token itself if it names no account, and the
   /// values of the request's own fields of these names. Give it the provider of the ``AuthMiddleware`` that is inside
@@ -57,8 +63,7 @@ public struct RequestOwners: Sendable {
       let token = tokens?.owner(of: request)
       var owner = Owner(token: token, isChecked: true)
       for name in fieldNames {
-        // The length keeps a value from looking like two.
-        if let value = request.headers[name] { owner.fields += "\n\(name) \(value.utf8.count) \(value)" }
+        if let value = request.headers[name] { owner.add(name, value) }
       }
       return owner
     }

@@ -12,6 +12,10 @@ public protocol HTTPMiddleware: Sendable {
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart>
+
+  /// What it adds to requests that may tell whose they are, for a cache outside of it; by default, nothing is known, and
+  /// the cache asks the server each time.
+  var addedCredentials: AddedCredentials { get }
 }
 
 extension HTTPTransport {
@@ -25,8 +29,10 @@ extension HTTPTransport {
     for middleware in middlewares.reversed() {
       chain = { [next = chain] request in middleware.intercept(request, next: next) }
     }
+    var request = request
+    request.context.stack = middlewares
     guard request.context.entry == nil else { return chain(request) }
-    return .deferred { [chain] in
+    return .deferred { [chain, request] in
       var request = request
       request.enter(middlewares.accountMiddlewares)
       return chain(request)

@@ -18,6 +18,9 @@ package struct RequestContext: Sendable {
   /// What everything that is sent for the request has in common; `nil` until it enters a client's middlewares.
   package var entry: RequestEntry?
 
+  /// The middlewares that the request is sent through, the first of them outermost; `nil` if that is not known.
+  package var stack: [any HTTPMiddleware]?
+
   /// Tells a middleware that ends the request at a deadline whether any byte of it may have left this machine; `nil` if
   /// none asks.
   package var sendGate: SendGate.Shared?

@@ -38,7 +38,7 @@ public import Streams
 public struct AuthMiddleware: HTTPMiddleware {
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
-  private let fieldName: String
+  let fieldName: String
   private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 

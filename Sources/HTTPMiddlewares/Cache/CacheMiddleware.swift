@@ -12,14 +12,18 @@ public import Streams
 /// `servedFromCache`. Directives of the request's own `Cache-Control` are obeyed: `no-store`, `no-cache`, `max-age`,
 /// `max-stale`, `min-fresh`, `stale-if-error`, and `only-if-cached`, which gives status 504 where nothing is stored.
 ///
-/// A response is found only by requests of the same owner, see ``RequestOwners``. If an ``AuthMiddleware`` inside this one
-/// sends a request under another token than the owner's, its response is not stored.
+/// A response is stored, and served, only under the credentials that went out for it, see ``RequestOwners``; `Host` counts
+/// as one. The cache knows those that a request has when it comes, its account's token, and the fields of a
+/// ``DefaultHeadersMiddleware`` inside. If any other middleware inside adds some, nothing is stored; and because the cache
+/// cannot know before, nothing is served behind a middleware whose `addedCredentials` are not known, unless the server
+/// has confirmed it. Put middlewares of your own that add fields outside.
 ///
-/// Not stored are what the headers forbid; responses that were redirected, are event streams or multipart, are longer
-/// than `bodyLimit`, or that `mayStore` declines. Requests with a body, a range or conditions of their own pass through, as do a session's whose response or variables
-/// are declared secret.
-/// A response is stored before its stream completes. A request with an unsafe method that succeeds removes what its
-/// owner has stored for its URL, and for those of the same origin in `Location` and `Content-Location` (section 4.4).
+/// Not stored are what the headers forbid; responses that were redirected or sent elsewhere, are event streams or
+/// multipart, are longer than `bodyLimit`, or that `mayStore` declines. Requests with a body, a range or conditions of
+/// their own pass through, as do a session's whose response or variables are declared secret.
+/// A response is stored before its stream completes. A request with an unsafe method that succeeds, or may have been
+/// carried out, removes what its owner has stored for its URL, and for those of the same origin in `Location` and
+/// `Content-Location` (section 4.4); a response that was on its way meanwhile is not stored.
 ///
 /// ``signOut(_:)`` removes what an account has stored.
 ///
@@ -31,9 +35,8 @@ public struct CacheMiddleware: HTTPMiddleware {
   private var owners: RequestOwners
   private let bodyLimit: Int
   private let mayStore: @Sendable (HTTPResponse) -> Bool
-  private let now: @Sendable () -> Date
+  private let clock: CacheClock
   private let refreshing = Locked<Set<CacheKey>>([])
-  private let signOuts = CacheSignOuts()
 
   /// Takes the storage, and how to use it.
   ///
@@ -44,28 +47,27 @@ public struct CacheMiddleware: HTTPMiddleware {
   ///   - bodyLimit: The longest body to store, in bytes.
   ///   - mayStore: Whether a complete response may be stored; it is asked only about those that the headers allow. For
   ///     GraphQL, which reports errors with status 200, Networking has `CacheMiddleware.hasNoGraphQLErrors`.
-  ///   - now: The wall clock.
+  ///   - now: The wall clock. It counts only for what another process has stored, and for a server's first response.
+  ///   - elapsed: A clock that is never set, by which responses age.
   public init(
     _ storage: any CacheStorage = MemoryCacheStorage(), mode: CacheMode = .private,
     owners: RequestOwners = .credentials(), bodyLimit: Int = 1 << 20,
     mayStore: @escaping @Sendable (HTTPResponse) -> Bool = { _ in true },
-    now: @escaping @Sendable () -> Date = { Date() }
+    now: @escaping @Sendable () -> Date = { Date() }, elapsed: (@Sendable () -> Duration)? = nil
   ) {
     self.storage = storage
     self.mode = mode
     self.owners = owners
     self.bodyLimit = bodyLimit
     self.mayStore = mayStore
-    self.now = now
+    clock = CacheClock(now: now, monotonic: elapsed ?? CacheClock.elapsed)
   }
 
   /// Serves a stored response, or passes the request on and stores the response.
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard request.method == .get else {
-      return request.method.isSafe ? next(request) : next(request).do(onNext: { remove(what: request, changes: $0) })
-    }
+    guard request.method == .get else { return request.method.isSafe ? next(request) : change(request, next) }
     guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)
@@ -74,25 +76,25 @@ public struct CacheMiddleware: HTTPMiddleware {
   }
 
   private func lookup(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
-    let owner = owners.owner(request)
-    let key = CacheKey(url: request.target.text, owner: owner.name, account: owner.account)
+    let credentials = CacheCredentials(of: request, owners)
+    let key = CacheKey(request, credentials)
     // Before anything is read: what is stored from now on belongs to this time.
-    let time = signOuts.now
+    let time = storage.removals.now
     let stored = storage.responses(for: key)
-    let selected = stored.match(for: request.headers, owned: owners.fieldNames)
+    let selected = stored.match(for: credentials.headers, owned: owners.fieldNames)
     return CacheLookup(
-      request: request, directives: directives, owner: owner, key: key, stored: stored, selected: selected,
+      request: request, directives: directives, credentials: credentials, key: key, stored: stored, selected: selected,
       time: time)
   }
 
   private func respond(
     to lookup: CacheLookup, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard let index = lookup.selected else {
+    guard let index = lookup.selected, lookup.credentials.isCertain else {
       return lookup.directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : ask(lookup, next)
     }
     let stored = lookup.stored[index]
-    switch stored.decision(for: lookup.directives, mode, at: seconds) {
+    switch stored.decision(for: lookup.directives, mode, age: age(of: stored, for: lookup)) {
     case .serve(let age, let isStale): return .from(lookup.parts(of: stored, age: age, isStale: isStale))
     case .serveAndRefresh(let age):
       refresh(lookup, next)
@@ -109,28 +111,24 @@ public struct CacheMiddleware: HTTPMiddleware {
   ) -> Observable<HTTPResponsePart> {
     let conditions = mayConfirm ? lookup.stored.conditions(selected: lookup.selected) : []
     let progress = Locked(CacheProgress())
-    let requestTime = seconds
+    let start = clock.uptime
     return next(lookup.request(with: conditions, progress))
-      .transform(HTTPResponse?.none) { response, part, emit in
+      .transform(CachedResponse?.none) { response, part, emit in
         switch part {
         case .head(let head):
+          let state = progress.withLock { $0 }
+          let arrival = arrival(of: head, for: lookup, sentAt: start)
           if head.status == 304, !conditions.isEmpty {
-            let confirmed = try confirm(lookup, by: head, requestTime, progress)
+            let confirmed = try confirm(lookup, by: head, arrival, state)
             progress.withLock { $0.isAnswered = true }
             confirmed.forEach(emit)
-          } else if head.isServersOutage, let parts = replacement(lookup) {
+          } else if head.isServersOutage, let parts = replacement(lookup, state) {
             progress.withLock { $0.isAnswered = true }
             parts.forEach(emit)
           } else {
-            let state = progress.withLock { state in
-              state.hasBegun = true
-              return state
-            }
-            let isAuthenticated = state.isAuthenticated || lookup.request.headers.contains("Authorization")
-            if !state.isForeign, !head.isEndless,
-              head.mayBeStored(CacheControl(head.headers), isAuthenticated: isAuthenticated, mode)
-            {
-              response = HTTPResponse(head: head)
+            progress.withLock { $0.hasBegun = true }
+            if !head.isEndless, mayBeStored(head, for: lookup, state) {
+              response = cached(HTTPResponse(head: head), for: lookup, arrival)
             }
             emit(part)
           }
@@ -140,14 +138,14 @@ public struct CacheMiddleware: HTTPMiddleware {
           emit(part)
         }
       } finishing: { response, _ in
-        if let response, mayStore(response) { store(response, for: lookup, requestTime) }
+        if let response, mayStore(response.response) { store(response, for: lookup) }
       }
       .catch { error in
         if error is Unconfirmed { return ask(lookup, mayConfirm: false, next) }
         let state = progress.withLock { $0 }
         // What was served from the cache is whole, whatever becomes of the exchange.
         if state.isAnswered { return .empty() }
-        guard !state.hasBegun, RequestError(wrapping: error).isOutage, let parts = replacement(lookup) else {
+        guard !state.hasBegun, RequestError(wrapping: error).isOutage, let parts = replacement(lookup, state) else {
           throw error
         }
         return .from(parts)
@@ -167,72 +165,150 @@ public struct CacheMiddleware: HTTPMiddleware {
 
   /// The response that a 304 confirms; throws `Unconfirmed` if it is not certain which.
   private func confirm(
-    _ lookup: CacheLookup, by head: HTTPResponseHead, _ requestTime: Double, _ progress: Locked<CacheProgress>
+    _ lookup: CacheLookup, by head: HTTPResponseHead, _ arrival: CacheArrival, _ progress: CacheProgress
   ) throws -> [HTTPResponsePart] {
-    guard !progress.withLock({ $0.isForeign }),
-      let index = lookup.stored.confirmed(by: head, selected: lookup.selected)
-    else { throw Unconfirmed() }
-    let old = lookup.stored[index].response
+    guard progress.isOwn, let index = lookup.stored.confirmed(by: head, selected: lookup.selected) else {
+      throw Unconfirmed()
+    }
+    let old = lookup.stored[index]
     let updated = HTTPResponse(
-      head: HTTPResponseHead(status: old.head.status, headers: old.head.headers.updated(by: head.headers)),
-      body: old.body)
-    let response = cached(updated, for: lookup, requestTime)
-    store(response, for: lookup)
-    return lookup.parts(of: response, source: .validatedCache, age: response.age(at: seconds))
+      head: HTTPResponseHead(
+        status: old.response.head.status, headers: old.response.head.headers.updated(by: head.headers)),
+      body: old.response.body)
+    let response = cached(updated, for: lookup, arrival)
+    if mayBeStored(updated.head, for: lookup, progress) {
+      store(response, for: lookup)
+    } else {
+      // It serves this request, and no other.
+      replace(old, by: nil, for: lookup)
+    }
+    var served = response
+    // Cookies are for the request that they come to, and are not stored.
+    for field in head.headers where field.hasName("Set-Cookie") { served.response.head.headers.append(field) }
+    return lookup.parts(of: served, source: .validatedCache, age: response.initialAge)
   }
 
   /// The stored response that may be served in the place of an error.
-  private func replacement(_ lookup: CacheLookup) -> [HTTPResponsePart]? {
-    guard let index = lookup.selected else { return nil }
-    let (stored, time) = (lookup.stored[index], seconds)
-    guard stored.mayReplaceError(for: lookup.directives, mode, at: time) else { return nil }
-    return lookup.parts(of: stored, age: stored.age(at: time), isStale: true)
+  private func replacement(_ lookup: CacheLookup, _ progress: CacheProgress) -> [HTTPResponsePart]? {
+    guard let index = lookup.selected, !storage.removals.concern(lookup.key, since: lookup.time),
+      progress.isSent ? progress.isOwn : lookup.credentials.isCertain
+    else { return nil }
+    let stored = lookup.stored[index]
+    let age = age(of: stored, for: lookup)
+    guard stored.mayReplaceError(for: lookup.directives, mode, age: age) else { return nil }
+    return lookup.parts(of: stored, age: age, isStale: stored.lifetime(in: mode) <= age)
   }
 
-  private func store(_ response: HTTPResponse, for lookup: CacheLookup, _ requestTime: Double) {
-    var kept = response
-    kept.head.headers = kept.head.headers.storable
-    let stored = cached(kept, for: lookup, requestTime)
-    if stored.isOfUse(in: mode) { store(stored, for: lookup) }
+  /// Whether the response with this head may be stored, for what was sent.
+  private func mayBeStored(_ head: HTTPResponseHead, for lookup: CacheLookup, _ progress: CacheProgress) -> Bool {
+    guard progress.isOwn, let sent = progress.sent else { return false }
+    let isAuthenticated = !progress.tokens.isEmpty || sent.contains("Authorization")
+    return head.mayBeStored(CacheControl(head.headers), isAuthenticated: isAuthenticated, mode)
+      && !lookup.credentials.differ(from: sent, in: head.headers.varyingNames, owners.fieldNames, progress.tokens)
   }
 
-  /// Replaces what is stored for a request by a response; those to requests with other fields stay.
   private func store(_ response: CachedResponse, for lookup: CacheLookup) {
+    var response = response
+    response.response.head.headers = response.response.head.headers.storable
+    if response.isOfUse(in: mode) { replace(response, by: response, for: lookup) }
+  }
+
+  /// Replaces what is stored for a request by a response, or removes it; responses to requests with other fields stay.
+  private func replace(_ old: CachedResponse, by new: CachedResponse?, for lookup: CacheLookup) {
+    guard !storage.removals.concern(lookup.key, since: lookup.time) else { return }
     let others = storage.responses(for: lookup.key).filter {
-      $0.varyingNames != response.varyingNames || $0.varyingValues != response.varyingValues
+      $0.varyingNames != old.varyingNames || $0.varyingValues != old.varyingValues
     }
-    guard !signOuts.contain(lookup.key.account, since: lookup.time) else { return }
-    storage.store(others.suffix(CachedResponse.variantLimit - 1) + [response], for: lookup.key)
-    // It may have signed out in between.
-    if signOuts.contain(lookup.key.account, since: lookup.time) { storage.store([], for: lookup.key) }
+    storage.store(others.suffix(CachedResponse.variantLimit - 1) + (new.map { [$0] } ?? []), for: lookup.key)
+    // It may have been removed in between.
+    if storage.removals.concern(lookup.key, since: lookup.time) { storage.store([], for: lookup.key) }
   }
 
-  private func cached(_ response: HTTPResponse, for lookup: CacheLookup, _ requestTime: Double) -> CachedResponse {
+  private func cached(_ response: HTTPResponse, for lookup: CacheLookup, _ arrival: CacheArrival) -> CachedResponse {
     let names = response.head.headers.varyingNames
-    let values = names.map { lookup.request.headers.varyingValue(of: $0, owned: owners.fieldNames) }
-    return CachedResponse(
-      response: response, requestTime: requestTime, responseTime: seconds, varyingValues: values)
+    let values = names.map { lookup.credentials.headers.varyingValue(of: $0, owned: owners.fieldNames) }
+    var cached = CachedResponse(
+      response: response, requestTime: arrival.date - arrival.delay, responseTime: arrival.date,
+      initialAge: response.head.initialAge(delay: arrival.delay, responseTime: arrival.serverDate),
+      varyingValues: values)
+    cached.arrival = arrival.uptime
+    return cached
   }
 
-  /// Section 4.4.
-  private func remove(what request: HTTPRequest, changes part: HTTPResponsePart) {
-    guard case .head(let head) = part, (200..<400).contains(head.status) else { return }
-    let owner = owners.owner(request)
-    var targets = [request.target]
+  /// When a head came; it tells the server's time from now on.
+  private func arrival(of head: HTTPResponseHead, for lookup: CacheLookup, sentAt start: Double) -> CacheArrival {
+    let (date, uptime) = (clock.date, clock.uptime)
+    defer { clock.note(head, of: lookup.request.origin) }
+    // A clock that is ahead makes nothing older: what the server's earlier responses tell counts, too.
+    let serverDate = min(date, clock.date(of: lookup.request.origin) ?? date)
+    return CacheArrival(date: date, serverDate: serverDate, uptime: uptime, delay: uptime - start)
+  }
+
+  private func age(of response: CachedResponse, for lookup: CacheLookup) -> Double {
+    clock.age(of: response, from: lookup.request.origin)
+  }
+
+  /// Sends a request with an unsafe method, and removes what it may have changed (section 4.4).
+  private func change(
+    _ request: HTTPRequest, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    .deferred {
+      let credentials = CacheCredentials(of: request, owners)
+      let isOver = Locked(false)
+      let end: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
+        guard
+          !isOver.withLock({ isOver in
+            defer { isOver = true }
+            return isOver
+          })
+        else { return }
+        for key in CacheKey.all(of: request, credentials, changedBy: head) {
+          storage.removals.add(key)
+          storage.store([], for: key)
+        }
+      }
+      return next(request).do(
+        onNext: { part in
+          guard case .head(let head) = part else { return }
+          if (200..<400).contains(head.status) { end(head) } else { isOver.withLock { $0 = true } }
+        },
+        onError: { error in
+          if RequestError(wrapping: error).reached == .maybe { end(nil) } else { isOver.withLock { $0 = true } }
+        },
+        onCompleted: { isOver.withLock { $0 = true } },
+        // Cancelled before there was a response: it may have been carried out.
+        onDispose: { end(nil) })
+    }
+  }
+}
+
+extension CacheKey {
+  fileprivate init(_ request: HTTPRequest, _ credentials: CacheCredentials) {
+    self.init(
+      url: request.target.text, host: credentials.headers["Host"] ?? "", owner: credentials.owner.name,
+      account: credentials.owner.account)
+  }
+
+  /// What a request with an unsafe method changes: its own URL, and those of the same origin that the response names.
+  fileprivate static func all(
+    of request: HTTPRequest, _ credentials: CacheCredentials, changedBy head: HTTPResponseHead?
+  ) -> [CacheKey] {
+    var requests = [request]
     for name in ["Location", "Content-Location"] {
-      if let text = head.headers[name], let url = URL(string: text, relativeTo: request.url)?.absoluteURL,
-        let other = try? request.to(url), other.origin == request.origin
+      guard let text = head?.headers[name], let url = URL(string: text, relativeTo: request.url)?.absoluteURL,
+        let other = try? request.to(url)
+      else { continue }
+      if other.origin == request.origin {
+        requests.append(other)
+      } else if other.target.authority == credentials.headers["Host"],
+        let same = URL(string: other.requestTarget, relativeTo: request.url)?.absoluteURL,
+        let other = try? request.to(same)
       {
-        targets.append(other.target)
+        requests.append(other)
       }
     }
-    for target in targets {
-      let key = CacheKey(url: target.text, owner: owner.name, account: owner.account)
-      if !storage.responses(for: key).isEmpty { storage.store([], for: key) }
-    }
+    return requests.map { CacheKey($0, credentials) }
   }
-
-  private var seconds: Double { now().timeIntervalSince1970 }
 }
 
 extension CacheMiddleware {
@@ -248,7 +324,7 @@ extension CacheMiddleware {
 
   /// The same for an owner that a closure has named, see ``RequestOwners/named(_:)``.
   public func signOut(owner: String) throws {
-    signOuts.add(owner)
+    storage.removals.add(account: owner)
     try storage.removeAll(of: owner)
   }
 }
@@ -267,37 +343,6 @@ extension [any HTTPMiddleware] {
   }
 }
 
-/// Which accounts have signed out lately, so that a response that was on its way meanwhile is not stored.
-private final class CacheSignOuts: Sendable {
-  private struct State {
-    var count: UInt64 = 0
-    /// The number of each account's latest sign-out, by the account's hash: its name may be a token.
-    var latest: [Int: UInt64] = [:]
-    /// Earlier ones are not known any more.
-    var forgotten: UInt64 = 0
-  }
-
-  private static let limit = 1_000
-
-  private let state = Locked(State())
-
-  /// The number of the latest sign-out.
-  var now: UInt64 { state.withLock { $0.count } }
-
-  func add(_ account: String) {
-    state.withLock { state in
-      if state.latest.count == Self.limit { (state.latest, state.forgotten) = ([:], state.count) }
-      state.count += 1
-      state.latest[account.hashValue] = state.count
-    }
-  }
-
-  /// Whether an account has signed out since a time, or may have.
-  func contain(_ account: String, since time: UInt64) -> Bool {
-    state.withLock { $0.count != time && (time < $0.forgotten || $0.latest[account.hashValue, default: 0] > time) }
-  }
-}
-
 extension CacheMiddleware: OwnedMiddleware {
   package func authenticated(by authentication: AuthMiddleware) -> CacheMiddleware {
     var cache = self
@@ -310,11 +355,11 @@ extension CacheMiddleware: OwnedMiddleware {
 private struct CacheLookup: Sendable {
   var request: HTTPRequest
   let directives: CacheControl
-  let owner: RequestOwners.Owner
+  let credentials: CacheCredentials
   let key: CacheKey
   let stored: [CachedResponse]
   let selected: Int?
-  /// When the request was looked up, among the sign-outs.
+  /// When the request was looked up, among the removals.
   let time: UInt64
 
   /// The parts of a stored response, which is reported to the request's observer.
@@ -332,12 +377,16 @@ private struct CacheLookup: Sendable {
   func request(with conditions: [HTTPField], _ progress: Locked<CacheProgress>) -> HTTPRequest {
     var request = request
     for field in conditions { request.headers.append(field) }
-    request.context.onAuthenticated = { [owner] account, token, _ in
-      let isForeign = !owner.isOwner(ofTokenOf: account, token)
+    request.context.onAuthenticated = { [onAuthenticated = request.context.onAuthenticated] account, token, fieldName in
+      progress.withLock { $0.tokens.append(SentToken(owner: .init(account, token), fieldName: fieldName)) }
+      onAuthenticated?(account, token, fieldName)
+    }
+    request.context.onSent = { [credentials, conditional = request, onSent = request.context.onSent] sent in
       progress.withLock { progress in
-        progress.isAuthenticated = true
-        if isForeign { progress.isForeign = true }
+        progress.sent = sent.headers
+        if credentials.areOthers(than: conditional, sent: sent, progress.tokens) { progress.isForeign = true }
       }
+      onSent?(sent)
     }
     request.context.onRedirect = { [onRedirect = request.context.onRedirect] in
       progress.withLock { $0.isForeign = true }
@@ -347,16 +396,35 @@ private struct CacheLookup: Sendable {
   }
 }
 
+/// When a response arrived.
+private struct CacheArrival {
+  /// By the wall clock, in seconds since 1970.
+  let date: Double
+  /// By the server's clock, or the wall clock, whichever is earlier.
+  let serverDate: Double
+  /// By the clock that is never set, in seconds.
+  let uptime: Double
+  /// So many seconds after the request.
+  let delay: Double
+}
+
 /// What has become of a request that was sent.
 private struct CacheProgress: Sendable {
   /// Whether part of the server's response has been passed on.
   var hasBegun = false
   /// Whether a stored response has been served instead.
   var isAnswered = false
-  /// Whether it was sent with a token.
-  var isAuthenticated = false
-  /// Whether the response is to another request: redirected, or sent under another token.
+  /// The tokens that it was sent with.
+  var tokens: [SentToken] = []
+  /// The fields with which it reached the transport last; `nil` if it has not, as far as is known.
+  var sent: HTTPHeaders?
+  /// Whether the response is to another request: redirected, or sent under other credentials.
   var isForeign = false
+
+  var isSent: Bool { sent != nil }
+
+  /// Whether it went out under the credentials that it was looked up by.
+  var isOwn: Bool { isSent && !isForeign }
 }
 
 /// A 304 that confirms nothing that is stored.
@@ -386,11 +454,11 @@ extension HTTPResponseHead {
   fileprivate var isServersOutage: Bool { [500, 502, 503, 504].contains(status) }
 }
 
-extension HTTPResponse {
+extension CachedResponse {
   /// The response with another piece of its body; `nil` if it is longer than the limit then.
-  fileprivate consuming func adding(_ piece: Data, upTo limit: Int) -> HTTPResponse? {
-    guard piece.count <= limit - body.count else { return nil }
-    if body.isEmpty { body = piece } else { body.append(piece) }
+  fileprivate consuming func adding(_ piece: Data, upTo limit: Int) -> CachedResponse? {
+    guard piece.count <= limit - response.body.count else { return nil }
+    if response.body.isEmpty { response.body = piece } else { response.body.append(piece) }
     return self
   }
 }

@@ -27,8 +27,8 @@ enum CacheDecision: Hashable {
 
 extension CachedResponse {
   /// Whether it may be served, to a request with these directives (sections 4 and 5.2.1).
-  func decision(for request: CacheControl, _ mode: CacheMode, at now: Double) -> CacheDecision {
-    let (age, lifetime) = (age(at: now), lifetime(in: mode))
+  func decision(for request: CacheControl, _ mode: CacheMode, age: Double) -> CacheDecision {
+    let lifetime = lifetime(in: mode)
     let isFresh = lifetime > age
     let otherwise: CacheDecision = request.onlyIfCached ? .refuse : .ask
     // Sections 5.2.1.4 and 5.2.2.4
@@ -47,8 +47,8 @@ extension CachedResponse {
   }
 
   /// Whether it may be served in the place of an error (RFC 5861, section 4), to a request with these directives.
-  func mayReplaceError(for request: CacheControl, _ mode: CacheMode, at now: Double) -> Bool {
-    let (age, lifetime) = (age(at: now), lifetime(in: mode))
+  func mayReplaceError(for request: CacheControl, _ mode: CacheMode, age: Double) -> Bool {
+    let lifetime = lifetime(in: mode)
     guard !request.noCache, !control.noCache, age.isFinite else { return false }
     if let maxAge = request.maxAge, request.maxStale == nil, age > Double(maxAge) { return false }
     if lifetime > age { return true }
@@ -108,17 +108,19 @@ extension HTTPResponseHead {
     return min(max(0, (date - changed) / 10), 86_400)
   }
 
-  /// The age at its arrival (section 4.2.3).
-  func initialAge(requestTime: Double, responseTime: Double) -> Double {
+  /// The age at its arrival (section 4.2.3), which was so many seconds after the request, and at this time by the server's
+  /// clock, as far as that is known.
+  func initialAge(delay: Double, responseTime: Double) -> Double {
     let apparent: Double = seconds(in: "Date").map { max(0, responseTime - $0) } ?? 0
     // Section 5.1: of several values the first counts; what is no number counts as none.
     var stated: Substring?
     headers.values(of: "Age").first?.forEachListElement { stated = stated ?? $0 }
-    let corrected = Double(CacheControl.seconds(stated.map(String.init)) ?? 0) + max(0, responseTime - requestTime)
+    let corrected = Double(CacheControl.seconds(stated.map(String.init)) ?? 0) + max(0, delay)
     return max(apparent, corrected)
   }
 
-  private func seconds(in name: String) -> Double? {
+  /// The seconds since 1970 of a field with a date.
+  func seconds(in name: String) -> Double? {
     headers.values(of: name).first.flatMap { Date(httpDate: $0) }?.timeIntervalSince1970
   }
 }

@@ -6,15 +6,19 @@ import Streams
 /// Methods are called on any thread, and several at once; they may wait for a device, but not for a task. A storage may
 /// forget anything at any time. What it returns must be whole: one that reads from outside checks it first.
 public protocol CacheStorage: Sendable {
+  /// What was removed lately: one and the same object for all who use the storage, which makes it with itself.
+  var removals: CacheRemovals { get }
+
   /// The responses of a key, one for each set of the request's fields that the server's `Vary` tells apart; empty if
   /// there is none.
   func responses(for key: CacheKey) -> [CachedResponse]
 
-  /// Replaces the responses of a key; an empty list removes them.
+  /// Replaces the responses of a key; an empty list removes them. Once this returns, the old ones are not given again, even
+  /// if the device has failed.
   func store(_ responses: [CachedResponse], for key: CacheKey)
 
   /// Removes all responses of an account, which signs out; `nil` for all accounts'. They are gone when this returns, or
-  /// else it throws. Call ``CacheMiddleware/signOut(_:)`` instead where a response may be on its way.
+  /// else it throws. Before it removes any, it records the sign-out in ``removals``.
   func removeAll(of account: String?) throws
 }
 
@@ -43,6 +47,8 @@ public struct MemoryCacheStorage: CacheStorage {
     }
   }
 
+  /// What was removed lately.
+  public let removals = CacheRemovals()
   private let limit: Int
   private let state = Locked(State())
 
@@ -66,7 +72,7 @@ public struct MemoryCacheStorage: CacheStorage {
 
   /// Replaces the responses of a key. What is larger than a quarter of the limit is not kept.
   public func store(_ responses: [CachedResponse], for key: CacheKey) {
-    let cost = responses.reduce(key.url.utf8.count + key.owner.utf8.count) { $0 + $1.cost }
+    let cost = responses.reduce(key.cost) { $0 + $1.cost }
     state.withLock { state in
       if let old = state.entries.removeValue(forKey: key) { state.cost -= old.cost }
       guard !responses.isEmpty, cost <= limit / 4 else { return }
@@ -77,8 +83,12 @@ public struct MemoryCacheStorage: CacheStorage {
     }
   }
 
+  /// Forgets all responses, without a removal: another storage has them, too.
+  package func forgetAll() { state.withLock { $0 = State() } }
+
   /// Removes all responses of an account, or of all.
   public func removeAll(of account: String?) {
+    removals.add(account: account)
     state.withLock { state in
       guard let account else { return state = State() }
       for (key, entry) in state.entries where key.account == account {

@@ -1,12 +1,15 @@
 public import HTTP
 import Platform
 
-/// What a response is found under: its URL, and whose it is.
+/// What a response is found under: its address, and whose it is.
 ///
 /// A description shows neither the values of the URL's query nor the owner, who may be named by a token.
 public struct CacheKey: Hashable, Sendable {
   /// The URL of the request.
   public let url: String
+
+  /// The request's own field `Host`, if it has one: with it, one address serves several hosts (RFC 9110, section 7.1).
+  public let host: String
 
   /// The account or the credentials that the request was sent with; empty if there were none. Two owners never share a
   /// response, whether or not the server says `Vary`. It may contain a secret: files should hold
@@ -18,8 +21,9 @@ public struct CacheKey: Hashable, Sendable {
   public let account: String
 
   /// Makes a key. The owner is an account by itself, unless one is given.
-  public init(url: String, owner: String, account: String? = nil) {
+  public init(url: String, host: String = "", owner: String, account: String? = nil) {
     self.url = url
+    self.host = host
     self.owner = owner
     self.account = account ?? owner
   }
@@ -30,8 +34,11 @@ public struct CacheKey: Hashable, Sendable {
   /// 64 hexadecimal digits that stand for the account.
   public var accountDigest: String { account == owner ? ownerDigest : Self.digest(of: account) }
 
-  /// 64 hexadecimal digits that stand for the URL, whose query may hold what is nobody's business.
-  public var urlDigest: String { Self.digest(of: url) }
+  /// 64 hexadecimal digits that stand for the URL, whose query may hold what is nobody's business, and the host.
+  public var urlDigest: String { Self.digest(of: host.isEmpty ? url : "\(url)\n\(host)") }
+
+  /// How much memory it takes, about.
+  var cost: Int { url.utf8.count + host.utf8.count + owner.utf8.count }
 
   /// The digest of an owner, an account or a URL.
   public static func digest(of text: String) -> String { SHA256.hexadecimal(of: text.utf8) }
@@ -49,13 +56,16 @@ extension CacheKey: CustomStringConvertible, CustomDebugStringConvertible, Custo
 /// A response as a cache keeps it, with what it needs to judge its age (RFC 9111, sections 3 and 4).
 public struct CachedResponse: Hashable, Sendable {
   /// The response, without the fields that are about one connection.
-  public let response: HTTPResponse
+  public internal(set) var response: HTTPResponse
 
-  /// When the request was sent, in seconds since 1970.
+  /// When the request was sent, in seconds since 1970 by this machine's wall clock.
   public let requestTime: Double
 
-  /// When the response arrived, in seconds since 1970.
+  /// When the response arrived, in seconds since 1970 by this machine's wall clock.
   public let responseTime: Double
+
+  /// Its age when it arrived, in seconds (section 4.2.3).
+  public let initialAge: Double
 
   /// What the request's fields were that the response's `Vary` names, in that order, normalized; `nil` for a field that
   /// was missing. Of a value that may be secret, this is a digest.
@@ -65,10 +75,16 @@ public struct CachedResponse: Hashable, Sendable {
   let varyingNames: [String]
   /// For how many seconds it is fresh, unless a shared cache has another lifetime for it.
   private let lifetime: Double
-  private let initialAge: Double
+  /// Its `Date`, in seconds since 1970.
+  let date: Double?
+  /// When it arrived by the clock of this process that is never set; `nil` if another process has stored it.
+  var arrival: Double?
 
-  /// Makes a stored response again from what a storage has kept of it.
-  public init(response: HTTPResponse, requestTime: Double, responseTime: Double, varyingValues: [String?]) {
+  /// Makes a stored response again from what a storage has kept of it. Without an `initialAge`, the times tell.
+  public init(
+    response: HTTPResponse, requestTime: Double, responseTime: Double, initialAge: Double? = nil,
+    varyingValues: [String?]
+  ) {
     self.response = response
     self.requestTime = requestTime
     self.responseTime = responseTime
@@ -76,7 +92,9 @@ public struct CachedResponse: Hashable, Sendable {
     control = CacheControl(response.head.headers)
     varyingNames = response.head.headers.varyingNames
     lifetime = response.head.freshnessLifetime(control, responseTime: responseTime)
-    initialAge = response.head.initialAge(requestTime: requestTime, responseTime: responseTime)
+    date = response.head.seconds(in: "Date")
+    self.initialAge =
+      initialAge ?? response.head.initialAge(delay: responseTime - requestTime, responseTime: responseTime)
   }
 
   /// How much memory it takes, about.
@@ -86,12 +104,6 @@ public struct CachedResponse: Hashable, Sendable {
 }
 
 extension CachedResponse {
-  /// The age in seconds (section 4.2.3). If the clock has been set back to before the response came, nobody knows, and
-  /// it counts as old.
-  func age(at now: Double) -> Double {
-    now < responseTime ? .infinity : initialAge + (now - responseTime)
-  }
-
   /// For how many seconds from its origin it is fresh (section 4.2.1).
   func lifetime(in mode: CacheMode) -> Double {
     mode == .shared ? control.sharedMaxAge.map(Double.init) ?? lifetime : lifetime

@@ -27,6 +27,8 @@ struct SentFields: HTTPMiddleware {
     }
   }
 
+  var addedCredentials: AddedCredentials { .none }
+
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {

@@ -25,7 +25,10 @@ extension [any HTTPMiddleware] {
   ///    attempt.
   /// 9. **Circuit breaker**: sees each exchange with the server, and its outcome.
   ///
-  /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers, or signs, last.
+  /// Log with `APIClient.observer`, which sees all of it. Put a middleware that adds headers first, so that a cache knows
+  /// whose its responses are. One that signs each attempt has to be last; behind it, a cache serves only what the server
+  /// has confirmed, and stores nothing that was signed in a field. One inside that adds nothing should say so in its
+  /// `addedCredentials`.
   ///
   /// Before all of them, a request is given the account that the provider has a token of: whatever it waits for, it is
   /// not sent for another one, but fails with `cancelled`. Its attempts are counted for all of them together.

@@ -91,6 +91,10 @@ public final class DiskCache<Key: Hashable & Sendable, Value: Sendable>: SourceO
     try folder.invalidate(RecordName(hashing: key), key: key)
   }
 
+  /// Whether a key has a record, whichever process has written it. Throws ``FileError``, or what the coder throws for the
+  /// key.
+  package func contains(_ key: Key) throws -> Bool { try folder.contains(RecordName(hashing: try bytes(of: key))) }
+
   /// Removes all records of the partition; their files are unlinked when this returns. Throws ``FileError``.
   public func removeAll() throws {
     try folder.removeAll()

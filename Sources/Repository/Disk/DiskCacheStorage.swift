@@ -12,15 +12,39 @@ import Streams
 ///
 /// The files are records of a ``DiskCache``, with its guarantees: replaced atomically, checked when they are read, for
 /// their owner's eyes only. Neither URLs nor owners are written, only digests of them; bodies and header fields are, as
-/// the server sent them. Several processes may share a folder; a process sees what another has stored once it has
-/// nothing in memory.
+/// the server sent them.
 ///
-/// A write that fails, or waits for another process for longer than `lockTimeout`, stores nothing.
+/// Several processes may share a folder. What another process has stored or removed is seen within a tenth of a second.
+/// A write that fails, or waits for another process for longer than `lockTimeout`, stores nothing. What could not be
+/// removed is not given any more by this object, and is removed in the background as soon as the device and the other
+/// processes allow it; until then another process may serve it, and so may the next one if this one ends meanwhile.
 public final class DiskCacheStorage: CacheStorage {
+  /// What is to be removed from the files, and could not be.
+  private struct Leftovers {
+    var keys: Set<String> = []
+    /// What the keys begin with; all keys begin with the empty one.
+    var prefixes: Set<String> = []
+    /// How often their removal has failed in a row; `nil` while nobody tries.
+    var failureCount: Int?
+
+    var isEmpty: Bool { keys.isEmpty && prefixes.isEmpty }
+
+    func contain(_ key: String) -> Bool { keys.contains(key) || prefixes.contains { key.hasPrefix($0) } }
+  }
+
+  private static let backoff = Backoff(initial: .milliseconds(50), maximum: .seconds(5), jitter: 0.5)
+
+  /// How long what is in memory counts as what is in the folder.
+  private static let lookInterval = Duration.milliseconds(100)
+
   private let files: DiskCache<String, [CachedResponse]>
   private let memory: MemoryCacheStorage
-  /// How often something was removed from the files at a sign-out.
-  private let removals = Locked(0)
+  private let leftovers = Locked(Leftovers())
+  private let lookedAt = Locked(Duration?.none)
+  private let scheduler: any Scheduler
+
+  /// What was removed lately.
+  public var removals: CacheRemovals { memory.removals }
 
   /// Opens a folder, and creates it if it does not exist.
   /// - Parameters:
@@ -29,45 +53,108 @@ public final class DiskCacheStorage: CacheStorage {
   ///   - memoryLimit: How many bytes to keep in memory, too.
   ///   - lockTimeout: How long a write may wait for another process.
   /// - Throws: ``FileError`` if the folder cannot be created or read.
-  public init(
+  public convenience init(
     folder: URL, limit: Int = 64 << 20, memoryLimit: Int = 4 << 20, lockTimeout: Duration = .milliseconds(100)
   ) throws {
+    try self.init(
+      folder: folder, limit: limit, memoryLimit: memoryLimit,
+      fileSystem: SystemFileSystem(lockTimeout: lockTimeout), scheduler: ConcurrentScheduler())
+  }
+
+  init(
+    folder: URL, limit: Int = 64 << 20, memoryLimit: Int = 4 << 20, fileSystem: some FileSystem,
+    scheduler: some Scheduler
+  ) throws {
     files = try DiskCache(
-      folder: folder, partition: "responses", limit: limit, coder: .cachedResponses, lockTimeout: lockTimeout)
+      folder: folder, partition: "responses", limit: limit, coder: .cachedResponses, fileSystem: fileSystem)
     memory = MemoryCacheStorage(limit: memoryLimit)
+    self.scheduler = scheduler
+    _ = try files.lookAgain()
   }
 
   /// The responses of a key; none if they cannot be read.
   public func responses(for key: CacheKey) -> [CachedResponse] {
+    lookAgain()
     let known = memory.responses(for: key)
-    let before = removals.withLock { $0 }
-    guard known.isEmpty, let stored = try? files.read(key.fileKey) else { return known }
+    let time = removals.now
+    guard known.isEmpty, !leftovers.withLock({ $0.contain(key.fileKey) }), let stored = try? files.read(key.fileKey)
+    else { return known }
     memory.store(stored.value, for: key)
-    // What was read just before its account signed out must not stay in memory.
-    if removals.withLock({ $0 }) != before { memory.store([], for: key) }
-    return stored.value
+    // What was read just before it was removed must not stay in memory.
+    guard removals.concern(key, since: time) else { return stored.value }
+    memory.store([], for: key)
+    return []
   }
 
   /// Replaces the responses of a key.
   public func store(_ responses: [CachedResponse], for key: CacheKey) {
     memory.store(responses, for: key)
-    if responses.isEmpty {
-      try? files.remove(key.fileKey)
-    } else if (try? files.write(StoredValue(responses, writtenAt: .now()), for: key.fileKey)) == nil {
-      // What could not be replaced must not come back in its place.
-      try? files.remove(key.fileKey)
+    do {
+      if !responses.isEmpty, (try? files.write(StoredValue(responses, writtenAt: .now()), for: key.fileKey)) != nil {
+        leftovers.withLock { _ = $0.keys.remove(key.fileKey) }
+      } else if try files.contains(key.fileKey) {
+        // What could not be replaced must not come back in its place either.
+        try files.remove(key.fileKey)
+      }
+    } catch {
+      removeLater { $0.keys.insert(key.fileKey) }
     }
   }
 
-  /// Removes all responses of an account, or of all; their files are unlinked when this returns. Throws ``FileError``.
+  /// Removes all responses of an account, or of all, and what may be one of them but cannot be read; their files, also
+  /// those of other processes, are unlinked when this returns. Throws ``FileError``, and tries again in the background.
   public func removeAll(of account: String?) throws {
-    defer {
-      removals.withLock { $0 += 1 }
-      memory.removeAll(of: account)
+    removals.add(account: account)
+    defer { memory.removeAll(of: account) }
+    let prefix = account.map { CacheKey.digest(of: $0) } ?? ""
+    do { try remove(prefix) } catch {
+      removeLater { $0.prefixes.insert(prefix) }
+      throw error
     }
-    guard let account else { return try files.removeAll() }
-    let prefix = CacheKey.digest(of: account)
-    for key in try files.keys() where key.hasPrefix(prefix) { try files.remove(key) }
+  }
+
+  private func remove(_ prefix: String) throws {
+    if prefix.isEmpty { try files.removeAll() } else { try files.removeAll { $0.hasPrefix(prefix) } }
+  }
+
+  /// Forgets what is in memory if another process has changed the folder.
+  private func lookAgain() {
+    let now = scheduler.now
+    let isDue = lookedAt.withLock { lookedAt in
+      if let lookedAt, now - lookedAt < Self.lookInterval { return false }
+      lookedAt = now
+      return true
+    }
+    if isDue, (try? files.lookAgain()) ?? true { memory.forgetAll() }
+  }
+
+  private func removeLater(_ note: @Sendable (inout Leftovers) -> Void) {
+    let begins = leftovers.withLock { leftovers in
+      note(&leftovers)
+      guard leftovers.failureCount == nil else { return false }
+      leftovers.failureCount = 1
+      return true
+    }
+    if begins { tryAgain(after: 1) }
+  }
+
+  private func tryAgain(after failureCount: Int) {
+    _ = scheduler.schedule(after: Self.backoff.delay(after: failureCount)) { [weak self] in self?.removeLeftovers() }
+  }
+
+  private func removeLeftovers() {
+    let due = leftovers.withLock { $0 }
+    for prefix in due.prefixes where (try? remove(prefix)) != nil {
+      leftovers.withLock { _ = $0.prefixes.remove(prefix) }
+    }
+    for key in due.keys where (try? files.remove(key)) != nil {
+      leftovers.withLock { _ = $0.keys.remove(key) }
+    }
+    let failureCount = leftovers.withLock { leftovers in
+      leftovers.failureCount = leftovers.isEmpty ? nil : (leftovers.failureCount ?? 0) + 1
+      return leftovers.failureCount
+    }
+    if let failureCount { tryAgain(after: failureCount) }
   }
 }
 
@@ -115,6 +202,7 @@ private struct ResponseRecord: Codable {
   let fields: [[String]]
   let requestTime: Double
   let responseTime: Double
+  let initialAge: Double?
   let varyingValues: [String?]
 
   init(_ response: CachedResponse) {
@@ -122,6 +210,7 @@ private struct ResponseRecord: Codable {
     fields = response.response.head.headers.map { [$0.name, $0.value] }
     requestTime = response.requestTime
     responseTime = response.responseTime
+    initialAge = response.initialAge
     varyingValues = response.varyingValues
   }
 
@@ -133,6 +222,6 @@ private struct ResponseRecord: Codable {
     }
     return CachedResponse(
       response: HTTPResponse(status: status, headers: headers, body: body), requestTime: requestTime,
-      responseTime: responseTime, varyingValues: varyingValues)
+      responseTime: responseTime, initialAge: initialAge, varyingValues: varyingValues)
   }
 }

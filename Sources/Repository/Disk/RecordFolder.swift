@@ -133,6 +133,16 @@ final class RecordFolder: Sendable {
     return try read(name).map { Array($0.key) }
   }
 
+  /// Whether there is a record, whoever has written it.
+  func contains(_ name: RecordName) throws -> Bool {
+    do {
+      _ = try fileSystem.status(at: file("\(name)"))
+      return true
+    } catch let error as FileError where error.isNotFound {
+      return false
+    }
+  }
+
   func read(_ name: RecordName) throws -> Record? {
     guard state.withLock({ $0.index.peek(name) != nil && !$0.isOfOtherVersion }),
       let bytes = try fileSystem.contents(of: file("\(name)"), limit: limit)

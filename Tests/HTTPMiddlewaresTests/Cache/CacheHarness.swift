@@ -22,9 +22,9 @@ struct CacheHarness {
   ) {
     harness = MiddlewareHarness { scheduler in
       [
-        CacheMiddleware(storage, mode: mode, owners: owners, bodyLimit: bodyLimit, mayStore: mayStore) {
-          Date(timeIntervalSince1970: Self.start + scheduler.now / .seconds(1))
-        }
+        CacheMiddleware(
+          storage, mode: mode, owners: owners, bodyLimit: bodyLimit, mayStore: mayStore,
+          now: { Date(timeIntervalSince1970: Self.start + scheduler.now / .seconds(1)) }, elapsed: { scheduler.now })
       ] + inside(scheduler)
     }
   }
@@ -62,4 +62,13 @@ struct CacheHarness {
 
 extension HTTPResponse {
   var text: String { String(decoding: body, as: UTF8.self) }
+}
+
+/// A server with one response, for requests that are sent through a cache by hand.
+struct OneResponse: HTTPTransport {
+  let parts: Observable<HTTPResponsePart>
+
+  init(_ parts: Observable<HTTPResponsePart>) { self.parts = parts }
+
+  func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { parts }
 }

@@ -13,6 +13,8 @@ struct CacheSignOutTests {
   private let storage = MemoryCacheStorage()
   private let tokens = TestTokens(AccessToken("a1", account: "A"))
 
+  private var auth: AuthMiddleware { AuthMiddleware(tokens) }
+
   private func middleware() -> CacheMiddleware { CacheMiddleware(storage, owners: .credentials(of: tokens)) }
 
   private func parts(_ text: String, _ fields: [String] = [fresh]) throws -> [HTTPResponsePart] {
@@ -21,10 +23,14 @@ struct CacheSignOutTests {
 
   /// What the cache gives; if it asks the server, that responds with a text.
   private func get(
-    _ cache: CacheMiddleware, _ fields: [String] = [], else text: String = "from the server"
+    _ cache: CacheMiddleware, _ fields: [String] = [], by auth: AuthMiddleware? = nil,
+    else text: String = "from the server"
   ) throws -> String {
     let parts = try parts(text)
-    let response = try cache.intercept(CacheHarness.request(fields)) { _ in .from(parts) }.collect(upTo: 100)
+    let response = try OneResponse(.from(parts)).send(
+      CacheHarness.request(fields), through: [cache, auth ?? self.auth]
+    )
+    .collect(upTo: 100)
     return try #require(TestScheduler().observe(response).elements.first?.text)
   }
 
@@ -72,7 +78,7 @@ struct CacheSignOutTests {
     let cache = middleware()
     let response = PublishSubject<HTTPResponsePart>()
     let request = try CacheHarness.request()
-    let observer = TestScheduler().observe(cache.intercept(request) { _ in response.asObservable() })
+    let observer = TestScheduler().observe(OneResponse(response.asObservable()).send(request, through: [cache, auth]))
     let parts = try parts("late")
     if isAfterHead { response.onNext(parts[0]) }
     try cache.signOut(AccessToken("a1", account: "A"))
@@ -88,7 +94,8 @@ struct CacheSignOutTests {
   @Test func `another account's response that is on its way is stored`() throws {
     let cache = middleware()
     let response = PublishSubject<HTTPResponsePart>()
-    let subscription = try cache.intercept(CacheHarness.request()) { _ in response.asObservable() }.subscribe()
+    let subscription = try OneResponse(response.asObservable()).send(CacheHarness.request(), through: [cache, auth])
+      .subscribe()
     defer { subscription.dispose() }
     for number in 0..<900 { try cache.signOut(AccessToken("", account: "\(number)")) }
     for part in try parts("A's") { response.onNext(part) }
@@ -99,7 +106,8 @@ struct CacheSignOutTests {
   @Test func `after more sign-outs than are remembered, what was on its way before them is not stored`() throws {
     let cache = middleware()
     let response = PublishSubject<HTTPResponsePart>()
-    let subscription = try cache.intercept(CacheHarness.request()) { _ in response.asObservable() }.subscribe()
+    let subscription = try OneResponse(response.asObservable()).send(CacheHarness.request(), through: [cache, auth])
+      .subscribe()
     defer { subscription.dispose() }
     for account in ["A"] + (0..<5_000).map(String.init) { try cache.signOut(AccessToken("", account: account)) }
     for part in try parts("A's") { response.onNext(part) }
@@ -110,11 +118,11 @@ struct CacheSignOutTests {
   @Test func `a stored response that a 304 confirms during the sign-out is not stored again`() throws {
     let cache = middleware()
     let tagged = try parts("old", ["Cache-Control: no-cache", "ETag: \"1\""])
-    _ = try cache.intercept(CacheHarness.request()) { _ in .from(tagged) }.subscribe()
+    _ = try OneResponse(.from(tagged)).send(CacheHarness.request(), through: [cache, auth]).subscribe()
     #expect(storage.size > 0)
     let response = PublishSubject<HTTPResponsePart>()
     let request = try CacheHarness.request()
-    let observer = TestScheduler().observe(cache.intercept(request) { _ in response.asObservable() })
+    let observer = TestScheduler().observe(OneResponse(response.asObservable()).send(request, through: [cache, auth]))
     try cache.signOut(AccessToken("a1", account: "A"))
     response.onNext(.head(HTTPResponseHead(status: 304, headers: try CacheHarness.headers(["ETag: \"1\""]))))
     response.onCompleted()
@@ -124,6 +132,7 @@ struct CacheSignOutTests {
   /// Signs the account out while a response is being stored.
   private final class SlowStorage: CacheStorage {
     let memory = MemoryCacheStorage()
+    var removals: CacheRemovals { memory.removals }
     let onStore = Locked<(@Sendable () -> Void)?>(nil)
 
     func responses(for key: CacheKey) -> [CachedResponse] { memory.responses(for: key) }
@@ -146,14 +155,30 @@ struct CacheSignOutTests {
   }
 
   @Test func `accounts that share a cache by authenticating on their own sign out one by one`() throws {
-    let other = TestTokens(AccessToken("b1", account: "B"))
+    let by = AuthMiddleware(TestTokens(AccessToken("b1", account: "B")))
     let first: [any HTTPMiddleware] = [middleware(), AuthMiddleware(tokens)]
-    let second = first.map { ($0 as? CacheMiddleware)?.authenticated(by: AuthMiddleware(other)) ?? $0 }
+    let second = first.map { ($0 as? CacheMiddleware)?.authenticated(by: by) ?? $0 }
     let caches = [first, second].compactMap { $0.first as? CacheMiddleware }
     #expect(try get(caches[0], else: "A's") == "A's")
-    #expect(try get(caches[1], else: "B's") == "B's")
+    #expect(try get(caches[1], by: by, else: "B's") == "B's")
     try second.signOut(AccessToken("b1", account: "B"))
     #expect(try get(caches[0]) == "A's")
-    #expect(try get(caches[1]) == "from the server")
+    #expect(try get(caches[1], by: by) == "from the server")
+  }
+
+  @Test(arguments: [false, true])
+  func `A3: a sign-out through one stack counts for what is on its way through another on the storage`(isOfAll: Bool)
+    throws
+  {
+    let (cache, other) = (middleware(), middleware())
+    let response = PublishSubject<HTTPResponsePart>()
+    let subscription = try OneResponse(response.asObservable()).send(CacheHarness.request(), through: [cache, auth])
+      .subscribe()
+    defer { subscription.dispose() }
+    if isOfAll { storage.removeAll(of: nil) } else { try other.signOut(AccessToken("a1", account: "A")) }
+    for part in try parts("late") { response.onNext(part) }
+    response.onCompleted()
+    #expect(storage.size == 0)
+    #expect(try get(other, else: "new") == "new")
   }
 }

@@ -217,6 +217,7 @@ private final class QueryBatch: Sendable {
 /// Reports the exchanges of a batch to the observer of one of its queries.
 private struct ObservedAttempt: HTTPMiddleware {
   let observation: RequestObservation
+  var addedCredentials: AddedCredentials { .none }
 
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>

@@ -1,0 +1,72 @@
+import Streams
+
+/// What was removed from a storage lately: which accounts have signed out, and which keys were invalidated. A response that
+/// was on its way meanwhile is not stored, through whichever stack of middlewares it comes.
+///
+/// Each ``CacheStorage`` has one, made with it. It knows the last 4,096 removals at least; a response that was on its
+/// way for longer than that is not stored either.
+public final class CacheRemovals: Sendable {
+  private struct State {
+    var count: UInt64 = 0
+    /// The number of the latest removal of each account and each key, by their hashes: a name may be a token.
+    var latest: [Int: UInt64] = [:]
+    /// Those before them.
+    var earlier: [Int: UInt64] = [:]
+    /// Removals up to this number are not known any more.
+    var forgotten: UInt64 = 0
+    /// The number of the last one before `latest` began.
+    var turn: UInt64 = 0
+
+    mutating func add(_ hash: Int) {
+      if latest.count == CacheRemovals.limit {
+        (earlier, latest, forgotten, turn) = (latest, [:], max(forgotten, turn), count)
+      }
+      count += 1
+      latest[hash] = count
+    }
+
+    func contains(_ hash: Int, since time: UInt64) -> Bool { (latest[hash] ?? earlier[hash] ?? 0) > time }
+  }
+
+  private static let limit = 4_096
+
+  private let state = Locked(State())
+
+  /// Makes an empty one.
+  public init() {}
+
+  /// The number of the latest removal.
+  package var now: UInt64 { state.withLock { $0.count } }
+
+  /// Records that an account signs out; `nil` for all accounts. To be called before the responses are removed.
+  public func add(account: String?) {
+    state.withLock { state in
+      guard let account else {
+        state.count += 1
+        return state.forgotten = state.count
+      }
+      state.add(Self.hash(ofAccount: account))
+    }
+  }
+
+  /// Records that the responses of a key are no longer current. To be called before they are removed.
+  public func add(_ key: CacheKey) {
+    state.withLock { $0.add(key.hashValue) }
+  }
+
+  /// Whether the responses of a key were removed since a time, or may have been.
+  package func concern(_ key: CacheKey, since time: UInt64) -> Bool {
+    state.withLock { state in
+      guard state.count != time else { return false }
+      return time < state.forgotten || state.contains(Self.hash(ofAccount: key.account), since: time)
+        || state.contains(key.hashValue, since: time)
+    }
+  }
+
+  private static func hash(ofAccount account: String) -> Int {
+    var hasher = Hasher()
+    hasher.combine(0)
+    hasher.combine(account)
+    return hasher.finalize()
+  }
+}
