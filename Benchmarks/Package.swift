@@ -105,6 +105,7 @@ let package = Package(
       dependencies: [
         "CAllocations", "Measuring",
         .product(name: "GRDB", package: "GRDB.swift"),
+        .product(name: "HTTP", package: "MomentsSDK"),
         .product(name: "Repository", package: "MomentsSDK"),
         .product(name: "Streams", package: "MomentsSDK"),
       ],

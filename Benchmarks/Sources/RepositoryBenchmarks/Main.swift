@@ -37,6 +37,12 @@ enum Main {
     try table.measure(many.miss("miss among \(entries) on disk", operations: 5_000))
     try table.measure(many.write("write of 100 bytes among \(entries) on disk", small, entries: 1_000, operations: 50))
 
+    let submit = { (count: Int) in "submit to an outbox with \(count) waiting" }
+    for count in [0, 2_500] {
+      try table.measure(try WaitingOutbox(waiting: count).submit(submit(count), operations: 100))
+    }
+    table.compare(submit(2_500), with: submit(0), ceiling: 1.5)
+
     for work in ["peek", "warm read", "write"] {
       table.compare("\(work), 100000 entries", with: "\(work), 1000 entries", ceiling: 4)
     }
