@@ -25,6 +25,7 @@ public final class Pager<Item: Identifiable & Sendable, Cursor: Equatable & Send
 where Item.ID: Sendable {
   private let subject = BehaviorSubject(value: PagerState<Item>())
   private let commands: AnyObserver<PagerCommand<Item, Cursor>>
+  private let numbers = Numbers()
 
   /// Makes a pager that requests its first page without a cursor. Nothing is requested yet.
   /// - Parameter fetch: Requests a page; the stream's first element is the response.
@@ -79,12 +80,84 @@ where Item.ID: Sendable {
     return (try? await stateAfter.value) ?? state
   }
 
-  /// Changes the rows that are loaded, as after a like or a deletion. Later responses replace the change. If a request
-  /// is in progress, the change is made again to the rows with its response, so making it twice must do no harm; it is
-  /// not made again to the response of a refresh that takes over, since that began after the change.
-  /// - Parameter change: Called on the thread that publishes the new state. A row that it adds a second time keeps its
-  ///   place and takes the new value.
-  public func edit(_ change: @escaping @Sendable (inout [Item]) -> Void) { commands.onNext(.edit(change)) }
+  /// Changes the rows that are loaded, as after a like or a deletion, until it is undone or accepted.
+  ///
+  /// As long as somebody retains the result, the server may not know of the change yet: it is made again to the rows with
+  /// each response, and can be undone. When the result is released, as at once if it is not used, the change counts as
+  /// accepted: it is made again only with the response of a request that is in progress, which may have begun before, and
+  /// is replaced by what later responses say.
+  /// - Parameter change: Called on the thread that publishes the new state, and again for each response, so it should set
+  ///   what changes, not count or append. A row that it adds a second time keeps its place and takes the new value.
+  @discardableResult
+  public func edit(_ change: @escaping @Sendable (inout [Item]) -> Void) -> PagerEdit {
+    Self.edit(change, commands, number: numbers.next())
+  }
+
+  private static func edit(
+    _ change: @escaping @Sendable (inout [Item]) -> Void, _ commands: AnyObserver<PagerCommand<Item, Cursor>>,
+    number: UInt64
+  ) -> PagerEdit {
+    commands.onNext(.edit(number, change))
+    return PagerEdit(
+      accept: { commands.onNext(.accept(number)) }, undo: { commands.onNext(.undo(number)) })
+  }
+
+  /// A cold stream that changes something on the server, and shows the change in the rows at once.
+  ///
+  /// On subscription the rows are changed, as by ``edit(_:)``, and `send` is subscribed to. Its response accepts the
+  /// change; a failure, or disposing, undoes it. A refresh in between, or one that is in progress at the response, shows
+  /// the change, too, though its page may not have it.
+  /// - Parameters:
+  ///   - optimistic: Changes the rows; see ``edit(_:)``.
+  ///   - send: Makes the request; the stream's first element is the response.
+  public func mutate<Response: Sendable>(
+    optimistic: @escaping @Sendable (inout [Item]) -> Void, send: @escaping @Sendable () -> Observable<Response>
+  ) -> Observable<Response> {
+    .create { [commands, numbers] observer in
+      let edit = Self.edit(optimistic, commands, number: numbers.next())
+      let request = send().take(1).asSingle().subscribe(
+        onNext: { response in
+          edit.accept()
+          observer.onNext(response)
+          observer.onCompleted()
+        },
+        onError: { error in
+          edit.undo()
+          observer.onError(error)
+        })
+      return Disposables.create([Disposables.create { edit.undo() }, request])
+    }
+  }
+}
+
+/// A change of the rows of a ``Pager``, which can be undone. Thread-safe.
+public final class PagerEdit: Sendable {
+  private let end: Locked<(accept: @Sendable () -> Void, undo: @Sendable () -> Void)?>
+
+  init(accept: @escaping @Sendable () -> Void, undo: @escaping @Sendable () -> Void) {
+    end = Locked((accept, undo))
+  }
+
+  deinit { accept() }
+
+  /// The server has accepted the change: it can no longer be undone, and is replaced by the responses to requests that
+  /// begin from now on. The same happens when this is released.
+  public func accept() { end.withLock { exchange(&$0, with: nil) }?.accept() }
+
+  /// Takes the change back: the rows are shown as they are without it. Does nothing after ``accept()``.
+  public func undo() { end.withLock { exchange(&$0, with: nil) }?.undo() }
+}
+
+/// Gives numbers, each once.
+private struct Numbers: Sendable {
+  private let last = Locked<UInt64>(0)
+
+  func next() -> UInt64 {
+    last.withLock { last in
+      last += 1
+      return last
+    }
+  }
 }
 
 extension Pager where Cursor == Int {

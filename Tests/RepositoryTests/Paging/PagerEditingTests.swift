@@ -73,6 +73,92 @@ import Testing
     #expect(world.events.last == "1b,2,3 noMore")
   }
 
+  private let like: @Sendable (inout [Row]) -> Void = { rows in rows = rows.map { Row(id: $0.id, text: "!") } }
+
+  @Test func `an edit can be undone, also after more pages and refreshes`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    let edit = world.pager.edit { $0.removeAll { $0.id == 1 } }
+    world.pager.loadMore()
+    world.answer(1, [3])
+    #expect(world.events.last == "2,3 idle")
+    edit.undo()
+    edit.undo()
+    #expect(world.events == ["1,2,3 idle"])
+    let other = world.pager.edit { $0.removeAll { $0.id == 2 } }
+    world.pager.refresh()
+    world.answer(2, [1, 2])
+    #expect(world.events.last == "1 idle")
+    other.undo()
+    #expect(world.events == ["1,2 idle"])
+  }
+
+  @Test func `an edit is undone alone, in any order`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2, 3])
+    let edits = (1...3).map { id in world.pager.edit { $0.removeAll { $0.id == id } } }
+    edits[1].undo()
+    #expect(world.events.last == "2 idle")
+    edits[0].accept()
+    edits[0].undo()
+    edits[2].undo()
+    #expect(world.events == ["2,3 idle"])
+  }
+
+  @Test func `an accepted edit stays through a refresh that began before it was accepted`() {
+    world.pager.refresh()
+    world.answer(0, [3])
+    let edit = world.pager.edit(like)
+    world.pager.refresh()
+    edit.accept()
+    world.answer(1, [3])
+    #expect(world.events == [" refreshing", "3 idle", "3! idle", "3! refreshing", "3! idle"])
+    world.pager.refresh()
+    world.answer(2, [3])
+    #expect(world.events == ["3! refreshing", "3 idle"])
+  }
+
+  @Test func `an edit that is accepted behind one that is not stays in its place`() {
+    world.pager.refresh()
+    world.answer(0, [1, 2])
+    let first = world.pager.edit { $0.insert(Row(id: 8), at: 0) }
+    world.pager.edit { $0.insert(Row(id: 9), at: 0) }
+    world.pager.loadMore()
+    world.answer(1, [3])
+    #expect(world.events.last == "9,8,1,2,3 idle")
+    first.undo()
+    #expect(world.events == ["9,1,2,3 idle"])
+    world.pager.refresh()
+    world.answer(2, [1])
+    #expect(world.events.last == "1 idle")
+  }
+
+  private enum Ending: CaseIterable { case response, failure, disposal }
+
+  @Test(arguments: Ending.allCases)
+  private func `a mutation is shown at once, stays through refreshes, and is undone unless it is accepted`(
+    ending: Ending
+  ) {
+    world.pager.refresh()
+    world.answer(0, [3])
+    let server = FakeServer<Int, String>()
+    let response = Recorder(world.pager.mutate(optimistic: like) { server.fetch(0).map(\.value) })
+    world.pager.refresh()
+    world.answer(1, [3])
+    world.pager.refresh()
+    #expect(world.events.suffix(4) == ["3! idle", "3! refreshing", "3! idle", "3! refreshing"])
+    switch ending {
+    case .response: server[0].answer("done")
+    case .failure: server[0].fail()
+    case .disposal: response.dispose()
+    }
+    world.answer(2, [3])
+    #expect(world.events == (ending == .response ? ["3! idle"] : ["3 refreshing", "3 idle"]))
+    #expect(response.take() == (ending == .response ? ["done"] : []))
+    #expect((response.error.value != nil) == (ending == .failure))
+    #expect(server[0].isCancelled.value)
+  }
+
   @Test func `a task that awaits a refresh gets its first page`() async throws {
     let pager = world.pager
     async let refreshed = pager.refreshed()
