@@ -181,14 +181,26 @@ import Testing
     for state in await [one, other] { #expect(state.brief == (isFailure ? " failed(failure)" : "1 idle")) }
   }
 
-  @Test func `a refresh is awaited by a task that was cancelled, and keeps its pager`() async throws {
+  @Test func `a task that awaits a refresh keeps its pager`() async throws {
     let server = FakeServer<Int, Rows>()
     let task = Task { await Pager<Row, Int>(firstPage: 1) { server.fetch($0).map(\.value) }.refreshed() }
     try await server.wait(forCount: 1)
-    task.cancel()
     #expect(!server[0].isCancelled.value)
     server[0].answer(Rows([Row(id: 1)], next: nil))
     #expect(await task.value.brief == "1 noMore")
+  }
+
+  @Test func `a task that is cancelled gets the state at that moment, and the request continues for others`()
+    async throws
+  {
+    let (server, pager) = (world.server, world.pager)
+    let task = Task { await pager.refreshed() }
+    try await server.wait(forCount: 1)
+    task.cancel()
+    #expect(await task.value.brief == " refreshing")
+    #expect(!server[0].isCancelled.value)
+    world.answer(0, [1])
+    #expect(pager.state.brief == "1 idle")
   }
 
   @Test func `a task that awaits a refresh without a page gets an error`() async {
