@@ -12,9 +12,9 @@ public import Streams
 ///     let user = try await outbox.submit(rename).value  // or `OutboxError.queued`: it is sent later
 ///     await outbox.flush()                              // sends what waits, if the outbox does not pause
 ///
-/// A mutation is on disk before it is sent, and is removed when the server has responded, so none is lost, however the
-/// process ends. Entries are sent oldest first, one at a time, even if several processes use one folder. Each entry has
-/// an idempotency key, which all its attempts carry.
+/// A mutation is on disk before it is sent, and is removed when the server has responded and the stores that show it have
+/// written the response, so none is lost, however the process ends. Entries are sent oldest first, one at a time, even
+/// if several processes use one folder. Each entry has an idempotency key, which all its attempts carry.
 ///
 /// What becomes of an entry depends on how its attempt ends:
 ///
