@@ -50,6 +50,10 @@ public struct HTTPRequest: Sendable {
   /// Whether the response goes into a file, which may take long.
   package var isDownload = false
 
+  /// Whether its response is read for long, as that of an event stream or a subscription's multipart is: it does not use up
+  /// the places of requests, see `SocketTransport.Configuration.maximumStreamsPerOrigin`.
+  package var isStream = false
+
   /// Called by the transport when the request has its connection; `isReused` says whether that has carried a request
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
