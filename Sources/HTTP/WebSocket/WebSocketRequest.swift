@@ -103,12 +103,13 @@ public struct WebSocketLimits: Hashable, Sendable {
   public var message = 16 << 20
 
   /// How many bytes of messages may wait for a slow observer before the transport stops reading; 4 MiB by default, and
-  /// at least one message. Each message counts for 64 bytes more than it has. Pings that come later in the stream are
-  /// answered once the observer has caught up to half of it.
+  /// at least one message. Each message counts for 64 bytes more than it has, after decompression; the next one is not
+  /// decompressed before there is room. Pings that come later in the stream are answered once the observer has caught up
+  /// to half of it.
   public var undelivered = 4 << 20
 
   /// How many bytes may wait to be sent while the peer does not read; 16 MiB by default. Pongs are not counted; of those,
-  /// only the latest waits (RFC 6455, section 5.5.3).
+  /// only the latest 64 wait (RFC 6455, section 5.5.3).
   public var unsent = 16 << 20
 
   /// Makes limits with the default values.

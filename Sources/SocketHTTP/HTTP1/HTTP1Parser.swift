@@ -28,6 +28,8 @@ struct HTTP1Parser {
   private var head = LineBuffer()
   private var interimResponses = 0
   private var isPersistent = false
+  /// The minor version of the protocol, as the head says.
+  private(set) var minorVersion = 1
   /// The bytes of empty lines before the head, and whether the last one was a CR.
   private var emptyLines = (count: 0, hasReturn: false)
 
@@ -194,6 +196,7 @@ struct HTTP1Parser {
 
   /// RFC 9112, section 9.3.
   private mutating func recordPersistence(_ headers: HTTPHeaders, minorVersion: Int) {
+    self.minorVersion = minorVersion
     isPersistent = minorVersion > 0
     if let connection = headers["Connection"] {
       let options = connection.listElements

@@ -89,23 +89,17 @@ struct WebSocketViolation: Error, Equatable {
 }
 
 /// Writes the frames of a client, each masked with a key of its own (RFC 6455, section 5.3).
-struct FrameWriter {
-  private var keys = MaskingKeys()
-
-  /// Appends a whole message, or a control frame.
-  mutating func write(
-    _ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, to bytes: inout [UInt8]
-  ) {
-    Self.write(opcode, payload, isCompressed: isCompressed, key: keys.next(), to: &bytes)
-  }
+enum FrameWriter {
+  /// How many bytes come before the payload at most.
+  static let largestHead = 14
 
   /// Appends a frame with a given key, whose first byte in memory masks the first of the payload.
   static func write(
-    _ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool = false, key: UInt32,
-    to bytes: inout [UInt8]
+    _ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isFinal: Bool = true, isCompressed: Bool = false,
+    key: UInt32, to bytes: inout [UInt8]
   ) {
     let count = payload.count
-    bytes.append(0x80 | (isCompressed ? 0x40 : 0) | opcode.rawValue)
+    bytes.append((isFinal ? 0x80 : 0) | (isCompressed ? 0x40 : 0) | opcode.rawValue)
     if count <= 125 {
       bytes.append(0x80 | UInt8(count))
     } else if count <= UInt16.max {

@@ -52,14 +52,17 @@ struct Handshake {
     Data(SHA1.hash("\(key)258EAFA5-E914-47DA-95CA-C5AB0DC85B11".utf8)).base64EncodedString()
   }
 
-  /// Checks a response (section 4.1); throws an error with a ``WebSocketFailure`` as its cause.
-  func check(_ head: HTTPResponseHead) throws(RequestError) -> Agreement {
+  /// Checks a response of HTTP/1.1, or of an older minor version (section 4.1); throws an error with a
+  /// ``WebSocketFailure`` as its cause.
+  func check(_ head: HTTPResponseHead, minorVersion: Int = 1) throws(RequestError) -> Agreement {
     guard head.status == 101 else { throw Self.refusal(head, body: Data()) }
     let bad = { (reason: String) in
       RequestError(
         .badResponse, "The server's upgrade to WebSocket is not valid: \(reason).", status: 101,
         cause: WebSocketFailure.badHandshake(head))
     }
+    // RFC 9110, section 15.2: HTTP/1.0 has no interim responses.
+    guard minorVersion >= 1 else { throw bad("it is in HTTP/1.0, which cannot switch protocols") }
     let headers = head.headers
     guard headers["Upgrade"]?.lowercased() == "websocket" else { throw bad("its header 'Upgrade' is not 'websocket'") }
     guard headers["Connection"]?.listElements.contains("upgrade") ?? false else {

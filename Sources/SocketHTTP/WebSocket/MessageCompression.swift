@@ -66,7 +66,11 @@ final class MessageInflater {
   private let keepsContext: Bool
   // zlib keeps the address of the stream in its own state, so it must not move.
   private var stream: UnsafeMutablePointer<ZStream>?
+  /// Whether nothing has been read since the beginning, or since the end of a last block.
+  private var isAtStart = true
 
+  /// How many bytes to pass at a time: they become a thousand times as many at most.
+  static let largestInput = 4 << 10
   private static let pieceSize = 16 << 10
 
   /// `nil` if the system has no zlib; then no compression was offered.
@@ -90,9 +94,12 @@ final class MessageInflater {
     defer { output.deallocate() }
     try inflate(piece, stream, output, emit)
     guard isLast else { return }
-    // What the sender left out (section 7.2.1).
-    let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
-    try tail.withBytes { tail throws(WebSocketViolation) in try inflate(tail, stream, output, emit) }
+    if !isAtStart {
+      // What the sender left out (section 7.2.1): an empty block, behind which nothing is open.
+      let tail: [UInt8] = [0x00, 0x00, 0xFF, 0xFF]
+      try tail.withBytes { tail throws(WebSocketViolation) in try inflate(tail, stream, output, emit) }
+      guard stream.pointee.isBetweenBlocks else { throw .invalidData("a compressed message is cut inside a block") }
+    }
     if !keepsContext { end() }
   }
 
@@ -101,6 +108,7 @@ final class MessageInflater {
     let stream = UnsafeMutablePointer<ZStream>.allocate(capacity: 1)
     stream.initialize(to: ZStream())
     self.stream = stream
+    isAtStart = true
     let size = CInt(MemoryLayout<ZStream>.size)
     guard library.inflateInit2(stream, ZLibrary.rawWindow, library.version(), size) == ZStatus.ok else {
       throw WebSocketViolation(code: .internalError, reason: "zlib cannot begin")
@@ -124,6 +132,7 @@ final class MessageInflater {
     defer { stream.pointee.nextIn = nil }
     var isOutputPending = false
     while stream.pointee.availableIn > 0 || isOutputPending {
+      isAtStart = false
       stream.pointee.nextOut = output.bindMemory(to: UInt8.self).baseAddress
       stream.pointee.availableOut = CUnsignedInt(output.count)
       let status = library.inflate(stream, 0)
@@ -136,6 +145,7 @@ final class MessageInflater {
       case ZStatus.streamEnd:
         guard library.inflateResetKeep(stream) == ZStatus.ok else { throw .invalidData("zlib cannot continue") }
         isOutputPending = false
+        isAtStart = true
       default:
         let reason = stream.pointee.message.map { String(cString: $0) } ?? "zlib's status \(status)"
         throw .invalidData("a message cannot be decompressed: \(reason)")
@@ -143,6 +153,11 @@ final class MessageInflater {
       if count > 0 { try emit(UnsafeRawBufferPointer(rebasing: output[..<count])) }
     }
   }
+}
+
+extension ZStream {
+  /// Whether the last block has ended, and the next one has not begun (`inflate` in zlib.h, on `data_type`).
+  fileprivate var isBetweenBlocks: Bool { dataType & 0xFF == 128 }
 }
 
 /// Compresses messages, each by itself (RFC 7692, section 7.2.1), with the system's zlib. It takes memory only while it

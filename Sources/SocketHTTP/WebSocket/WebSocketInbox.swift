@@ -58,6 +58,12 @@ final class WebSocketInbox: Sendable {
     case full
   }
 
+  /// How much more may wait.
+  var room: Int { limit - waiting.load(ordering: .relaxed) }
+
+  /// Whether all that was added has been delivered.
+  var isEmpty: Bool { state.withLock { $0.events.isEmpty && !$0.isDelivering } }
+
   /// Whether so much waits that reading has to pause.
   func pause() -> Pause {
     let waiting = waiting.load(ordering: .relaxed)
@@ -83,8 +89,11 @@ final class WebSocketInbox: Sendable {
   var turn: Int { turns.load(ordering: .relaxed) }
 
   /// Calls the observer with everything that waits. When it has taken that, a brief pause ends with `read`, which is called
-  /// with a buffer to read into, and returns `nil` if the loop is to read again; a full pause ends with `resume`.
-  func deliver(read: (UnsafeMutableRawBufferPointer) -> Batch?, resume: () -> Void) {
+  /// with a buffer to read into, and returns `nil` if the loop is to read again; a full pause ends with `resume`. `willEnd`
+  /// is called between the last event and the end.
+  func deliver(
+    read: (UnsafeMutableRawBufferPointer) -> Batch?, resume: () -> Void, willEnd: () -> Void = {}
+  ) {
     while true {
       let (events, end) = state.withLock { state in
         state.isDelivering = !state.events.isEmpty || state.end != nil
@@ -92,7 +101,10 @@ final class WebSocketInbox: Sendable {
       }
       if events.isEmpty, end == nil { return }
       deliver(events, resume)
-      if let end { finish(end) }
+      if let end {
+        willEnd()
+        finish(end)
+      }
       readOn(read, resume)
     }
   }

@@ -1,5 +1,6 @@
 import HTTP
 import Platform
+import Streams
 
 /// The life of an open connection (RFC 6455, sections 5.5 and 7): a state machine that knows nothing about sockets,
 /// threads or clocks, and returns what is to be done.
@@ -12,16 +13,26 @@ struct WebSocketMachine {
     /// For the observer, in order, and how much they count against what may wait for it.
     var events: [WebSocketEvent] = []
     var size = 0
-    /// The payload of a pong to send: of several pings that came together, the last (section 5.5.3).
-    var pong: Data?
+    /// The payloads of the pongs to send: if more pings came together than are answered, the last (section 5.5.3).
+    var pongs = Fifo<Data>()
     /// The close frame to send, unless one was sent before.
     var close: WebSocketClosure?
     /// Set if the connection has ended for the observer: the last event, or the error.
     var end: End?
+    /// Whether a part of what has arrived is still to be read.
+    var hasUnread = false
+
+    /// Whether the observer alone has to do with it.
+    var isForObserver: Bool { pongs.isEmpty && close == nil && end == nil && !hasUnread }
 
     fileprivate mutating func add(_ event: WebSocketEvent) {
       events.append(event)
       size += event.size
+    }
+
+    fileprivate mutating func addPong(_ payload: Data) {
+      pongs.append(payload)
+      if pongs.count > WebSocketOutput.mostPongs { _ = pongs.popFirst() }
     }
   }
 
@@ -36,31 +47,53 @@ struct WebSocketMachine {
 
   private var phase = Phase.open
   private var reader: WebSocketReader
+  /// What has arrived and is still to be read.
+  private var unread: [UInt8] = []
+
+  /// How much is decompressed at a time, so that others have their turn.
+  private static let largestTurn = 1 << 20
 
   init(limit: Int, compression: CompressionAgreement? = nil) {
     reader = WebSocketReader(limit: limit, inflater: compression.flatMap { MessageInflater($0) })
   }
 
-  /// Reads what has arrived. After the end, everything is ignored.
-  mutating func receive(_ input: UnsafeRawBufferPointer, into effects: inout Effects) {
+  /// Reads what has arrived, up to the event with which there is no more room for the observer; the rest is to be read
+  /// by `readOn`, before anything else is received. After the end, everything is ignored.
+  mutating func receive(_ input: UnsafeRawBufferPointer, room: Int = .max, into effects: inout Effects) {
     var input = input
+    // At least one message of any size.
+    let room = max(room, 1)
     do throws(WebSocketViolation) {
-      while phase != .ended, let item = try reader.next(&input) {
+      while phase != .ended, effects.size < room,
+        let item = try reader.next(&input, decompressing: Self.largestTurn)
+      {
         switch item {
         case .message(let message): effects.add(.message(message))
         case .pong(let payload): effects.add(.pong(payload))
         // Nothing follows this side's close.
-        case .ping(let payload): if phase == .open { effects.pong = payload }
+        case .ping(let payload): if phase == .open { effects.addPong(payload) }
         case .close(let closure):
           // Section 5.5.1: the code is sent back.
           effects.close = WebSocketClosure(code: closure.code)
           end(.closed(closure), &effects)
         }
       }
+      guard phase != .ended, !input.isEmpty else { return }
+      unread = Array(input)
+      effects.hasUnread = true
     } catch {
       effects.close = WebSocketClosure(code: error.code, reason: error.shortReason)
       end(.failed(error.error), &effects)
     }
+  }
+
+  /// Whether a part of what has arrived is still to be read.
+  var hasUnread: Bool { !unread.isEmpty }
+
+  /// Reads more of what has arrived, as `receive` does.
+  mutating func readOn(room: Int, into effects: inout Effects) {
+    let bytes = exchange(&unread, with: [])
+    bytes.withUnsafeBytes { receive($0, room: room, into: &effects) }
   }
 
   /// Records that this side has sent its close; returns whether the server's is still to come.

@@ -1,8 +1,10 @@
 import HTTP
 import Platform
+import Streams
 
 /// What an open connection sends: the channel, and the frames that wait for it. Any thread may send, so it stands behind
-/// a lock.
+/// a lock, which the loop needs, too, and which is therefore held for moments: messages that are large or compressed are
+/// made to frames outside of it, and only a part of what waits is written at a time.
 ///
 /// The sender's thread writes at once what the socket has room for; the loop writes the rest. While nothing waits, no
 /// memory is held.
@@ -12,6 +14,8 @@ struct WebSocketOutput {
     case done
     /// The loop has to flush when there is room.
     case blocked
+    /// There is more than is written in one turn: flush again.
+    case more
     /// The connection broke: the loop has to read what there still is, and then report the error.
     case broken
   }
@@ -19,21 +23,31 @@ struct WebSocketOutput {
   let channel: any ByteChannel
   /// The loop to call after a call.
   let loop: EventLoop
-  private var writer = FrameWriter()
+  private var keys = MaskingKeys()
+  /// Whole frames that are being written.
   private var bytes: [UInt8] = []
   /// How many of them are written.
   private var position = 0
-  /// The pong that follows them: only the latest ping needs one (RFC 6455, section 5.5.3).
-  private var pong: Data?
+  /// Whole frames that follow them, and the small ones behind these.
+  private var blocks = Fifo<[UInt8]>()
+  private var lastBlock: [UInt8] = []
+  /// How many bytes wait in all of them.
+  private var waiting = 0
+  /// The pongs that go out as soon as a frame is written.
+  private var pongs = Fifo<Data>()
+  /// The close that follows once the observer has got what came before the end of the connection.
+  private var pendingClose: WebSocketClosure?
   private var hasClosed = false
   private var writeError: RequestError?
   private let limit: Int
   private let compresses: Bool
 
+  /// How many pongs wait at most; of more, the latest (RFC 6455, section 5.5.3).
+  static let mostPongs = 64
+  /// The size from which on a message is made to frames outside of the lock, and how much is written at a time.
+  private static let largestTurn = 64 << 10
   /// The capacity that is kept while nothing waits.
   private static let keptCapacity = 1 << 10
-  /// After how many written bytes the others are moved to the front.
-  private static let mostWritten = 64 << 10
 
   init(_ channel: any ByteChannel, on loop: EventLoop, limit: Int, compresses: Bool) {
     self.channel = channel
@@ -42,32 +56,51 @@ struct WebSocketOutput {
     self.compresses = compresses
   }
 
-  /// Carries out a command. Throws `overloaded` if too much waits, and `connectionLost` if the connection is closed.
-  mutating func perform(_ command: WebSocketConnection.Command) throws(RequestError) -> Outcome {
-    switch command {
-    case .send(let message):
-      try checkRoom(for: message.size)
-      message.withBytes { opcode, payload in
-        if compresses, let compressed = MessageDeflater.deflate(payload) {
-          compressed.withUnsafeBytes { writer.write(opcode, $0, isCompressed: true, to: &bytes) }
-        } else {
-          writer.write(opcode, payload, to: &bytes)
-        }
-      }
-      return write()
-    case .ping(let payload):
-      try checkRoom(for: payload.count)
-      payload.withUnsafeBytes { writer.write(.ping, $0, to: &bytes) }
-      return write()
-    case .close(let closure):
-      return close(closure)
-    }
+  enum Sending {
+    case sent(Outcome)
+    /// The message has to be made to frames first, outside of the lock.
+    case framing(MessageFraming)
   }
 
-  /// Writes a pong, or keeps it while there is no room, in place of an earlier one.
-  mutating func sendPong(_ payload: Data) -> Outcome {
+  /// Sends a message, if that takes no longer than a moment. Throws `overloaded` if too much waits, and
+  /// `connectionLost` if the connection is closed.
+  mutating func send(_ message: WebSocketMessage) throws(RequestError) -> Sending {
+    let size = message.size
+    try checkRoom(for: size)
+    let isCompressed = compresses && size >= MessageDeflater.smallest
+    guard !isCompressed, size <= Self.largestTurn else {
+      return .framing(MessageFraming(key: keys.next(), compresses: isCompressed))
+    }
+    message.withBytes { opcode, payload in add(opcode, payload) }
+    return .sent(write())
+  }
+
+  /// Sends the frames of a message of so many bytes. Throws what `send` does.
+  mutating func send(_ frames: [[UInt8]], of size: Int) throws(RequestError) -> Outcome {
+    try checkRoom(for: size)
+    endLastBlock()
+    for frame in frames {
+      blocks.append(frame)
+      waiting += frame.count
+    }
+    return write()
+  }
+
+  /// Sends a ping. Throws what `send` does.
+  mutating func ping(_ payload: Data) throws(RequestError) -> Outcome {
+    try checkRoom(for: payload.count)
+    payload.withUnsafeBytes { add(.ping, $0) }
+    return write()
+  }
+
+  /// Writes pongs, or keeps the latest while there is no room.
+  mutating func sendPongs(_ payloads: Fifo<Data>) -> Outcome {
     guard !hasClosed else { return .done }
-    pong = payload
+    var payloads = payloads
+    while let payload = payloads.popFirst() {
+      pongs.append(payload)
+      if pongs.count > Self.mostPongs { _ = pongs.popFirst() }
+    }
     return write()
   }
 
@@ -75,32 +108,58 @@ struct WebSocketOutput {
   mutating func close(_ closure: WebSocketClosure) -> Outcome {
     guard !hasClosed else { return .done }
     hasClosed = true
-    pong = nil
-    closure.payload.withUnsafeBytes { writer.write(.close, $0, to: &bytes) }
+    pendingClose = nil
+    addPongs()
+    closure.payload.withUnsafeBytes { add(.close, $0) }
     return write()
   }
 
+  /// Keeps a close frame for `closeIfPending`.
+  mutating func closeLater(_ closure: WebSocketClosure) { pendingClose = closure }
+
+  /// Writes the close frame that was kept, unless one was written.
+  mutating func closeIfPending() -> Outcome { pendingClose.map { close($0) } ?? .done }
+
   private func checkRoom(for count: Int) throws(RequestError) {
     guard !hasClosed, writeError == nil else { throw .webSocketClosed }
-    let waiting = bytes.count - position
     guard waiting == 0 || count <= limit - waiting else {
       throw RequestError(
         .overloaded, "The server does not keep up: \(waiting) bytes wait to be sent, and \(limit) may: send less.")
     }
   }
 
-  /// Writes what waits.
+  /// Adds a small frame behind all that waits.
+  private mutating func add(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer) {
+    let count = lastBlock.count
+    FrameWriter.write(opcode, payload, key: keys.next(), to: &lastBlock)
+    waiting += lastBlock.count - count
+    if lastBlock.count >= Self.largestTurn { endLastBlock() }
+  }
+
+  private mutating func addPongs() {
+    while let payload = pongs.popFirst() { payload.withUnsafeBytes { add(.pong, $0) } }
+  }
+
+  private mutating func endLastBlock() {
+    if !lastBlock.isEmpty { blocks.append(exchange(&lastBlock, with: [])) }
+  }
+
+  /// Writes what waits, up to the size of a turn.
   mutating func write() -> Outcome {
     guard writeError == nil else { return .done }
-    while true {
-      if position == bytes.count { takePong() }
-      guard position < bytes.count else { break }
+    var left = Self.largestTurn
+    while takeNext() {
+      guard left > 0 else { return .more }
       let outcome = bytes.withUnsafeBytes { bytes in
         channel.write(
-          UnsafeRawBufferPointer(rebasing: bytes[position...]), UnsafeRawBufferPointer(start: nil, count: 0))
+          UnsafeRawBufferPointer(rebasing: bytes[position...].prefix(left)),
+          UnsafeRawBufferPointer(start: nil, count: 0))
       }
       switch outcome {
-      case .taken(let count): advance(by: count)
+      case .taken(let count):
+        left -= count
+        position += count
+        waiting -= count
       case .blocked: return .blocked
       case .failed(let error): return fail(error)
       }
@@ -112,25 +171,28 @@ struct WebSocketOutput {
     }
   }
 
-  private mutating func takePong() {
-    guard let payload = pong.take() else { return }
-    payload.withUnsafeBytes { writer.write(.pong, $0, to: &bytes) }
-  }
-
-  private mutating func advance(by count: Int) {
-    position += count
-    if position == bytes.count {
-      bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
-      position = 0
-    } else if position >= Self.mostWritten, position > bytes.count / 2 {
-      bytes.removeFirst(position)
-      position = 0
+  /// Makes `bytes` what is to be written next, pongs first; returns false if nothing waits.
+  private mutating func takeNext() -> Bool {
+    guard position == bytes.count else { return true }
+    bytes.removeAll(keepingCapacity: bytes.capacity <= Self.keptCapacity)
+    position = 0
+    if !pongs.isEmpty {
+      // Ahead of what waits: the blocks begin and end with whole frames.
+      swap(&bytes, &lastBlock)
+      addPongs()
+      swap(&bytes, &lastBlock)
+    } else if let block = blocks.popFirst() {
+      bytes = block
+    } else {
+      swap(&bytes, &lastBlock)
     }
+    return !bytes.isEmpty
   }
 
   private mutating func fail(_ error: RequestError) -> Outcome {
     writeError = error
-    (bytes, position, pong) = ([], 0, nil)
+    (bytes, position, waiting, lastBlock) = ([], 0, 0, [])
+    (blocks, pongs) = (Fifo(), Fifo())
     return .broken
   }
 
@@ -139,6 +201,41 @@ struct WebSocketOutput {
     let outcome = channel.read(into: buffer)
     guard case .blocked = outcome, let writeError else { return outcome }
     return .failed(writeError)
+  }
+}
+
+/// Makes a message to frames, which takes long if the message is large: compresses it, copies it and masks it.
+struct MessageFraming {
+  fileprivate let key: UInt32
+  fileprivate let compresses: Bool
+
+  /// The size of the parts of a large message: pongs and pings can go out between them (RFC 6455, section 5.4).
+  private static let largestFrame = 256 << 10
+
+  /// The whole frames, in order.
+  func frames(of message: WebSocketMessage) -> [[UInt8]] {
+    message.withBytes { opcode, payload in
+      guard compresses, let compressed = MessageDeflater.deflate(payload) else {
+        return frames(opcode, payload, isCompressed: false)
+      }
+      return compressed.withUnsafeBytes { frames(opcode, $0, isCompressed: true) }
+    }
+  }
+
+  private func frames(_ opcode: Opcode, _ payload: UnsafeRawBufferPointer, isCompressed: Bool) -> [[UInt8]] {
+    var (keys, frames, rest) = (MaskingKeys(), [[UInt8]](), payload)
+    repeat {
+      let part = UnsafeRawBufferPointer(rebasing: rest.prefix(Self.largestFrame))
+      rest = UnsafeRawBufferPointer(rebasing: rest.dropFirst(part.count))
+      let isFirst = frames.isEmpty
+      var frame: [UInt8] = []
+      frame.reserveCapacity(part.count + FrameWriter.largestHead)
+      FrameWriter.write(
+        isFirst ? opcode : .continuation, part, isFinal: rest.isEmpty, isCompressed: isFirst && isCompressed,
+        key: isFirst ? key : keys.next(), to: &frame)
+      frames.append(frame)
+    } while !rest.isEmpty
+    return frames
   }
 }
 

@@ -38,8 +38,11 @@ struct WebSocketReader {
   }
 
   /// Reads from the beginning of `input`, which becomes the rest, up to the end of the next item; returns `nil` when all
-  /// is read. After an error, it must not be called again.
-  mutating func next(_ input: inout UnsafeRawBufferPointer) throws(WebSocketViolation) -> Item? {
+  /// is read, or more than `limit` bytes have been decompressed. After an error, it must not be called again.
+  mutating func next(
+    _ input: inout UnsafeRawBufferPointer, decompressing limit: Int = .max
+  ) throws(WebSocketViolation) -> Item? {
+    let start = message?.count ?? 0
     while true {
       guard let frame else {
         guard let head = try readHead(&input) else { return nil }
@@ -49,11 +52,14 @@ struct WebSocketReader {
       }
       // An empty frame is complete at once.
       guard !input.isEmpty || frame.left == 0 else { return nil }
-      let piece = UnsafeRawBufferPointer(rebasing: input.prefix(frame.left))
+      if let message, message.isCompressed, message.count - start > limit { return nil }
+      let isControl = frame.head.opcode.isControl
+      let size = isControl ? frame.left : min(frame.left, message?.largestPiece ?? .max)
+      let piece = UnsafeRawBufferPointer(rebasing: input.prefix(size))
       input = UnsafeRawBufferPointer(rebasing: input.dropFirst(piece.count))
       let isWhole = piece.count == frame.left
       self.frame = isWhole ? nil : Frame(head: frame.head, left: frame.left - piece.count)
-      if frame.head.opcode.isControl {
+      if isControl {
         if isWhole, control.isEmpty { return try item(frame.head.opcode, piece) }
         control += piece
         guard isWhole else { continue }
@@ -124,6 +130,14 @@ private struct MessageAssembly {
   private let inflater: MessageInflater?
   private var bytes = Data()
   private var utf8 = UTF8Checker()
+
+  /// How many bytes it has so far.
+  var count: Int { bytes.count }
+
+  var isCompressed: Bool { inflater != nil }
+
+  /// How many bytes to add at a time.
+  var largestPiece: Int { isCompressed ? MessageInflater.largestInput : .max }
 
   init(isText: Bool, limit: Int, inflater: MessageInflater?) {
     self.isText = isText

@@ -44,6 +44,8 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private var heartbeatTimer: LoopTimer?
   private var lastSign = Instant.now
   private var isPaused = false
+  /// Whether the machine has not read all that has arrived.
+  private var hasUnread = false
   private var pauseTimer: LoopTimer?
   /// Whether the peer may have stopped sending; initially true, as that may go unnoticed while connecting.
   private var isOver = true
@@ -55,6 +57,10 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private static let patience = Duration.milliseconds(10)
   /// How much is read before others have their turn.
   private static let largestTurn = 1 << 20
+  /// How many turns of writing follow one another before others have theirs.
+  private static let mostTurns = 16
+  /// How long the close that answers the server's end waits for the observer, which may have something to send.
+  private static let closePatience = Duration.milliseconds(250)
   /// How much a server may send after the end before it is cut off.
   private static let mostDiscarded = 1 << 20
 
@@ -76,16 +82,34 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private func perform(_ command: WebSocketConnection.Command) throws(RequestError) {
     // The socket is the parent's, who would send frames of its own between those of this process.
     if ForkedProcess.isChild { throw .afterFork }
-    let (result, loop) = output.withLock { output in
-      (Result { () throws(RequestError) in try output?.perform(command) }, output?.loop)
+    switch command {
+    case .send(let message):
+      let (sending, loop) = try perform { output throws(RequestError) in try output?.send(message) }
+      switch sending {
+      case .sent(let outcome): follow(outcome, on: loop)
+      case .framing(let framing):
+        let frames = framing.frames(of: message)
+        let (outcome, loop) = try perform { output throws(RequestError) in try output?.send(frames, of: message.size) }
+        follow(outcome, on: loop)
+      }
+    case .ping(let payload):
+      let (outcome, loop) = try perform { output throws(RequestError) in try output?.ping(payload) }
+      follow(outcome, on: loop)
+    case .close(let closure):
+      guard let (outcome, loop) = try? perform({ $0?.close(closure) }) else { return }
+      loop.submit { [self] in didSendClose() }
+      follow(outcome, on: loop)
     }
-    let outcome = try result.get()
-    guard let outcome, let loop else {
-      if case .close = command { return }
-      throw .webSocketClosed
+  }
+
+  private func perform<Outcome>(
+    _ body: (inout WebSocketOutput?) throws(RequestError) -> Outcome?
+  ) throws(RequestError) -> (Outcome, EventLoop) {
+    let (result, loop) = output.withLockUnchecked { output in
+      (Result { () throws(RequestError) in try body(&output) }, output?.loop)
     }
-    if case .close = command { loop.submit { [self] in didSendClose() } }
-    follow(outcome, on: loop)
+    guard let outcome = try result.get(), let loop else { throw .webSocketClosed }
+    return (outcome, loop)
   }
 
   /// Reads on while the loop has paused, for the thread that delivers: from a fast server, reading and delivering in turns
@@ -94,6 +118,11 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   /// Returns `nil` if the loop is to read again, since nothing has arrived, or more follows from it than to call the
   /// observer.
   private func readOn(into buffer: UnsafeMutableRawBufferPointer, on loop: EventLoop) -> WebSocketInbox.Batch? {
+    // What is left of the last read comes first, and the loop reads it.
+    guard !machine.withLockUnchecked({ $0?.hasUnread ?? false }) else {
+      handBack(to: loop)
+      return nil
+    }
     let outcome = output.withLockUnchecked { output in
       output?.channel.beginReading(isOver: true)
       return output?.read(into: buffer) ?? .blocked
@@ -103,7 +132,7 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
       return nil
     }
     guard let effects = receive(UnsafeRawBufferPointer(rebasing: buffer[..<size])) else { return nil }
-    guard effects.pong == nil, effects.close == nil, effects.end == nil else {
+    guard effects.isForObserver else {
       handBack(to: loop) { $0.carryOut(effects) }
       return nil
     }
@@ -119,17 +148,32 @@ final class WebSocketSession: LoopHandler, @unchecked Sendable {
   private func receive(_ bytes: UnsafeRawBufferPointer) -> WebSocketMachine.Effects? {
     machine.withLockUnchecked { machine in
       var effects = WebSocketMachine.Effects()
-      guard machine?.receive(bytes, into: &effects) != nil else { return nil }
+      guard machine?.receive(bytes, room: inbox.room, into: &effects) != nil else { return nil }
       return effects
     }
   }
 
   private func follow(_ outcome: WebSocketOutput.Outcome, on loop: EventLoop) {
-    switch outcome {
+    switch writeOn(outcome) {
     case .done: break
-    case .blocked: loop.submit { [self] in flush() }
+    case .blocked, .more: loop.submit { [self] in flush() }
     case .broken: loop.submit { [self] in read() }
     }
+  }
+
+  /// Writes more, in a few turns, between which the lock is free.
+  private func writeOn(_ outcome: WebSocketOutput.Outcome) -> WebSocketOutput.Outcome {
+    var outcome = outcome
+    for _ in 1..<Self.mostTurns {
+      guard case .more = outcome else { break }
+      outcome = output.withLock { $0?.write() } ?? .done
+    }
+    return outcome
+  }
+
+  /// Sends the close that waited for the observer, if there is one.
+  private func closeIfPending(on loop: EventLoop) {
+    if let outcome = output.withLock({ $0?.closeIfPending() }) { follow(outcome, on: loop) }
   }
 }
 
@@ -214,8 +258,12 @@ extension WebSocketSession {
 
   /// Continues writing.
   private func flush() {
-    guard case .broken? = output.withLock({ $0?.write() }) else { return }
-    read()
+    guard let outcome = output.withLock({ $0?.write() }) else { return }
+    switch writeOn(outcome) {
+    case .done, .blocked: break
+    case .more: loop?.submit { [self] in flush() }
+    case .broken: read()
+    }
   }
 
   /// Reads until the socket is empty, the observer is too far behind, or others are to have their turn.
@@ -224,12 +272,28 @@ extension WebSocketSession {
     output.withLock { $0?.channel.beginReading(isOver: isOver) }
     var count = 0
     while !isPaused, hasSocket {
+      if hasUnread {
+        readUnread()
+        // It may be much that is decompressed.
+        count = Self.largestTurn
+        continue
+      }
       guard count < Self.largestTurn else { return loop.submit { [self] in read() } }
       let outcome = output.withLock { $0?.read(into: loop.buffer) ?? .blocked }
       guard case .bytes(let size) = outcome else { return didRead(outcome) }
       count += size
       consume(UnsafeRawBufferPointer(rebasing: loop.buffer[..<size]))
     }
+  }
+
+  /// Reads more of what has arrived.
+  private func readUnread() {
+    let effects = machine.withLockUnchecked { machine in
+      var effects = WebSocketMachine.Effects()
+      machine?.readOn(room: inbox.room, into: &effects)
+      return effects
+    }
+    carryOut(effects)
   }
 
   /// Follows a read that found no bytes.
@@ -260,8 +324,19 @@ extension WebSocketSession {
   }
 
   private func carryOut(_ effects: WebSocketMachine.Effects) {
-    if let pong = effects.pong { send { $0?.sendPong(pong) } }
-    if let close = effects.close { send { $0?.close(close) } }
+    hasUnread = effects.hasUnread
+    if !effects.pongs.isEmpty { send { $0?.sendPongs(effects.pongs) } }
+    if let close = effects.close {
+      if effects.events.isEmpty, inbox.isEmpty {
+        send { $0?.close(close) }
+      } else {
+        // The observer may answer what came before.
+        output.withLock { $0?.closeLater(close) }
+        loop?.schedule(at: .now + Self.closePatience) { [weak self] in
+          if let self, let loop { closeIfPending(on: loop) }
+        }
+      }
+    }
     deliver(effects.events, size: effects.size, end: effects.end)
     if effects.end != nil { linger() } else { pauseIfBehind() }
   }
@@ -275,7 +350,8 @@ extension WebSocketSession {
     guard !events.isEmpty || end != nil, inbox.add(events, size: size, end: end) else { return }
     guard let loop else { return }
     loop.deliver(to: mailbox) { [self] in
-      inbox.deliver(read: { readOn(into: $0, on: loop) }, resume: { handBack(to: loop) })
+      inbox.deliver(
+        read: { readOn(into: $0, on: loop) }, resume: { handBack(to: loop) }, willEnd: { closeIfPending(on: loop) })
     }
   }
 
@@ -319,7 +395,7 @@ extension WebSocketSession {
     case .wait(let instant): next = instant
     case .ping(let instant):
       // If too much waits to be sent, the server gives no sign of life either.
-      send { output in try? output?.perform(.ping(Data())) }
+      send { output in try? output?.ping(Data()) }
       next = instant
     case .lost:
       return fail(timedOut(after: request.timeouts.pong, waitingFor: "a sign of life, after a ping, of"))
@@ -342,7 +418,8 @@ extension WebSocketSession {
       send { $0?.close(WebSocketClosure(code: .normal)) }
       linger()
     case .waiting, .dialling, .upgrading: tearDown()
-    case .lingering, .ended: break
+    case .lingering: if let loop { closeIfPending(on: loop) }
+    case .ended: break
     }
   }
 
@@ -386,6 +463,7 @@ extension WebSocketSession {
     guard case .open = phase else { return }
     phase = .lingering
     machine.withLock { $0 = nil }
+    hasUnread = false
     if isPaused {
       isPaused = false
       loop?.submit { [self] in read() }

@@ -62,7 +62,7 @@ struct WebSocketUpgrade {
         switch part {
         case .head(let head) where head.status == 101:
           let rest = UnsafeRawBufferPointer(rebasing: bytes[count...])
-          return .done(head, try handshake.check(head), rest: rest)
+          return .done(head, try handshake.check(head, minorVersion: parser.minorVersion), rest: rest)
         case .head(let head): refusal = head
         case .body(let piece): excerpt += piece.prefix(Self.largestExcerpt - excerpt.count)
         }

@@ -152,6 +152,92 @@ import Testing
     #expect(received.value == accepted)
   }
 
+  /// What is sent is compressed on the sender's thread, which takes seconds, and not under a lock that the loop needs.
+  @Test func `T6, W3: a large message that is compressed delays neither deadlines nor pongs`() async throws {
+    let (pongs, size) = (Monitor<[Duration]>([]), Monitor(0))
+    let isDone = Latch()
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept(["Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover"])
+      try peer.send(ServerFrame.text("begin"))
+      while true {
+        let start = ContinuousClock.now
+        try peer.send(ServerFrame.ping("p"))
+        while true {
+          let frame = try peer.readFrame()
+          if frame.opcode == 8 { return }
+          if frame.opcode == 10 { break }
+          size.update { $0 += frame.payload.count }
+        }
+        pongs.update { $0.append(ContinuousClock.now - start) }
+        usleep(10_000)
+      }
+    }
+    let silent = try ScriptedServer([.readRequest, .waitForClientToClose])
+    var text = [UInt8](repeating: 0, count: 24 << 20)
+    var state: UInt32 = 1
+    for index in text.indices {
+      state = state &* 1_664_525 &+ 1_013_904_223
+      text[index] = 97 + UInt8(state >> 28)
+    }
+    let message = WebSocketMessage.text(String(decoding: text, as: UTF8.self))
+    let log = try WebSocketLog(
+      transport.connect(server.request { $0.compression = .perMessage }))
+    let connection = try await log.opened()
+    Thread.detachNewThread {
+      #expect(throws: Never.self) { try connection.send(message) }
+      isDone.open()
+    }
+    var late: [Duration] = []
+    repeat {
+      let start = ContinuousClock.now
+      let request = try HTTPRequest.to(silent, timeouts: HTTPTimeouts(total: .milliseconds(100)))
+      #expect(await transport.send(request).collect(upTo: 1).failure?.kind == .timedOut)
+      late.append(ContinuousClock.now - start - .milliseconds(100))
+    } while !isDone.isOpen
+    #expect(late.count >= 3, "the message was sent too fast to show anything")
+    #expect(late.sorted()[late.count / 2] < .milliseconds(250))
+    #expect(pongs.value.allSatisfy { $0 < .seconds(1) })
+    #expect(!pongs.value.isEmpty)
+    log.dispose()
+  }
+
+  /// Four of 15 MB came from 64 KiB.
+  @Test func `W2: compressed messages wait for a slow observer no further than the limit says`() async throws {
+    let text = [UInt8](repeating: 97, count: 15_000_000)
+    let frames = try (0..<4).flatMap { _ in try ServerFrame.compressed(text) } + ServerFrame.text("last")
+    #expect(frames.count < 64 << 10)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept(["Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover"])
+      try peer.send(frames + ServerFrame.ping("seen"))
+      while try peer.readFrame().opcode != 10 {}
+      try peer.send(ServerFrame.close(1000))
+      try peer.close()
+    }
+    let (isFree, isStuck) = (DispatchSemaphore(value: 0), Latch())
+    let before = Self.residentSize
+    let log = try WebSocketLog(
+      transport.connect(server.request { $0.compression = .perMessage })
+    ) { entry in
+      guard case .message(let message) = entry, message.size > 100 else { return }
+      isStuck.open()
+      isFree.wait()
+    }
+    try await isStuck.wait()
+    try await Task.sleep(for: .milliseconds(300))
+    // One is with the observer, and one waits; each is once more in memory at most while it is made.
+    #expect(Self.residentSize - before < 55_000_000)
+    for _ in 0..<4 { isFree.signal() }
+    let entries = try await log.ended()
+    #expect(entries.count == 8)
+    #expect(log.texts.map(\.utf8.count) == [15_000_000, 15_000_000, 15_000_000, 15_000_000, 4])
+  }
+
+  /// How much memory this process has.
+  private static var residentSize: Int {
+    let fields = (try? String(contentsOfFile: "/proc/self/statm", encoding: .utf8))?.split(separator: " ") ?? []
+    return (fields.dropFirst().first.flatMap { Int($0) } ?? 0) * Int(getpagesize())
+  }
+
   @Test(arguments: CuttingRelay.End.allCases)
   func `W4: a connection that is cut at any byte ends once, with what came before`(end: CuttingRelay.End) async throws {
     let frames =

@@ -24,11 +24,52 @@ import Testing
   }
 
   /// RFC 6455, section 5.5.3.
-  @Test func `the last of several pings that come together is answered`() {
+  @Test func `all pings that come together are answered, up to a limit the latest`() {
     var machine = machine
-    let effects = effects(of: ServerFrame.ping("1") + ServerFrame.text("a") + ServerFrame.ping("2"), on: &machine)
-    #expect(effects.pong == Data("2".utf8))
-    #expect(effects.events.count == 1 && effects.end == nil && effects.close == nil)
+    var effects = effects(of: ServerFrame.ping("1") + ServerFrame.text("a") + ServerFrame.ping("2"), on: &machine)
+    #expect(effects.takePongs() == ["1", "2"])
+    #expect(effects.events.count == 1)
+    #expect(effects.end == nil && effects.close == nil)
+    effects = self.effects(of: (0..<1000).flatMap { ServerFrame.ping("\($0)") }, on: &machine)
+    #expect(effects.takePongs() == (1000 - WebSocketOutput.mostPongs..<1000).map { "\($0)" })
+  }
+
+  /// What waits is counted after decompression.
+  @Test func `W2: of compressed messages that come together, no more are decompressed than there is room for`() throws {
+    let text = [UInt8](repeating: 97, count: 3 << 20)
+    var machine = WebSocketMachine(limit: 4 << 20, compression: CompressionAgreement(serverKeepsContext: false))
+    let bytes = try (0..<4).flatMap { _ in try ServerFrame.compressed(text) } + ServerFrame.text("last")
+    #expect(bytes.count < 64 << 10)
+    var effects = WebSocketMachine.Effects()
+    bytes.withUnsafeBytes { machine.receive($0, room: 1 << 20, into: &effects) }
+    #expect(effects.size < 4 << 20)
+    var count = effects.events.count
+    var turns = 0
+    while machine.hasUnread, turns < 100 {
+      effects = WebSocketMachine.Effects()
+      machine.readOn(room: 1 << 20, into: &effects)
+      #expect(effects.size < 4 << 20)
+      count += effects.events.count
+      turns += 1
+    }
+    #expect(count == 5)
+  }
+
+  /// Others have their turn meanwhile.
+  @Test func `a message is decompressed in several turns`() throws {
+    let text = [UInt8](repeating: 97, count: 30 << 20)
+    var machine = WebSocketMachine(limit: 64 << 20, compression: CompressionAgreement(serverKeepsContext: false))
+    let bytes = try ServerFrame.compressed(text)
+    var effects = WebSocketMachine.Effects()
+    bytes.withUnsafeBytes { machine.receive($0, into: &effects) }
+    var turns = 1
+    while machine.hasUnread, turns < 100 {
+      #expect(effects.events.isEmpty && effects.hasUnread)
+      machine.readOn(room: .max, into: &effects)
+      turns += 1
+    }
+    #expect(effects.size == WebSocketEvent.message(.text(String(decoding: text, as: UTF8.self))).size)
+    #expect(turns >= 5)
   }
 
   @Test(arguments: [1000, 1001, 1011, 4000])
@@ -54,7 +95,7 @@ import Testing
     let (first, second) = (machine.didSendClose(), machine.didSendClose())
     #expect(first && !second)
     var effects = effects(of: ServerFrame.text("late") + ServerFrame.ping(), on: &machine)
-    #expect(effects.events.count == 1 && effects.pong == nil)
+    #expect(effects.events.count == 1 && effects.pongs.isEmpty)
     effects = self.effects(of: ServerFrame.close(1000), on: &machine)
     #expect(closure(effects) == WebSocketClosure(code: .normal))
   }
@@ -94,6 +135,14 @@ import Testing
   }
 }
 
+extension WebSocketMachine.Effects {
+  fileprivate mutating func takePongs() -> [String] {
+    var texts: [String] = []
+    while let payload = pongs.popFirst() { texts.append(String(decoding: payload, as: UTF8.self)) }
+    return texts
+  }
+}
+
 @Suite struct FrameWriterTests {
   /// Undoes what a client does.
   private func unmasked(_ frame: [UInt8]) -> (head: [UInt8], payload: [UInt8]) {
@@ -114,8 +163,8 @@ import Testing
   @Test(arguments: Array(0...40) + [125, 126, 127, 65_535, 65_536, 100_003])
   func `a frame of any size is masked whole`(size: Int) {
     let payload = (0..<size).map { UInt8(truncatingIfNeeded: $0 &* 7) }
-    var (writer, bytes) = (FrameWriter(), [UInt8]())
-    payload.withUnsafeBytes { writer.write(.binary, $0, to: &bytes) }
+    var (keys, bytes) = (MaskingKeys(), [UInt8]())
+    payload.withUnsafeBytes { FrameWriter.write(.binary, $0, key: keys.next(), to: &bytes) }
     let (head, read) = unmasked(bytes)
     #expect(read == payload)
     #expect(head[0] == 0x82 && head[1] & 0x80 != 0)

@@ -1,5 +1,6 @@
 import Foundation
 import HTTP
+import Streams
 import Testing
 
 @testable import SocketHTTP
@@ -30,6 +31,21 @@ import Testing
       return .taken(count)
     }
 
+    /// The frames that were sent.
+    var parsed: [(opcode: UInt8, isFinal: Bool, payload: [UInt8])] {
+      var (frames, rest) = ([(opcode: UInt8, isFinal: Bool, payload: [UInt8])](), sent[...])
+      while let first = rest.popFirst(), let second = rest.popFirst() {
+        let more = second & 0x7F == 126 ? 2 : second & 0x7F == 127 ? 8 : 0
+        let size = more == 0 ? Int(second & 0x7F) : rest.prefix(more).reduce(0) { $0 << 8 | Int($1) }
+        rest = rest.dropFirst(more)
+        let key = Array(rest.prefix(4))
+        let payload = rest.dropFirst(4).prefix(size).enumerated().map { $1 ^ key[$0 & 3] }
+        frames.append((first & 0xF, first & 0x80 != 0, payload))
+        rest = rest.dropFirst(4 + size)
+      }
+      return frames
+    }
+
     /// The opcodes and sizes of the frames that were sent.
     var frames: [String] {
       var (frames, rest) = ([String](), sent[...])
@@ -42,51 +58,86 @@ import Testing
     }
   }
 
-  private func output(_ channel: FakeChannel, limit: Int = 100) throws -> WebSocketOutput {
+  private func output(_ channel: FakeChannel, limit: Int = 100, compresses: Bool = false) throws -> WebSocketOutput {
     let loop = EventLoop(poller: try EpollPoller(), unfinished: DispatchGroup())
-    return WebSocketOutput(channel, on: loop, limit: limit, compresses: false)
+    return WebSocketOutput(channel, on: loop, limit: limit, compresses: compresses)
   }
 
   /// RFC 6455, section 5.5.3.
-  @Test func `of the pongs that find no room, only the latest is sent`() throws {
+  @Test func `of the pongs that find no room, the latest are sent`() throws {
     let channel = FakeChannel(room: 3)
     var output = try output(channel)
-    _ = try output.perform(.send(.text("12345")))
-    for size in 1...100 { _ = output.sendPong(Data(count: size)) }
-    channel.room = 1000
+    _ = try output.send(.text("12345"))
+    for size in 1...100 { _ = output.sendPongs(Data(count: size)) }
+    channel.room = 100_000
     _ = output.write()
-    #expect(channel.frames == ["1:5", "10:100"])
+    #expect(channel.frames == ["1:5"] + (101 - WebSocketOutput.mostPongs...100).map { "10:\($0)" })
   }
 
-  @Test func `frames that are sent in pieces stay whole, and in order`() throws {
-    let channel = FakeChannel(room: 0)
+  @Test func `frames that are sent in pieces stay whole, and pongs go ahead of those that wait`() throws {
+    let channel = FakeChannel(room: 1)
     var output = try output(channel)
-    _ = try output.perform(.send(.text("one")))
-    _ = try output.perform(.ping(Data(count: 2)))
-    _ = output.sendPong(Data(count: 7))
+    _ = try output.send(.text("one"))
+    _ = try output.ping(Data(count: 2))
+    _ = output.sendPongs(Data(count: 7))
     _ = output.close(WebSocketClosure(code: .normal))
     for _ in 0..<100 {
       channel.room += 1
       _ = output.write()
     }
-    #expect(channel.frames == ["1:3", "9:2", "8:2"])
+    #expect(channel.frames == ["1:3", "9:2", "10:7", "8:2"] || channel.frames == ["1:3", "10:7", "9:2", "8:2"])
+  }
+
+  @Test func `a large message is sent in parts, between which pongs go out`() throws {
+    let channel = FakeChannel(room: 300 << 10)
+    var output = try output(channel, limit: 8 << 20)
+    let message = WebSocketMessage.binary(Data((0..<1_000_000).map { UInt8(truncatingIfNeeded: $0 &* 7) }))
+    guard case .framing(let framing) = try output.send(message) else {
+      return try #require(Bool(false), "it was made to frames under the lock")
+    }
+    var outcome = try output.send(framing.frames(of: message), of: message.size)
+    while case .more = outcome { outcome = output.write() }
+    _ = output.sendPongs(Data("ping".utf8))
+    channel.room = .max
+    repeat { outcome = output.write() } while outcome == .more
+    let frames = channel.parsed
+    #expect(frames.map(\.opcode) == [2, 0, 10, 0, 0])
+    #expect(frames.map(\.isFinal) == [false, false, true, false, true])
+    guard case .binary(let data) = message else { return }
+    #expect(frames.filter { $0.opcode != 10 }.flatMap(\.payload) == Array(data))
+  }
+
+  @Test func `what is compressed is not compressed under the lock, and the lock is free after each part`() throws {
+    let channel = FakeChannel(room: .max)
+    var output = try output(channel, limit: 8 << 20, compresses: true)
+    let message = WebSocketMessage.text(String(repeating: "abc", count: 100))
+    guard case .framing(let framing) = try output.send(message) else {
+      return try #require(Bool(false), "it was compressed under the lock")
+    }
+    _ = try output.send(framing.frames(of: message), of: message.size)
+    #expect(channel.sent.count < 100 && channel.sent[0] == 0xC1)
+    let large = WebSocketMessage.binary(Data((0..<500_000).map { _ in UInt8.random(in: .min ... .max) }))
+    guard case .framing(let more) = try output.send(large) else { return }
+    let before = channel.sent.count
+    #expect(try output.send(more.frames(of: large), of: large.size) == .more)
+    #expect(channel.sent.count - before <= 64 << 10)
   }
 
   @Test func `nothing is accepted beyond the limit, except a single message and a close`() throws {
     let channel = FakeChannel(room: 0)
     var output = try output(channel, limit: 20)
-    _ = try output.perform(.send(.binary(Data(count: 50))))
-    for command in [.send(.text("a")), .ping(Data())] as [WebSocketConnection.Command] {
-      let kind: RequestError.Kind?
+    _ = try output.send(.binary(Data(count: 50)))
+    #expect(kind { output throws(RequestError) in _ = try output.send(.text("a")) } == .overloaded)
+    #expect(kind { output throws(RequestError) in _ = try output.ping(Data()) } == .overloaded)
+    func kind(_ body: (inout WebSocketOutput) throws(RequestError) -> Void) -> RequestError.Kind? {
       do throws(RequestError) {
-        _ = try output.perform(command)
-        kind = nil
+        try body(&output)
+        return nil
       } catch {
-        kind = error.kind
+        return error.kind
       }
-      #expect(kind == .overloaded)
     }
-    _ = try output.perform(.close(WebSocketClosure(code: .normal)))
+    _ = output.close(WebSocketClosure(code: .normal))
     channel.room = 1000
     _ = output.write()
     #expect(channel.frames == ["2:50", "8:2"])
@@ -95,11 +146,13 @@ import Testing
   @Test func `after a close, messages are refused and pongs dropped`() throws {
     let channel = FakeChannel(room: 1000)
     var output = try output(channel)
+    output.closeLater(WebSocketClosure(code: .protocolError))
     _ = output.close(WebSocketClosure(code: .normal))
     _ = output.close(WebSocketClosure(code: .goingAway))
-    _ = output.sendPong(Data())
+    _ = output.closeIfPending()
+    _ = output.sendPongs(Data())
     do throws(RequestError) {
-      _ = try output.perform(.send(.text("a")))
+      _ = try output.send(.text("a"))
       Issue.record("It was accepted.")
     } catch {
       #expect(error.kind == .connectionLost)
@@ -111,7 +164,7 @@ import Testing
     let channel = FakeChannel(room: 0)
     var output = try output(channel)
     channel.error = RequestError(.connectionLost, "It broke.")
-    guard case .broken = try output.perform(.send(.text("a"))) else {
+    guard case .sent(.broken) = try output.send(.text("a")) else {
       Issue.record("It did not break.")
       return
     }
@@ -122,5 +175,13 @@ import Testing
       return
     }
     #expect(error.kind == .connectionLost)
+  }
+}
+
+extension WebSocketOutput {
+  fileprivate mutating func sendPongs(_ payload: Data) -> Outcome {
+    var payloads = Fifo<Data>()
+    payloads.append(payload)
+    return sendPongs(payloads)
   }
 }

@@ -185,6 +185,43 @@ import Testing
     #expect(WebSocketReader.read(bytes, limit: 10 << 20, compression: agreement).violation == nil)
   }
 
+  /// RFC 7692, section 7.2.1: a message ends with a whole block, but for what is left out of the last one.
+  @Test func `W1: a compressed message that is cut inside a block is refused, wherever it is cut`() throws {
+    let words = (0..<400).map { "\($0 * $0 % 977) " }
+    let text = Array(words.joined().utf8)
+    let payload = try #require(text.withUnsafeBytes { MessageDeflater.deflate($0) })
+    for keepsContext in [true, false] {
+      let agreement = CompressionAgreement(serverKeepsContext: keepsContext)
+      for count in 1..<payload.count {
+        let frame = ServerFrame.bytes(2, payload[..<count], reserved: 4)
+        let read = WebSocketReader.read(frame, compression: agreement)
+        #expect(read.violation?.code == .invalidData && read.items.isEmpty, "\(count)")
+      }
+      let whole = ServerFrame.bytes(2, payload, reserved: 4)
+      #expect(WebSocketReader.read(whole + whole, compression: agreement).items.count == 2)
+    }
+  }
+
+  private static let endings: [(payload: [UInt8], text: String)] = [
+    ([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00, 0x00], "Hello"),
+    ([0xF3, 0x48, 0xCD, 0xC9, 0xC9, 0x07, 0x00], "Hello"),
+    ([0xF2, 0x48, 0x05, 0x00, 0x00, 0x00, 0xFF, 0xFF, 0xCA, 0xC9, 0xC9, 0x07, 0x00], "Hello"),
+    ([0x00, 0x05, 0x00, 0xFA, 0xFF, 0x48, 0x65, 0x6C, 0x6C, 0x6F, 0x00], "Hello"),
+    ([0x00], ""),
+    ([], ""),
+  ]
+
+  /// RFC 7692, sections 7.2.3.5 and 7.2.3.6.
+  @Test(arguments: endings)
+  func `messages that end with a last block, and empty ones, are read`(payload: [UInt8], text: String) throws {
+    let frames = ServerFrame.bytes(1, payload, reserved: 4)
+    for keepsContext in [true, false] {
+      let read = WebSocketReader.read(
+        frames + frames, compression: CompressionAgreement(serverKeepsContext: keepsContext))
+      #expect(read.items == [.message(.text(text)), .message(.text(text))])
+    }
+  }
+
   @Test(arguments: [
     ServerFrame.bytes(1, [0xFF, 0xFF, 0xFF], reserved: 4), ServerFrame.bytes(9, [], reserved: 4),
     ServerFrame.text("a", isFinal: false) + ServerFrame.bytes(0, [], reserved: 4),

@@ -159,7 +159,88 @@ import Testing
     #expect(close.opcode == 8 && close.payload.prefix(2) == [UInt8(code.rawValue >> 8), UInt8(code.rawValue & 0xFF)])
   }
 
+  /// As a conformance suite expects of an echo.
+  @Test(arguments: [
+    ServerFrame.bytes(3), ServerFrame.bytes(1, [0xFF]), ServerFrame.close(1000), ServerFrame.close(1003),
+  ])
+  func `W1: what the observer answers to messages before the end goes out ahead of the close`(end: [UInt8]) async throws
+  {
+    let frames = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send((0..<20).flatMap { ServerFrame.text("\($0)") } + end)
+      while true {
+        let frame = try peer.readFrame()
+        frames.update { $0.append(frame) }
+        if frame.opcode == 8 { return }
+      }
+    }
+    let handle = Locked<WebSocketConnection?>(nil)
+    let events = try transport.connect(server.request()).do(onNext: { event in
+      switch event {
+      case .opened(let connection): handle.withLock { $0 = connection }
+      case .message(let message): try handle.withLock { $0 }?.send(message)
+      case .pong, .closed: break
+      }
+    })
+    _ = try await WebSocketLog(events).ended()
+    let all = try await frames.wait(for: "the close") { $0.last?.opcode == 8 }
+    #expect(all.dropLast() == (0..<20).map { .text("\($0)") }[...])
+  }
+
+  @Test func `the close after a violation waits for a stuck observer no longer than a moment`() async throws {
+    let closed = Monitor<Duration?>(nil)
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send(ServerFrame.text("a") + ServerFrame.bytes(3))
+      let start = ContinuousClock.now
+      guard try peer.readFrame().opcode == 8 else { return }
+      closed.update { $0 = ContinuousClock.now - start }
+    }
+    let isFree = DispatchSemaphore(value: 0)
+    let log = try WebSocketLog(transport.connect(server.request())) { entry in
+      if case .message = entry { isFree.wait() }
+    }
+    let time = try #require(try await closed.wait(for: "the close") { $0 != nil })
+    #expect(time < .seconds(1))
+    isFree.signal()
+    #expect(try await log.ended().last == .failed(.badResponse))
+  }
+
+  /// RFC 6455, section 5.5.3, allows to answer the last alone.
+  @Test func `W3: ten pings in a row are answered by ten pongs`() async throws {
+    let pongs = Monitor<[WebSocketPeer.Frame]>([])
+    let server = try WebSocketPeerServer { peer in
+      try peer.accept()
+      try peer.send((0..<10).flatMap { ServerFrame.ping("payload-\($0)") })
+      for _ in 0..<10 {
+        let frame = try peer.readFrame()
+        pongs.update { $0.append(frame) }
+      }
+      try peer.close()
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    let all = try await pongs.wait(for: "the pongs") { $0.count == 10 }
+    #expect(all == (0..<10).map { .init(opcode: 10, payload: Array("payload-\($0)".utf8)) })
+    log.dispose()
+  }
+
   // MARK: - Refusals
+
+  @Test func `a switch of protocols in HTTP/1.0 is refused`() async throws {
+    let server = try WebSocketPeerServer { peer in
+      let head = try peer.readHead()
+      let response = String(decoding: WebSocketPeer.acceptance(of: head), as: UTF8.self)
+      try peer.send(Array(response.replacing("HTTP/1.1", with: "HTTP/1.0").utf8))
+      peer.waitForEnd()
+    }
+    let log = try WebSocketLog(transport.connect(server.request()))
+    #expect(try await log.ended() == [.failed(.badResponse)])
+    guard case .badHandshake? = log.error.value?.cause as? WebSocketFailure else {
+      Issue.record("\(String(describing: log.error.value))")
+      return
+    }
+  }
 
   @Test func `a server that refuses is an error with the status, Retry-After and the start of the body`() async throws {
     let server = try WebSocketPeerServer { peer in
