@@ -10,7 +10,8 @@ package final class HTTPTarget: Sendable {
   /// Whether the scheme is `https`.
   package let isSecure: Bool
 
-  /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
+  /// The host in lower case; an IPv6 address has no brackets, is in its canonical form (RFC 5952), and keeps its zone as it
+  /// was given.
   package let host: String
 
   /// The port; if the URL has none, the default of the scheme.
@@ -93,7 +94,7 @@ package final class HTTPTarget: Sendable {
 }
 
 extension String {
-  /// Whether this is a loopback host, given in lower case: `localhost`, an address in `127.0.0.0/8`, or `::1`.
+  /// Whether this is a loopback host, given in the form of a target's: `localhost`, an address in `127.0.0.0/8`, or `::1`.
   var isLoopbackHost: Bool {
     if self == "localhost" || self == "::1" { return true }
     guard utf8.starts(with: "127.".utf8) else { return false }
@@ -181,7 +182,7 @@ struct URLParts {
     let inside = String(decoding: bytes.dropFirst().dropLast(), as: UTF8.self)
     // RFC 6874: a zone follows an encoded percent sign. It names an interface, and is case-sensitive.
     let parts = inside.split(separator: "%25", maxSplits: 1, omittingEmptySubsequences: false)
-    guard let address = parts.first?.lowercased(), address.isIPv6,
+    guard let address = parts.first.flatMap({ String($0).canonicalIPv6 }),
       parts.dropFirst().allSatisfy({ !$0.isEmpty && $0.utf8.allSatisfy(\.isHostByte) })
     else { return nil }
     return ([address] + parts.dropFirst().map(String.init)).joined(separator: "%")
@@ -189,12 +190,13 @@ struct URLParts {
 }
 
 extension String {
-  /// Whether this looks like an IPv6 address; its last two groups may be written as an IPv4 address (RFC 3986, section
-  /// 3.2.2).
-  fileprivate var isIPv6: Bool {
-    let colons = contains(".") ? 6 : 7
-    return (contains("::") || utf8.count { $0 == .colon } == colons)
-      && utf8.allSatisfy { $0.isLetterOrDigit || $0 == .colon || $0 == UInt8(ascii: ".") }
+  /// The one form of an IPv6 address without a zone (RFC 5952), since each can be written in many; `nil` if this is none.
+  var canonicalIPv6: String? {
+    var address = in6_addr()
+    guard !utf8.contains(0), inet_pton(AF_INET6, self, &address) == 1 else { return nil }
+    return withUnsafeTemporaryAllocation(of: CChar.self, capacity: Int(INET6_ADDRSTRLEN)) { text in
+      inet_ntop(AF_INET6, &address, text.baseAddress, socklen_t(text.count)).map { String(cString: $0) }
+    }
   }
 }
 
@@ -266,7 +268,8 @@ public struct HTTPOrigin: Hashable, Sendable, CustomStringConvertible {
   /// The scheme in lower case.
   public let scheme: String
 
-  /// The host in lower case; an IPv6 address has no brackets, and keeps its zone as it was given.
+  /// The host in lower case; an IPv6 address has no brackets, is in its canonical form (RFC 5952), and keeps its zone as it
+  /// was given.
   public let host: String
 
   /// The port; if the URL has none, the default of the scheme.

@@ -100,7 +100,7 @@ public struct ProxyConfiguration: Hashable, Sendable {
       host = host.drop { $0 == "." }
       while host.last == "." { host.removeLast() }
       guard !host.isEmpty else { return nil }
-      self.host = String(host)
+      self.host = String(host).canonicalIPv6 ?? String(host)
       self.port = port
     }
 

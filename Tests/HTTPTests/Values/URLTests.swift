@@ -46,6 +46,7 @@ import Testing
 
   @Test(arguments: [
     "http://localhost", "http://LocalHost:80", "http://127.0.0.1", "http://127.255.255.254:1", "http://[::1]:8080/x",
+    "http://[0:0:0:0:0:0:0:1]/", "http://[0::0.0.0.1]/",
   ])
   func `loopback is localhost, the net 127 and one address of version 6`(text: String) throws {
     #expect(try HTTPTarget(url(text)).isLoopback)
@@ -72,6 +73,23 @@ import Testing
     #expect(target.url.absoluteString == "\(text)\(joint)a=1&c=%20")
     #expect(target.path == "\(path)\(joint)a=1&c=%20")
     #expect(target.length == target.text.utf8.count)
+  }
+
+  @Test(arguments: [
+    ("2001:DB8:0:0::1", "2001:db8::1"), ("2001:0db8:0000:0000:0000:0000:0000:0001", "2001:db8::1"),
+    ("0:0:0:0:0:0:0:1", "::1"), ("::FFFF:c000:201", "::ffff:192.0.2.1"), ("1:0:0:2::3", "1:0:0:2::3"),
+    ("FE80:0::1%25Eth0", "fe80::1%Eth0"),
+  ])
+  func `an IPv6 address has one form, however it was written`(text: String, host: String) throws {
+    let target = try HTTPTarget(url("http://[\(text)]:8080/x"))
+    #expect(target.host == host)
+    #expect(target.authority == "[\(host.prefix { $0 != "%" })]:8080")
+    #expect(HTTPOrigin(of: try url("http://[\(text)]/")).host == host)
+  }
+
+  @Test(arguments: ["1:2:3:4:5:6:7:8:9", ":::1", "1::2::3", "12345::", "::1.2.3", "::256.0.0.1", "g::"])
+  func `what only looks like an IPv6 address throws`(text: String) {
+    #expect(throws: (any Error).self) { try HTTPTarget(url("http://[\(text)]/")) }
   }
 
   @Test func `a zone tells the texts of two servers apart, and is not sent to them`() throws {
