@@ -49,8 +49,10 @@ extension Observable where Element == HTTPResponsePart {
   ///
   ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
   ///
-  /// The bytes go into a new file beside the target (mode 0600), which replaces the target once all of them have
-  /// arrived. If the exchange fails or is disposed, nothing is left behind, and the target is as it was.
+  /// The bytes go into a new file beside the target (mode 0600, or that of the target), which replaces the target once all
+  /// of them have arrived; a symbolic link stays, and what it names is replaced. If the exchange fails or is disposed,
+  /// nothing is left behind, and the target is as it was. A target that is no regular file, such as a directory, a device
+  /// or a pipe, is left alone: the download fails with `cannotWrite`.
   ///
   /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` as soon as the
   /// body exceeds the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The
@@ -72,20 +74,18 @@ private final class Download: Sendable {
   private struct State {
     var head: HTTPResponseHead?
     var file: FileDescriptor?
+    var destination: Destination?
     var count = 0
     var isDiscarded = false
   }
 
-  private let target: URL
-  private let part: URL
+  private let target: String
   private let limit: Int
   private let state = Locked(State())
 
   init(to target: URL, limit: Int) {
-    self.target = target
+    self.target = target.path(percentEncoded: false)
     self.limit = limit
-    // Not derived from the target's name, which may already be as long as the file system allows.
-    part = target.deletingLastPathComponent().appending(path: ".\(UInt64.random(in: .min ... .max)).part")
   }
 
   func add(_ responsePart: HTTPResponsePart) throws(RequestError) {
@@ -102,12 +102,13 @@ private final class Download: Sendable {
   /// being created.
   private func open(_ head: HTTPResponseHead) throws(RequestError) {
     // The system would end the name there, and write another file.
-    guard !target.path(percentEncoded: false).utf8.contains(0) else { throw failure("its name holds a NUL") }
+    guard !target.utf8.contains(0) else { throw failure("its name holds a NUL") }
     do {
+      let destination = try Destination(target)
       try state.withLock { state in
         guard !state.isDiscarded else { return }
-        state.file = try FileDescriptor.open(part.path(percentEncoded: false), O_WRONLY | O_CREAT | O_EXCL)
-        state.head = head
+        state.file = try destination.create()
+        (state.head, state.destination) = (head, destination)
       }
     } catch {
       throw failure(error)
@@ -132,26 +133,27 @@ private final class Download: Sendable {
   }
 
   func finish() throws(RequestError) -> HTTPResponseHead {
-    let (head, file) = state.withLock { state in (state.head, state.file.take()) }
-    guard let head, let file else {
+    let (head, file, destination) = state.withLock { state in (state.head, state.file.take(), state.destination) }
+    guard let head, let file, let destination else {
       throw RequestError(.badResponse, "The transport gave a response without a head.")
     }
-    do throws(SystemError) { try file.close() } catch { throw failure(error) }
-    let result = part.path(percentEncoded: false).withCString { part in
-      target.path(percentEncoded: false).withCString { Platform.rename(part, $0) }
+    do throws(SystemError) {
+      try file.close()
+      try destination.replace()
+    } catch {
+      throw failure(error)
     }
-    guard result == 0 else { throw failure(SystemError.last) }
     return head
   }
 
   /// Removes what was written, unless it has replaced the target.
   func discard() {
-    let (file, hasBegun) = state.withLock { state in
+    let (file, destination) = state.withLock { state in
       state.isDiscarded = true
-      return (state.file.take(), state.head != nil)
+      return (state.file.take(), state.destination)
     }
     try? file?.close()
-    if hasBegun { unlink(part.path(percentEncoded: false)) }
+    if let destination { unlink(destination.part) }
   }
 
   private func failure(_ error: any Error) -> RequestError {
@@ -161,6 +163,71 @@ private final class Download: Sendable {
   }
 
   private func failure(_ reason: String) -> RequestError {
-    RequestError(.cannotWrite, "'\(target.path(percentEncoded: false))' cannot be written: \(reason).")
+    RequestError(.cannotWrite, "'\(target)' cannot be written: \(reason).")
+  }
+}
+
+/// The file that a download replaces, and the new one beside it.
+private struct Destination {
+  /// Why nothing is written there.
+  struct NoFile: Error, CustomStringConvertible {
+    var description: String { "it is no regular file" }
+  }
+
+  let part: String
+  private let path: String
+  /// What stands there.
+  private let old: stat?
+
+  private static let mostLinks = 40
+
+  /// Follows symbolic links, also one to a file that does not exist.
+  init(_ path: String) throws {
+    var path = path
+    for _ in 0..<Self.mostLinks {
+      guard let link = Self.link(at: path) else { break }
+      path = link.hasPrefix("/") ? link : Self.folder(of: path) + link
+    }
+    var status = stat()
+    let exists = stat(path, &status) == 0
+    guard exists || errno == ENOENT else { throw SystemError.last }
+    guard !exists || status.st_mode & S_IFMT == S_IFREG else { throw NoFile() }
+    self.path = path
+    old = exists ? status : nil
+    // Not derived from the file's name, which may already be as long as the file system allows.
+    part = Self.folder(of: path) + ".\(UInt64.random(in: .min ... .max)).part"
+  }
+
+  private static func link(at path: String) -> String? {
+    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
+    let count = bytes.withUnsafeMutableBytes { bytes in
+      bytes.withMemoryRebound(to: CChar.self) { buffer in
+        buffer.baseAddress.map { readlink(path, $0, buffer.count) } ?? -1
+      }
+    }
+    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
+  }
+
+  /// What comes before the last component.
+  private static func folder(of path: String) -> String {
+    path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
+  }
+
+  /// Creates the new file, for those who may read and write the old one.
+  func create() throws(SystemError) -> FileDescriptor {
+    let file = try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL)
+    guard let old else { return file }
+    var mode = old.st_mode & 0o777
+    // Without the right to give it to the group, this process's own group must not get the group's rights.
+    if fchown(file.number, old.st_uid, old.st_gid) != 0, fchown(file.number, uid_t.max, old.st_gid) != 0 {
+      mode &= ~0o070
+    }
+    _ = fchmod(file.number, mode)
+    return file
+  }
+
+  /// Puts the new file into the place of the old one.
+  func replace() throws(SystemError) {
+    guard rename(part, path) == 0 else { throw .last }
   }
 }

@@ -27,8 +27,7 @@ import Testing
     get throws { try FileManager.default.contentsOfDirectory(atPath: folder.path(percentEncoded: false)) }
   }
 
-  @Test func `the body is in the file, which has replaced the former one and only its owner may read`() async throws {
-    try Data("old".utf8).write(to: file)
+  @Test func `the body is in the file, which only its owner may read`() async throws {
     let body = String(repeating: "0123456789", count: 300_000)
     let server = try ScriptedServer(.answering { _ in RawResponse(201, body: body) })
     #expect(try await download(server).value.status == 201)
@@ -36,6 +35,58 @@ import Testing
     #expect(try contents == ["the file"])
     let attributes = try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))
     #expect(attributes[.posixPermissions] as? Int == 0o600)
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  private func mode(of file: URL) throws -> Int? {
+    try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))[.posixPermissions] as? Int
+  }
+
+  @Test(arguments: [0o640, 0o600, 0o755, 0o444])
+  func `a file that is replaced keeps its mode`(mode: Int) async throws {
+    try Data("old".utf8).write(to: file)
+    chmod(file.path(percentEncoded: false), mode_t(mode))
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "new") })
+    #expect(try await download(server).value.status == 200)
+    #expect(try Data(contentsOf: file) == Data("new".utf8))
+    #expect(try self.mode(of: file) == mode)
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  /// To a file, to another link, and to nothing.
+  @Test(arguments: [["real"], ["link", "real"], ["nothing"]], [true, false])
+  func `a symbolic link stays, and what it names is replaced`(names: [String], isRelative: Bool) async throws {
+    let base = folder.path(percentEncoded: false)
+    let real = folder.appending(path: "real")
+    try Data("old".utf8).write(to: real)
+    var link = file
+    for name in names {
+      try FileManager.default.createSymbolicLink(
+        atPath: link.path(percentEncoded: false), withDestinationPath: isRelative ? name : "\(base)/\(name)")
+      link = folder.appending(path: name)
+    }
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "new") })
+    #expect(try await download(server).value.status == 200)
+    let last = folder.appending(path: names.last ?? "")
+    #expect(try String(contentsOf: last, encoding: .utf8) == "new")
+    #expect(try String(contentsOf: real, encoding: .utf8) == (names == ["nothing"] ? "old" : "new"))
+    let type = try FileManager.default.attributesOfItem(atPath: file.path(percentEncoded: false))[.type]
+    #expect(type as? FileAttributeType == .typeSymbolicLink)
+    try FileManager.default.removeItem(at: folder)
+  }
+
+  @Test(arguments: ["a pipe", "a folder", "a link to itself"])
+  func `what is no regular file is left alone`(kind: String) async throws {
+    let path = file.path(percentEncoded: false)
+    switch kind {
+    case "a pipe": mkfifo(path, 0o600)
+    case "a folder": mkdir(path, 0o700)
+    default: symlink(path, path)
+    }
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "new") })
+    let error = try await download(server).failure
+    #expect(error?.kind == .cannotWrite)
+    #expect(try contents == ["the file"])
     try FileManager.default.removeItem(at: folder)
   }
 
