@@ -24,14 +24,19 @@ public import Streams
 /// - If no byte of a response comes on a kept connection before a deadline, or before it breaks, the connections to
 ///   that server that have not been used since are given up.
 /// - A request that waits for a connection gets one in turn, whatever other servers' requests do. While the system
-///   lacks descriptors, memory or ports, idle connections are closed for those who wait, and others wait for busy ones
-///   of their server; a request fails for it only if there are neither.
+///   lacks descriptors or memory, idle connections are closed for those who wait, and others wait until it is over: one
+///   that has waited for its time to connect fails with `timedOut`, and what was lacking as the cause. If it lacks ports to
+///   a server, requests wait for that server's busy connections, and fail only if there are none.
+/// - Streams, which may be read for ever, take no connection away from requests: see
+///   ``Configuration/maximumStreamsPerOrigin``.
+/// - Files of uploads are read a block ahead, on threads of their own, so one that is slow to read delays nothing else.
 /// - Ambiguous responses (RFC 9112, section 11.2) and heads over 64 KiB are refused.
 /// - In a child of `fork`, requests fail with `forkedProcess` if any transport had run in the parent.
 ///
 /// When nothing refers to the transport any more, it closes its connections and ends its thread.
 public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownNotifying {
   private let configuration: Configuration
+  private let files: FileAccess
   let engine: SocketEngine
   private let defaults: Result<DefaultFields, RequestError>
 
@@ -42,12 +47,13 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
   }
 
   init(
-    configuration: Configuration, resolver: AddressResolver = AddressResolver(),
+    configuration: Configuration, resolver: AddressResolver = AddressResolver(), files: FileAccess = .onWorkers,
     makePoller: @escaping @Sendable () throws(SystemError) -> any Poller = { () throws(SystemError) in
       try EpollPoller()
     }
   ) {
     self.configuration = configuration
+    self.files = files
     defaults = Result { () throws(RequestError) in try DefaultFields(userAgent: configuration.userAgent) }
     engine = SocketEngine(configuration: configuration, resolver: resolver, makePoller: makePoller)
   }
@@ -63,7 +69,8 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
       do throws(RequestError) {
         let (route, writer) = try route(of: request)
         let exchange = try SocketExchange(
-          request, route: route, writer: writer, undecodable: configuration.undecodableBodies, observer: observer)
+          request, route: route, writer: writer, undecodable: configuration.undecodableBodies, files: files,
+          observer: observer)
         engine.start(exchange)
         return Cancellation(transport: self, exchange: exchange)
       } catch {
@@ -177,14 +184,24 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
 extension SocketTransport {
   /// How a transport makes its connections, and how many.
   public struct Configuration: Sendable {
-    /// The maximum number of connections to one server at a time; a request that finds them all busy waits for one. 64
+    /// The maximum number of connections to one server at a time, beside those of streams; a request that finds them all busy waits for one. 64
     /// by default, at least 1.
     public var maximumConnectionsPerOrigin = 64
 
-    /// The maximum number of connections at a time to all servers together; 512 by default, at least 1. If they are all
+    /// The maximum number of connections at a time to all servers together, beside those of streams; 512 by default, at
+    /// least 1. If they are all
     /// busy, the request that has waited longest gets the next place; servers that already have connections let up to
     /// this many later requests to others go first.
     public var maximumConnections = 512
+
+    /// The maximum number of streams of one server at a time, which do not count as its connections for requests; 256 by
+    /// default. One more fails with `overloaded`, before anything is sent. For downloads to wait for each other instead,
+    /// give them a client with a `ConcurrencyLimitMiddleware`.
+    ///
+    /// Streams are GraphQL subscriptions over event streams or multipart, an `APIClient`'s downloads, and from their head
+    /// on all successful responses that are read as they arrive (``HTTPRequest/readsWholeResponse``), as long as there are
+    /// places for streams. WebSockets are not counted.
+    public var maximumStreamsPerOrigin = 256
 
     /// How long an idle connection is kept; 50 seconds by default, and less if the server says so, by a second less
     /// than its `Keep-Alive: timeout=`. Many load balancers and servers close after 60 seconds of idleness, without
@@ -292,11 +309,14 @@ extension SocketTransport {
       /// The open connections that carry a request.
       public var busy = 0
 
+      /// The open connections that carry a stream; see ``Configuration/maximumStreamsPerOrigin``.
+      public var streams = 0
+
       /// The requests that wait for a connection.
       public var waiting = 0
 
       /// All connections, including those that are being opened.
-      public var connections: Int { opening + idle + busy }
+      public var connections: Int { opening + idle + busy + streams }
     }
 
     /// The numbers for all origins together.
@@ -313,6 +333,7 @@ extension SocketTransport.Statistics.Counts {
     opening += other.opening
     idle += other.idle
     busy += other.busy
+    streams += other.streams
     waiting += other.waiting
   }
 }

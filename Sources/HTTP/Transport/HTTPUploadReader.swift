@@ -1,72 +1,68 @@
 import Platform
 
 /// Reads an upload from its beginning to its end, a block at a time, and frames it in chunks if its size is not known
-/// (RFC 9112, section 7.1).
+/// (RFC 9112, section 7.1). It never blocks: files and streams are read elsewhere, ahead of the connection.
 ///
 /// Belongs to one connection, which uses it under its lock.
 package final class HTTPUploadReader {
   /// The outcome of asking for the next bytes.
   package enum Next<Result> {
     case lent(Result)
-    /// A stream has nothing to read yet; once it has, or has ended, `whenReady` is called.
+    /// A file or a stream has nothing to read yet; once it has, or has ended, `whenReady` is called.
     case waiting
     case end
   }
 
-  private static let blockSize = 256 << 10
-
   private let pieces: [HTTPUpload.Piece]
   private let isChunked: Bool
+  private let access: FileAccess
   private let whenReady: @Sendable () -> Void
 
   /// The piece that is read next, and from where on.
   private var (index, offset) = (0, 0)
-  /// The file that is open.
-  private var file: Int32?
+  private var file: UploadFile?
   private var stream: UploadStream?
   /// The last bytes of a stream of a given size, until it is certain that it ends there.
   private var held: Data?
 
   /// What is lent next: what frames the next bytes, and these.
   private var frame: ArraySlice<UInt8> = []
-  private var bytes: Data = Data()
-  private var block: [UInt8] = []
-  private var blockStart = 0
+  private var bytes = Data()
   private var hasChunk = false
-  /// Whether a stream had nothing to read when it was asked last.
+  /// Whether a file or a stream had nothing to read when it was asked last.
   package private(set) var isWaiting = false
   private var isOver = false
 
-  package init(_ upload: HTTPUpload, whenReady: @escaping @Sendable () -> Void = {}) {
+  /// Begins nothing yet. `whenReady` may be called on any thread.
+  package init(_ upload: HTTPUpload, _ access: FileAccess, whenReady: @escaping @Sendable () -> Void) {
     pieces = upload.pieces
     isChunked = upload.count == nil
+    isAnnouncedEmpty = upload.count == 0
+    self.access = access
     self.whenReady = whenReady
     isOver = pieces.isEmpty
   }
 
-  deinit { closeFile() }
+  /// Whether it was announced to have no bytes.
+  package let isAnnouncedEmpty: Bool
 
   /// Whether everything was taken.
-  package var isAtEnd: Bool { isOver && frame.isEmpty && restCount == 0 }
+  package var isAtEnd: Bool { isOver && frame.isEmpty && bytes.isEmpty }
 
   /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at most
-  /// 1 MiB. Throws `cannotRead` if a file or a stream cannot be read, has changed, or has another size than was
+  /// 64 KiB. Throws `cannotRead` if a file or a stream cannot be read, has changed, or has another size than was
   /// announced; the last bytes of a file, and of a stream of a given size, are lent only once that is certain.
   package func withNext<Result>(
     _ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> Result
   ) throws(RequestError) -> Next<Result> {
     isWaiting = false
-    while frame.isEmpty, restCount == 0 {
+    while frame.isEmpty, bytes.isEmpty {
       if isOver { return .end }
       isWaiting = try !readNext()
       if isWaiting { return .waiting }
     }
     let result = frame.withUnsafeBytes { frame in
-      if bytes.isEmpty {
-        block.withUnsafeBytes { body(frame, UnsafeRawBufferPointer(rebasing: $0[blockStart...])) }
-      } else {
-        bytes.withUnsafeBytes { body(frame, UnsafeRawBufferPointer(rebasing: $0.prefix(1 << 20))) }
-      }
+      bytes.withUnsafeBytes { body(frame, UnsafeRawBufferPointer(rebasing: $0.prefix(64 << 10))) }
     }
     return .lent(result)
   }
@@ -76,11 +72,9 @@ package final class HTTPUploadReader {
     let framing = min(count, frame.count)
     frame = frame.dropFirst(framing)
     let taken = count - framing
-    if bytes.isEmpty { blockStart += taken } else { bytes = bytes.dropFirst(taken) }
+    bytes = bytes.dropFirst(taken)
     return taken
   }
-
-  private var restCount: Int { bytes.count + block.count - blockStart }
 
   /// Reads the next bytes, or the end; returns false if there are none yet.
   private func readNext() throws(RequestError) -> Bool {
@@ -90,9 +84,7 @@ package final class HTTPUploadReader {
         bytes = data
         endPiece()
       case .file(let file):
-        try read(file)
-        offset += block.count
-        if offset == file.status.size { endPiece() }
+        guard try read(file) else { return false }
       case .stream(let stream):
         guard try read(stream) else { return false }
       }
@@ -107,7 +99,7 @@ package final class HTTPUploadReader {
   }
 
   private func addFrame() {
-    let count = restCount
+    let count = bytes.count
     if count == 0, index < pieces.count { return }
     // The line end behind the chunk before it.
     frame = hasChunk ? [13, 10] : []
@@ -118,46 +110,26 @@ package final class HTTPUploadReader {
       isOver = true
     }
   }
-
-  private func closeFile() {
-    if let file { close(file) }
-    file = nil
-  }
 }
 
 extension HTTPUploadReader {
-  private func read(_ file: HTTPUpload.File) throws(RequestError) {
-    do throws(SystemError) {
-      if self.file == nil { self.file = try HTTPUpload.open(file.path) }
-      guard let descriptor = self.file else { return }
-      let count = min(Self.blockSize, file.status.size - offset)
-      if block.count != count { block = [UInt8](repeating: 0, count: count) }
-      blockStart = count
-      var filled = 0
-      while filled < count {
-        let read = block.withUnsafeMutableBytes { bytes in
-          retryingOnInterrupt {
-            pread(descriptor, bytes.baseAddress?.advanced(by: filled), count - filled, offset + filled)
-          }
-        }
-        guard let read else { throw .last }
-        if read == 0 { break }
-        filled += read
-      }
-      let isLast = offset + count == file.status.size
-      // On opening and before the last bytes: whatever changed in between changed its time, too.
-      if filled < count || offset == 0 || isLast {
-        guard filled == count, try HTTPUpload.Status(of: descriptor) == file.status else {
-          throw SystemError(code: ESTALE)
-        }
-      }
-      blockStart = 0
-      if isLast { closeFile() }
-    } catch {
-      let reason = error.code == ESTALE ? "it has changed since the request was made" : "\(error)"
-      throw RequestError(
-        .cannotRead, "'\(file.path)' cannot be sent: \(reason). Make the request again.", cause: error, reached: .maybe)
+  /// Reads the next block of a file; returns false if there is none yet.
+  private func read(_ source: HTTPUpload.File) throws(RequestError) -> Bool {
+    let file = self.file ?? UploadFile(source, access, whenReady: whenReady)
+    self.file = file
+    switch file.next() {
+    case .waiting: return false
+    case .failed(let error): throw source.failure(error, .maybe)
+    case .usedUp, .end: break
+    case .bytes(let block):
+      bytes = block
+      offset += block.count
     }
+    if offset == source.status.size {
+      self.file = nil
+      endPiece()
+    }
+    return true
   }
 
   /// Reads what a stream has, or its end; returns false if there is neither yet.

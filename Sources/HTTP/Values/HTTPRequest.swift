@@ -139,8 +139,11 @@ extension HTTPRequest {
   /// Whether the total deadline stops counting with this head, for a transport or a middleware that keeps it: if the
   /// total is the default one, the status means success, and the response is read as it arrives
   /// (``readsWholeResponse``), or is an `APIClient`'s download.
-  public func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool {
-    !timeouts.isTotalSet && head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
+  public func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool { !timeouts.isTotalSet && isReadAsItArrives(head) }
+
+  /// Whether the response with this head is of use before it is complete, and so may be read for long.
+  package func isReadAsItArrives(_ head: HTTPResponseHead) -> Bool {
+    head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
   }
 
   /// The size of the body in bytes; `nil` if it is not known beforehand.

@@ -7,8 +7,10 @@ import Streams
 ///     request.upload = .stream { camera.frames() }
 ///
 /// Files are read in blocks while they are sent, and are opened again if the request is sent again. A file that has
-/// changed since the upload was made, or changes while it is sent, ends the request with `cannotRead`: the server then
-/// gets less than the announced `Content-Length`, and so does not take it for complete.
+/// changed since the upload was made ends the request with `cannotRead` before anything is sent, as far as its size, its
+/// inode and its times show; of these, a program can set back all but the time of the last change (`st_ctime`), which
+/// new rights or a new link to the file change as well. A file that changes while it is sent ends the request, too: the
+/// server then gets less than the announced `Content-Length`, and so does not take it for complete.
 ///
 /// A stream is read as the socket takes it, a few blocks ahead. If its size is not given, the whole body is sent in chunks
 /// (RFC 9112, section 7.1), which some servers refuse with status 411. An error of the stream, or a size other than the
@@ -38,10 +40,23 @@ public struct HTTPUpload: Sendable {
     private let reading: Reading
     private let isOpened = Locked(false)
 
-    fileprivate init(count: Int?, opensAgain: Bool, reading: @escaping Reading) {
+    private init(count: Int?, opensAgain: Bool, reading: @escaping Reading) {
       self.count = count
       self.opensAgain = opensAgain
       self.reading = reading
+    }
+
+    fileprivate convenience init<Bytes: AsyncSequence & SendableMetatype>(
+      count: Int?, _ makeBytes: @escaping @Sendable () throws -> Bytes
+    ) where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+      self.init(count: count, opensAgain: true) { put in for try await piece in try makeBytes() { try await put(piece) }
+      }
+    }
+
+    fileprivate convenience init<Bytes: AsyncSequence & Sendable>(
+      count: Int?, once bytes: Bytes
+    ) where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+      self.init(count: count, opensAgain: false) { put in for try await piece in bytes { try await put(piece) } }
     }
 
     /// Begins to read; `nil` if that is not possible any more.
@@ -67,8 +82,17 @@ public struct HTTPUpload: Sendable {
     package let size: Int
     let device: UInt64
     let node: UInt64
-    let seconds: Int
-    let nanoseconds: Int
+    /// When the contents were last changed, which a program can set back.
+    let modification: Time
+    /// When they, or anything else about the file, were last changed, which only the system sets.
+    let change: Time
+
+    struct Time: Hashable {
+      let seconds: Int
+      let nanoseconds: Int
+
+      init(_ time: timespec) { (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec)) }
+    }
 
     /// The status of an open file.
     package init(of descriptor: Int32) throws(SystemError) {
@@ -81,11 +105,10 @@ public struct HTTPUpload: Sendable {
       size = Int(status.st_size)
       (device, node) = (UInt64(status.st_dev), UInt64(status.st_ino))
       #if canImport(Darwin)
-        let time = status.st_mtimespec
+        (modification, change) = (Time(status.st_mtimespec), Time(status.st_ctimespec))
       #else
-        let time = status.st_mtim
+        (modification, change) = (Time(status.st_mtim), Time(status.st_ctim))
       #endif
-      (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
     }
   }
 
@@ -105,7 +128,10 @@ public struct HTTPUpload: Sendable {
   }
 
   /// Whether there is anything in it that has to be waited for.
-  package var isStream: Bool { pieces.contains { if case .stream = $0 { true } else { false } } }
+  package var hasToWait: Bool { pieces.contains { if case .data = $0 { false } else { true } } }
+
+  /// Whether there are files in it.
+  package var hasFiles: Bool { pieces.contains { if case .file = $0 { true } else { false } } }
 
   /// Makes an empty upload.
   public init() {}
@@ -117,25 +143,45 @@ public struct HTTPUpload: Sendable {
     return upload
   }
 
-  /// A stream that a closure makes, again if the request is sent again; see ``append(count:_:)``.
+  /// A stream of unknown size that a closure makes, again if the request is sent again; see ``append(count:_:)``.
   public static func stream<Bytes: AsyncSequence & SendableMetatype>(
-    count: Int? = nil, _ makeBytes: @escaping @Sendable () throws -> Bytes
+    _ makeBytes: @escaping @Sendable () throws -> Bytes
   ) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    HTTPUpload(.stream(Stream(count: nil, makeBytes)))
+  }
+
+  /// A stream that a closure makes, again if the request is sent again; see ``append(count:_:)``. Throws `invalidRequest`
+  /// for a negative size.
+  public static func stream<Bytes: AsyncSequence & SendableMetatype>(
+    count: Int?, _ makeBytes: @escaping @Sendable () throws -> Bytes
+  ) throws(RequestError) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
     var upload = HTTPUpload()
-    upload.append(count: count, makeBytes)
+    try upload.append(count: count, makeBytes)
     return upload
   }
 
-  /// A stream that can be read once: the request is not sent again once it has been opened. A second attempt of your own
-  /// fails with `cannotRead`.
+  /// A stream of unknown size that can be read once: the request is not sent again once it has been opened. A second
+  /// attempt of your own fails with `cannotRead`.
   public static func stream<Bytes: AsyncSequence & Sendable>(
-    once bytes: Bytes, count: Int? = nil
+    once bytes: Bytes
   ) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
-    var upload = HTTPUpload()
-    upload.append(
-      .stream(
-        Stream(count: count, opensAgain: false) { put in for try await piece in bytes { try await put(piece) } }))
-    return upload
+    HTTPUpload(.stream(Stream(count: nil, once: bytes)))
+  }
+
+  /// A stream of a known size that can be read once, as ``stream(once:)``. Throws `invalidRequest` for a negative size.
+  public static func stream<Bytes: AsyncSequence & Sendable>(
+    once bytes: Bytes, count: Int?
+  ) throws(RequestError) -> HTTPUpload where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    HTTPUpload(.stream(Stream(count: try checked(count), once: bytes)))
+  }
+
+  private init(_ piece: Piece) { append(piece) }
+
+  private static func checked(_ count: Int?) throws(RequestError) -> Int? {
+    guard let count, count < 0 else { return count }
+    throw RequestError(
+      .invalidRequest, "A stream cannot have \(count) bytes: give its size, or nil if it is not known.", reached: .never
+    )
   }
 
   /// Adds bytes.
@@ -148,16 +194,20 @@ public struct HTTPUpload: Sendable {
     for piece in upload.pieces { append(piece) }
   }
 
-  /// Adds a stream, of a size that is given if it is known. The closure is called once for each time that the request is
-  /// sent, in a task of its own, which is cancelled when the request ends.
+  /// Adds a stream of unknown size. The closure is called once for each time that the request is sent, in a task of its
+  /// own, which is cancelled when the request ends.
   public mutating func append<Bytes: AsyncSequence & SendableMetatype>(
-    count: Int? = nil, _ makeBytes: @escaping @Sendable () throws -> Bytes
+    _ makeBytes: @escaping @Sendable () throws -> Bytes
   ) where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
-    append(
-      .stream(
-        Stream(count: count, opensAgain: true) { put in
-          for try await piece in try makeBytes() { try await put(piece) }
-        }))
+    append(.stream(Stream(count: nil, makeBytes)))
+  }
+
+  /// Adds a stream, of a size that is given if it is known. The closure is called once for each time that the request is
+  /// sent, in a task of its own, which is cancelled when the request ends. Throws `invalidRequest` for a negative size.
+  public mutating func append<Bytes: AsyncSequence & SendableMetatype>(
+    count: Int?, _ makeBytes: @escaping @Sendable () throws -> Bytes
+  ) throws(RequestError) where Bytes.Element == Data, Bytes.AsyncIterator: SendableMetatype {
+    append(.stream(Stream(count: try Self.checked(count), makeBytes)))
   }
 
   private mutating func append(_ piece: Piece) {

@@ -136,7 +136,7 @@ struct Outbound {
 
   var isEmpty: Bool { position >= bodyStart && upload?.isAtEnd ?? true }
 
-  /// Whether an upload had nothing to write, and not the socket no room.
+  /// Whether an upload had nothing to write yet, and not the socket no room.
   var isWaiting: Bool { upload?.isWaiting ?? false }
 
   /// How many bytes have been written, without what frames an upload.
@@ -146,9 +146,10 @@ struct Outbound {
   private var bodyStart: Int { first.count + rest.count }
 
   /// Calls a closure with the next bytes, in two consecutive pieces either of which may be empty; the second has at
-  /// most 1 MiB. Fails if an upload cannot be read, or has changed.
+  /// most 64 KiB. Fails if an upload cannot be read, or has changed.
   func withNext(_ body: (UnsafeRawBufferPointer, UnsafeRawBufferPointer) -> WriteOutcome) -> WriteOutcome {
-    if let upload, position >= bodyStart {
+    // With its head, a server has a request without a body as a whole: not before it is certain that it has none.
+    if let upload, position >= bodyStart || upload.isAnnouncedEmpty && !upload.isAtEnd {
       do throws(RequestError) {
         switch try upload.withNext(body) {
         case .lent(let outcome): return outcome
@@ -163,7 +164,7 @@ struct Outbound {
       rest.withUnsafeBytes { rest in
         body(
           UnsafeRawBufferPointer(rebasing: first[min(position, first.count)...]),
-          UnsafeRawBufferPointer(rebasing: rest[max(position - first.count, 0)...].prefix(1 << 20)))
+          UnsafeRawBufferPointer(rebasing: rest[max(position - first.count, 0)...].prefix(64 << 10)))
       }
     }
   }

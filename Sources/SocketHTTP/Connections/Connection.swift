@@ -17,8 +17,9 @@ final class Connection: LoopHandler, @unchecked Sendable {
   /// together.
   let lifetimeShare = Double.random(in: 0.9...1)
 
-  /// Its lock is held during system calls that do not block, and never together with another lock except those of the
-  /// progress report, of an upload and of the TLS tickets, under which nothing else is called.
+  /// Its lock is held for moments: during system calls on the socket, which do not block, for at most 64 KiB at a time. It is
+  /// never held together with another lock except those of the progress report, of an upload and of the TLS tickets, under
+  /// which nothing else is called.
   let shared = Locked(Shared())
 
   // Only on the loop's thread. Nothing that is called while one of these is being changed uses them, so the checks for
@@ -44,8 +45,11 @@ final class Connection: LoopHandler, @unchecked Sendable {
     self.route = route
   }
 
+  /// How many turns of writing follow one another before others have theirs.
+  private static let mostTurns = 16
+
   /// Writes the request of the exchange that has leased the connection, on the caller's thread. A body that comes from a
-  /// stream may make pauses, after which the loop has to flush.
+  /// file or a stream may make pauses, after which the loop has to flush.
   func start(_ exchange: SocketExchange, on loop: EventLoop? = nil) -> Start {
     switch shared.withLock({ $0.condition() }) {
     case .dead(let error): return .dead(error)
@@ -55,10 +59,23 @@ final class Connection: LoopHandler, @unchecked Sendable {
       // Without the lock, because observers have clocks of their own, which may be user code; and before any response
       // can arrive.
       exchange.didConnect(isReused: isReused)
-      let whenReady = exchange.request.upload.flatMap { $0.isStream ? flushing(on: loop) : nil }
-      return shared.withLock { $0.start(exchange, whenReady) }
+      let whenReady = exchange.request.upload.flatMap { $0.hasToWait ? flushing(on: loop) : nil }
+      return writeOn(shared.withLock { $0.start(exchange, whenReady) }) ?? .sent
     }
   }
+
+  /// Writes more, in a few turns, between which the lock is free; `nil` if there is nothing to write to.
+  private func writeOn(_ start: Start?) -> Start? {
+    var start = start
+    for _ in 1..<Self.mostTurns {
+      guard case .more? = start else { break }
+      start = shared.withLock { $0.flush() }
+    }
+    return start
+  }
+
+  /// Whether it has carried an exchange.
+  var isUsed: Bool { shared.withLock { $0.isUsed } }
 
   private func flushing(on loop: EventLoop?) -> @Sendable () -> Void {
     { [weak self, weak loop] in
@@ -110,7 +127,7 @@ final class Connection: LoopHandler, @unchecked Sendable {
 
   /// Continues writing.
   func flush() {
-    switch shared.withLock({ $0.flush() }) {
+    switch writeOn(shared.withLock { $0.flush() }) {
     case .blocked: break
     // Let others have their turn.
     case .more: loop?.submit { [self] in flush() }
@@ -161,12 +178,12 @@ extension Connection {
     private(set) var hasSent = false
     private var outbound = Outbound()
     private var writeError: RequestError?
-    private var isUsed = false
-    /// Whether a stream had nothing to send.
+    private(set) var isUsed = false
+    /// Whether an upload had nothing to send.
     private var isWaiting = false
 
-    /// How much is written before others have their turn, even if the socket could take more.
-    private static let largestTurn = 1 << 20
+    /// How much is written while the lock is held, even if the socket could take more.
+    private static let largestTurn = 64 << 10
 
     /// Whether a request may be written.
     func condition() -> Condition {
@@ -243,8 +260,18 @@ extension Connection {
       return .broken
     }
 
-    /// Whether a part of the request is still to be written, and can be.
-    var hasMoreToSend: Bool { channel != nil && writeError == nil && !outbound.isEmpty }
+    /// What has become of the part of the request that was not written.
+    enum Rest {
+      case none
+      case toSend
+      /// An upload could not be read, or was not what was announced.
+      case unreadable(RequestError)
+    }
+
+    var rest: Rest {
+      if let writeError { return writeError.kind == .cannotRead ? .unreadable(writeError) : .none }
+      return channel == nil || outbound.isEmpty ? .none : .toSend
+    }
 
     /// Continues reading; when nothing is left to read, an earlier error of writing is reported.
     func read(into buffer: UnsafeMutableRawBufferPointer) -> ReadOutcome {
@@ -355,11 +382,13 @@ extension Connection {
         let mayReuse = parser.allowsReuse && count == bytes.count
         // A server that responds early with success wants the rest of the request, too; one that refuses does not (RFC
         // 9110, section 10.1.1; RFC 9112, section 9.5).
-        if parser.isSuccess, shared.withLock({ $0.hasMoreToSend }) {
+        switch parser.isSuccess ? shared.withLock({ $0.rest }) : .none {
+        case .toSend:
           mayReuseOnceSent = mayReuse
           exchange.recordActivity()
-        } else {
-          complete(exchange, mayReuse: mayReuse)
+        // The server has taken something else for the request than was meant.
+        case .unreadable(let error): fail(error)
+        case .none: complete(exchange, mayReuse: mayReuse)
         }
       } else if partsSize >= Self.largestDelivery, !parts.isEmpty {
         deliver(to: exchange)
@@ -376,6 +405,10 @@ extension Connection {
     isPaused = true
     pauses += 1
     exchange.recordDelivery()
+    // A whole response that has arrived by then needs no place of its own.
+    if case .head(let head)? = parts.first, exchange.request.isReadAsItArrives(head) {
+      engine?.didBecomeStream(exchange)
+    }
     loop?.deliver(to: exchange.mailbox) { [self, loop, pauses, parts = takeParts()] in
       if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
     }

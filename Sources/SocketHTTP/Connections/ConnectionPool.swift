@@ -12,6 +12,9 @@ import Streams
 /// open a connection for it. In a shortage of this machine, there is less room; see ``Room``. No route waits for ever:
 /// if there is no room, a busy route gives up a connection to the one whose turn it is; see ``Group/turn``.
 ///
+/// A connection that carries a stream, which may take for ever, takes no place of those that requests wait for: streams
+/// have a limit of their own.
+///
 /// Each call takes time O(log n) for each connection that it opens or closes, however many routes, connections and
 /// exchanges there are.
 struct ConnectionPool<
@@ -21,6 +24,7 @@ struct ConnectionPool<
   struct Limits {
     var perRoute: Int
     var total: Int
+    var streamsPerRoute: Int
   }
 
   /// The connections to open and to close after a call.
@@ -41,6 +45,8 @@ struct ConnectionPool<
   let limits: Limits
   let makeConnection: @Sendable (Route) -> Connection
   var members: [ObjectIdentifier: Member] = [:]
+  /// How many members carry streams.
+  private(set) var streamCount = 0
   private var places: [ObjectIdentifier: Place] = [:]
   var groups: [Route: Group] = [:]
   /// The group that was used last, which is usually the one that is needed next.
@@ -66,27 +72,46 @@ struct ConnectionPool<
 
   // MARK: - Exchanges
 
+  /// Whether there may be another stream on a route.
+  func hasRoomForStream(on route: Route) -> Bool {
+    groups[route].map { hasRoomForStream(in: $0) } ?? (limits.streamsPerRoute > 0)
+  }
+
+  private func hasRoomForStream(in group: Group) -> Bool {
+    group.streamCount + group.waitingStreamCount < limits.streamsPerRoute
+  }
+
   /// Returns an idle connection, the most recently used one; if there is none, or it was last used before `oldestUse`,
   /// the exchange waits.
   mutating func lease(
-    _ exchange: Exchange, _ route: Route, usedSince oldestUse: Instant, _ effects: inout Effects
+    _ exchange: Exchange, _ route: Route, usedSince oldestUse: Instant, isStream: Bool = false,
+    _ effects: inout Effects
   ) -> Connection? {
     let group = group(of: route)
     if let member = group.idle.last, member.lastUse >= oldestUse {
       group.idle.removeLast(member)
       give(member, to: exchange)
-      if group.waitingCount > 0 { review(group) }
+      if isStream { carryStream(member, &effects) } else if group.waitingCount > 0 { review(group) }
       return member.connection
     }
     lastTicket += 1
-    let waiter = Waiter(exchange, group, ticket: lastTicket)
+    let waiter = Waiter(exchange, group, ticket: lastTicket, isStream: isStream)
     places[ObjectIdentifier(exchange)] = .waiting(waiter)
     group.queue.append(waiter)
     group.waitingCount += 1
     waitingCount += 1
+    if isStream { group.waitingStreamCount += 1 }
     review(group)
     openConnections(&effects)
     return nil
+  }
+
+  /// Records that an exchange which has a connection is a stream after all, if there may be another one.
+  mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) {
+    guard case .connected(let member)? = places[ObjectIdentifier(exchange)], !member.isStream,
+      hasRoomForStream(in: member.group)
+    else { return }
+    carryStream(member, &effects)
   }
 
   /// Ends an exchange whose response has arrived. Call `makeAvailable` or `remove` for its connection afterwards.
@@ -122,7 +147,7 @@ struct ConnectionPool<
     let isFirst = group.firstWaiter() === waiter
     waiter.exchange = nil
     waitingCount -= 1
-    group.waitingCount -= 1
+    group.didStopWaiting(waiter)
     group.queue.compact(to: group.waitingCount) { $0.exchange != nil }
     review(group)
     // Close the connection that was being opened for it. For the first in line, that is the one that has been opening
@@ -163,16 +188,20 @@ struct ConnectionPool<
       room.recordOpening()
     } else {
       member.isFresh = false
-      if isOwed(by: group) {
+      let wasStream = member.isStream
+      endStream(member)
+      // Other requests may have taken its place meanwhile.
+      let isTooMany = wasStream && (group.connectionCount > group.room.size || connectionCount > room.size)
+      if isTooMany || mustMakeRoom(group) {
         close(member, &effects)
         return nil
       }
     }
-    if let exchange = group.takeWaiting() {
+    if let (exchange, isStream) = group.takeWaiting() {
       waitingCount -= 1
       give(member, to: exchange)
       review(group)
-      if hasGrown { openConnections(&effects) }
+      if isStream { carryStream(member, &effects) } else if hasGrown { openConnections(&effects) }
       return exchange
     }
     member.isFresh = false
@@ -209,8 +238,8 @@ struct ConnectionPool<
       openConnections(&effects)
       forgetIfEmpty(group)
     }
-    if makeDo(group, with: shortage) { return nil }
-    guard group.opening.count < group.waitingCount, let exchange = group.takeWaiting() else { return nil }
+    if mayWait(group, for: shortage) { return nil }
+    guard group.opening.count < group.waitingCount, let (exchange, _) = group.takeWaiting() else { return nil }
     waitingCount -= 1
     places[ObjectIdentifier(exchange)] = nil
     review(group)
@@ -243,8 +272,8 @@ struct ConnectionPool<
     return nil
   }
 
-  /// How many exchanges have a connection.
-  var exchangesUnderWay: Int { places.count - waitingCount }
+  /// How many exchanges have a connection, and are no streams.
+  var exchangesInFlight: Int { places.count - waitingCount - streamCount }
 
   /// Whether there is no connection and no exchange.
   var isEmpty: Bool { members.isEmpty && places.isEmpty }
@@ -255,7 +284,9 @@ struct ConnectionPool<
       let (opening, idle) = (group.opening.count, group.idle.count)
       body(
         group.route,
-        .init(opening: opening, idle: idle, busy: group.connectionCount - opening - idle, waiting: group.waitingCount))
+        .init(
+          opening: opening, idle: idle, busy: group.connectionCount - opening - idle, streams: group.streamCount,
+          waiting: group.waitingCount))
     }
   }
 
@@ -264,6 +295,28 @@ struct ConnectionPool<
   private mutating func give(_ member: Member, to exchange: Exchange) {
     places[ObjectIdentifier(exchange)] = .connected(member)
     member.phase = .busy(exchange)
+  }
+
+  /// How many connections take places of requests.
+  var connectionCount: Int { members.count - streamCount }
+
+  /// Frees the place of a busy connection, since it carries a stream.
+  private mutating func carryStream(_ member: Member, _ effects: inout Effects) {
+    member.isStream = true
+    member.group.connectionCount -= 1
+    member.group.streamCount += 1
+    streamCount += 1
+    review(member.group)
+    openConnections(&effects)
+  }
+
+  /// Takes a place again, if the connection has carried a stream.
+  mutating func endStream(_ member: Member) {
+    guard member.isStream else { return }
+    member.isStream = false
+    member.group.connectionCount += 1
+    member.group.streamCount -= 1
+    streamCount -= 1
   }
 
   private mutating func close(_ member: Member, _ effects: inout Effects) {
@@ -301,7 +354,7 @@ extension ConnectionPool {
   mutating func openConnections(_ effects: inout Effects) {
     while let group = groupsInNeed.first {
       let isFull = group.connectionCount >= group.room.size
-      if isFull || members.count >= room.size {
+      if isFull || connectionCount >= room.size {
         guard let idle = isFull ? group.idle.first : firstToExpire() else { return }
         effects.closing.append(idle.connection)
         drop(idle)
@@ -317,8 +370,8 @@ extension ConnectionPool {
 
   /// Whether a connection has to make room although its own route could use it: there is no room left, and it is the
   /// turn of another route. That would otherwise wait for as long as this one is busy.
-  func isOwed(by group: Group) -> Bool {
-    guard members.count >= room.size, let next = groupsInNeed.first, let first = group.firstWaiter() else {
+  func mustMakeRoom(_ group: Group) -> Bool {
+    guard connectionCount >= room.size, let next = groupsInNeed.first, let first = group.firstWaiter() else {
       return false
     }
     return next !== group && next.turn < first.ticket
@@ -345,6 +398,7 @@ extension ConnectionPool {
     case .busy: break
     }
     idleMembers.remove(member)
+    endStream(member)
     group.connectionCount -= 1
     review(group)
     forgetIfEmpty(group)
@@ -381,11 +435,12 @@ extension ConnectionPool {
 
   /// Takes note of what was short when a connection could not be opened for a group. Returns whether those who wait can
   /// be helped without it.
-  mutating func makeDo(_ group: Group, with shortage: SystemError.Shortage?) -> Bool {
+  mutating func mayWait(_ group: Group, for shortage: SystemError.Shortage?) -> Bool {
     let isConnected = group.connectionCount > group.opening.count
     switch shortage {
-    case .ofDescriptors where isConnected || firstToExpire() != nil:
-      room.recordShortage(at: members.count)
+    // What holds them may be anything in the process, and ends sooner or later.
+    case .ofDescriptors:
+      room.recordShortage(at: connectionCount)
       return true
     case .ofPorts where isConnected:
       if !shortGroups.contains(where: { $0 === group }) { shortGroups.append(group) }

@@ -18,6 +18,8 @@ extension ConnectionPool {
     let connection: Connection
     let group: Group
     @exclusivity(unchecked) var phase = Phase.opening
+    /// Whether it carries a stream, and so takes no place of requests.
+    @exclusivity(unchecked) var isStream = false
     /// Whether it has neither been idle nor carried an exchange before the current one.
     @exclusivity(unchecked) var isFresh = true
     /// When it was last known to work: it had been opened, or had brought a whole response.
@@ -89,11 +91,13 @@ extension ConnectionPool {
     let group: Group
     /// Its position among the waiters of all routes.
     let ticket: Int
+    let isStream: Bool
 
-    init(_ exchange: Exchange, _ group: Group, ticket: Int) {
+    init(_ exchange: Exchange, _ group: Group, ticket: Int, isStream: Bool) {
       self.exchange = exchange
       self.group = group
       self.ticket = ticket
+      self.isStream = isStream
     }
   }
 
@@ -102,7 +106,11 @@ extension ConnectionPool {
   /// `@unchecked Sendable`: as for ``Member``.
   final class Group: HeapElement, @unchecked Sendable {
     let route: Route
+    /// How many connections take places of requests: all but those of streams.
     @exclusivity(unchecked) var connectionCount = 0
+    /// How many connections carry streams, and how many streams wait for one.
+    @exclusivity(unchecked) var streamCount = 0
+    @exclusivity(unchecked) var waitingStreamCount = 0
     @exclusivity(unchecked) var opening = MemberList()
     @exclusivity(unchecked) var idle = MemberList()
     @exclusivity(unchecked) var queue = Fifo<Waiter>()
@@ -120,7 +128,7 @@ extension ConnectionPool {
       room = Room(limit: limit)
     }
 
-    var isEmpty: Bool { connectionCount == 0 && waitingCount == 0 }
+    var isEmpty: Bool { connectionCount == 0 && streamCount == 0 && waitingCount == 0 }
 
     /// Whether another connection would help, and there may be one. If exchanges wait in spite of idle connections,
     /// those have been idle for too long for them, and can make room.
@@ -133,11 +141,17 @@ extension ConnectionPool {
     }
 
     /// Removes and returns the exchange that has waited longest.
-    func takeWaiting() -> Exchange? {
-      guard let exchange = firstWaiter()?.exchange else { return nil }
+    func takeWaiting() -> (exchange: Exchange, isStream: Bool)? {
+      guard let waiter = firstWaiter(), let exchange = waiter.exchange else { return nil }
       _ = queue.popFirst()
+      didStopWaiting(waiter)
+      return (exchange, waiter.isStream)
+    }
+
+    /// Counts a waiter that has left.
+    func didStopWaiting(_ waiter: Waiter) {
       waitingCount -= 1
-      return exchange
+      if waiter.isStream { waitingStreamCount -= 1 }
     }
 
     func isBefore(_ other: Group) -> Bool { turn < other.turn }
@@ -159,7 +173,7 @@ struct Room: Sendable {
 
   var isShort: Bool { size < limit }
 
-  mutating func recordShortage(at count: Int) { size = min(size, max(count, 1)) }
+  mutating func recordShortage(at count: Int) { size = min(size, count) }
   mutating func recordOpening() { grow(by: 2) }
   mutating func grow(by count: Int) { size = min(size + count, limit) }
   mutating func reset() { size = limit }

@@ -16,6 +16,8 @@ final class SocketEngine: Sendable {
     var loop: EventLoop?
     /// When the deadlines are checked next.
     var nextScan: Instant?
+    /// What the last connection that could not be opened lacked on this machine.
+    var shortage: SystemError?
     /// Whether the next probe is scheduled, in a shortage.
     var isProbing = false
     var isShutDown = false
@@ -87,7 +89,8 @@ final class SocketEngine: Sendable {
     self.resolver = resolver
     self.makePoller = makePoller
     let limits = Pool.Limits(
-      perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1))
+      perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
+      streamsPerRoute: max(configuration.maximumStreamsPerOrigin, 0))
     state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
   }
 
@@ -108,6 +111,9 @@ final class SocketEngine: Sendable {
     var isEarlier = false
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(.afterShutdown) }
+      guard !exchange.isStream || state.pool.hasRoomForStream(on: exchange.route) else {
+        return .failure(.tooManyStreams(state.pool.limits.streamsPerRoute, to: exchange.request.origin))
+      }
       return runningLoop(&state).map { loop in
         connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
         isEarlier = state.lowerNextScan(to: deadline)
@@ -135,7 +141,8 @@ final class SocketEngine: Sendable {
     // The server may be closing a connection that has been idle: a request on it can be lost, and must then be sent
     // again (RFC 9112, section 9.3.1).
     let oldest = exchange.request.isReplayable ? 0 : max(now.nanoseconds - idleTimeUnlessReplayable, 0)
-    return pool.lease(exchange, exchange.route, usedSince: Instant(nanoseconds: oldest), &effects)
+    return pool.lease(
+      exchange, exchange.route, usedSince: Instant(nanoseconds: oldest), isStream: exchange.isStream, &effects)
   }
 
   /// Cancels an exchange, unless it has ended.
@@ -153,7 +160,36 @@ final class SocketEngine: Sendable {
     loop.submit { [self] in didClose() }
   }
 
+  /// Sends an exchange's request on the connection that it has, once its files are known to be there.
   private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+    let leased = Instant.now
+    let isChecking = exchange.checkFiles { [self] error in
+      loop.submit { [self] in didCheck(exchange, on: connection, since: leased, error, loop) }
+    }
+    if !isChecking { send(exchange, on: connection, loop) }
+  }
+
+  /// The files of an exchange have been looked at, which may have taken long.
+  private func didCheck(
+    _ exchange: SocketExchange, on connection: Connection, since leased: Instant, _ error: RequestError?,
+    _ loop: EventLoop
+  ) {
+    if let error {
+      let now = Instant.now
+      release(exchange, from: connection, at: now, until: idleUntil(nil, connection, from: now)) {
+        exchange.fail(error)
+      }
+    } else if !exchange.request.isReplayable, connection.isUsed,
+      leased + .nanoseconds(idleTimeUnlessReplayable) < .now
+    {
+      // By now it has been idle for too long.
+      connection.fail(.cut("before a request was sent"))
+    } else {
+      send(exchange, on: connection, loop)
+    }
+  }
+
+  private func send(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
     guard exchange.openSendGate() else { return cancel(exchange) }
     switch connection.start(exchange, on: loop) {
     case .sent: break
@@ -191,9 +227,10 @@ final class SocketEngine: Sendable {
   /// A connection could not be opened.
   func didFailToOpen(_ connection: Connection, _ error: RequestError) {
     var effects = Pool.Effects()
-    let shortage = (error.cause as? SystemError)?.shortage
+    let cause = error.cause as? SystemError
     let (exchange, beginsToProbe, loop) = state.withLock { state in
-      let exchange = state.pool.removeUnopened(connection, shortage: shortage, &effects)
+      if let cause, cause.isShortage { state.shortage = cause }
+      let exchange = state.pool.removeUnopened(connection, shortage: cause?.shortage, &effects)
       let beginsToProbe = state.pool.isShort && !state.isProbing
       if beginsToProbe { state.isProbing = true }
       return (exchange, beginsToProbe, state.loop)
@@ -235,25 +272,34 @@ final class SocketEngine: Sendable {
   ) {
     let now = Instant.now
     let until = isReusable ? idleUntil(keepAlive, connection, from: now) : nil
+    release(exchange, from: connection, at: now, until: until, since: begin) { exchange.complete(parts) }
+  }
+
+  /// Ends an exchange, and makes its connection available until an instant, if there is one. `begin` is when the request
+  /// was sent, if a response came; `end` is called where the observer is, unless the exchange was cancelled.
+  private func release(
+    _ exchange: SocketExchange, from connection: Connection, at now: Instant, until: Instant?,
+    since begin: Instant? = nil, _ end: @escaping @Sendable () -> Void
+  ) {
     var effects = Pool.Effects()
     var next: Next?
-    let (isMine, underWay, loop) = state.withLock { state in
-      let underWay = state.pool.exchangesUnderWay
-      guard state.pool.finish(exchange, on: connection) else { return (false, underWay, state.loop) }
+    let (isMine, inFlight, loop) = state.withLock { state in
+      let inFlight = state.pool.exchangesInFlight
+      guard state.pool.finish(exchange, on: connection) else { return (false, inFlight, state.loop) }
       if let until, !state.isShutDown {
         next = state.makeAvailable(connection, at: now, until: until, &effects)
       } else {
         effects.closing.append(connection)
         _ = state.pool.remove(connection, &effects)
       }
-      return (true, underWay, state.loop)
+      return (true, inFlight, state.loop)
     }
     guard let loop else { return }
-    loop.recordResponse(after: now - begin, of: underWay)
+    if let begin { loop.recordResponse(after: now - begin, of: inFlight) }
     // The connection comes first, so that a request made by the observer finds it.
     if let next { start(next, on: connection, loop) }
     // After a cancellation this may be the last reference to the exchange: release what its request holds elsewhere.
-    loop.deliver(to: exchange.mailbox) { if isMine { exchange.complete(parts) } }
+    loop.deliver(to: exchange.mailbox) { if isMine { end() } }
     perform(effects, on: loop)
   }
 
@@ -276,6 +322,16 @@ final class SocketEngine: Sendable {
   private func start(_ next: Next, on connection: Connection, _ loop: EventLoop) {
     if let instant = next.scan { schedule(instant, on: loop) }
     if let exchange = next.exchange { start(exchange, on: connection, loop) }
+  }
+
+  /// The response of an exchange is read as it arrives, which may take long.
+  func didBecomeStream(_ exchange: SocketExchange) {
+    var effects = Pool.Effects()
+    let loop = state.withLock { state in
+      state.pool.becomeStream(exchange, &effects)
+      return state.loop
+    }
+    if let loop { perform(effects, on: loop) }
   }
 
   /// A connection broke. Its exchange is sent again if it cannot have been carried out yet, or is allowed to be carried
@@ -312,7 +368,10 @@ final class SocketEngine: Sendable {
   /// Whether the exchange of a broken connection may be sent again. It is not the request's fault if an idle connection
   /// turns out to be dead (RFC 9112, section 9.3.1).
   private func mayReplay(_ orphan: Pool.Orphan, _ loss: ConnectionLoss) -> Bool {
-    guard !orphan.isFresh, orphan.exchange.request.mayBeSentAgain(after: loss.hasSent ? .maybe : .never) else {
+    // Nor is it the connection's fault if an upload cannot be read.
+    guard !orphan.isFresh, loss.error.kind != .cannotRead,
+      orphan.exchange.request.mayBeSentAgain(after: loss.hasSent ? .maybe : .never)
+    else {
       return false
     }
     guard loss.hasSent else { return true }
@@ -336,8 +395,10 @@ extension SocketEngine {
     let now = Instant.now
     var effects = Pool.Effects()
     var expired: [(exchange: SocketExchange, phase: ExchangeDeadlines.Phase)] = []
+    var shortage: SystemError?
     let (next, loop) = state.withLock { state -> (Instant?, EventLoop?) in
       guard let due = state.nextScan, due <= now else { return (state.nextScan, state.loop) }
+      if state.pool.isShort { shortage = state.shortage }
       var next = state.pool.removeExpired(at: now, &effects)
       state.pool.forEachExchange { exchange in
         if let (phase, deadline) = exchange.nextDeadline, deadline <= now {
@@ -356,7 +417,7 @@ extension SocketEngine {
     }
     guard let loop else { return }
     for (exchange, phase) in expired {
-      loop.deliver(to: exchange.mailbox) { exchange.fail(exchange.error(for: phase)) }
+      loop.deliver(to: exchange.mailbox) { [shortage] in exchange.fail(exchange.error(for: phase, shortage)) }
     }
     perform(effects, on: loop)
     if let next { schedule(next, on: loop) }
@@ -380,7 +441,7 @@ extension SocketEngine {
   // MARK: - The end
 
   /// How long those who are notified of a shutdown may keep their connections.
-  private static let farewell = Duration.seconds(1)
+  private static let shutdownPatience = Duration.seconds(1)
 
   /// See `ShutdownNotifying.onShutdown(_:)`.
   func onShutdown(_ body: @escaping ShutdownHandler) -> any Disposable {
@@ -424,7 +485,7 @@ extension SocketEngine {
       if state.withLock({ $0.unfinishedHandlers.isEmpty }) {
         shutDownWebSockets()
       } else {
-        let patience = min(limit ?? Self.farewell, Self.farewell)
+        let patience = min(limit ?? Self.shutdownPatience, Self.shutdownPatience)
         loop.schedule(at: .now + patience) { [weak self] in self?.shutDownWebSockets() }
       }
       if let limit { loop.schedule(at: .now + limit) { [weak self] in self?.cutOff() } }
@@ -483,6 +544,14 @@ extension SocketEngine {
 }
 
 extension RequestError {
+  /// The error of a stream that finds no place.
+  static func tooManyStreams(_ limit: Int, to origin: HTTPOrigin) -> RequestError {
+    RequestError(
+      .overloaded,
+      "There are \(limit) streams from '\(origin)', and no more may be: end one, or raise maximumStreamsPerOrigin.",
+      reached: .never)
+  }
+
   /// The error of what is begun after a shutdown.
   static var afterShutdown: RequestError {
     RequestError(.cannotConnect, "The transport was shut down.", cause: TransportShutdown())

@@ -17,6 +17,7 @@ final class SocketExchange: @unchecked Sendable {
   /// How often the request was sent again after its connection turned out to be dead.
   let replays = Atomic<Int>(0)
 
+  private let files: FileAccess
   private let head: [UInt8]
   private let rest: Data
   private let observer: AnyObserver<HTTPResponsePart>
@@ -44,9 +45,10 @@ final class SocketExchange: @unchecked Sendable {
   /// Throws `invalidRequest` if the request cannot be written.
   init(
     _ request: HTTPRequest, route: Route, writer: RequestWriter, undecodable: UndecodableBodies = .passedOn,
-    observer: AnyObserver<HTTPResponsePart>
+    files: FileAccess = .onWorkers, observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
     self.route = route
+    self.files = files
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
@@ -63,10 +65,30 @@ final class SocketExchange: @unchecked Sendable {
     self.request = request  // last, so that it is moved instead of copied
   }
 
-  /// The bytes of the request. `whenReady` is called once there are more of a stream that had none.
+  /// The bytes of the request. `whenReady` is called once there are more of a file or a stream that had none.
   func outbound(whenReady: (@Sendable () -> Void)?) -> Outbound {
-    Outbound(head, rest, request.upload.map { HTTPUploadReader($0, whenReady: whenReady ?? {}) })
+    Outbound(head, rest, request.upload.map { HTTPUploadReader($0, files, whenReady: whenReady ?? {}) })
   }
+
+  /// Checks the files of the request, with calls that may block; calls back on another thread, with the error of one that
+  /// cannot be sent. Returns false if there are no files.
+  func checkFiles(_ completion: @escaping @Sendable (RequestError?) -> Void) -> Bool {
+    guard let upload = request.upload, upload.hasFiles else { return false }
+    // Nobody else is to blame for the time that this takes.
+    recordDelivery()
+    files.run { [files] in
+      do throws(RequestError) {
+        try upload.checkFiles(files)
+        completion(nil)
+      } catch {
+        completion(error)
+      }
+    }
+    return true
+  }
+
+  /// Whether its response is read for long.
+  var isStream: Bool { request.isStream || request.isDownload }
 
   /// What the response parser has to know about the request.
   var parserRequest: HTTP1Parser.Request { request.method == .head ? .head : .other }
@@ -100,11 +122,14 @@ final class SocketExchange: @unchecked Sendable {
     return earlier(nextDeadline?.instant, later.map { now + $0 })
   }
 
-  /// The error for a deadline that has passed. A request that has not been sent by then will not be.
-  func error(for phase: ExchangeDeadlines.Phase) -> RequestError {
+  /// The error for a deadline that has passed. A request that has not been sent by then will not be. `shortage` is what this
+  /// machine lacks for connections.
+  func error(for phase: ExchangeDeadlines.Phase, _ shortage: SystemError? = nil) -> RequestError {
     let isUnsent = sendGate.cancel()
-    return ExchangeDeadlines(request.timeouts, start: start).error(
+    var error = ExchangeDeadlines(request.timeouts, start: start).error(
       for: phase, request, reached: isUnsent ? .never : .maybe)
+    if phase == .connection { error.cause = shortage }
+    return error
   }
 
   /// Whether the request may be sent; to be called before its first byte. False if a deadline has passed first.
@@ -215,4 +240,9 @@ final class SocketExchange: @unchecked Sendable {
   private func end(with error: RequestError) {
     observer.onError(error.named(request.operationName))
   }
+}
+
+extension FileAccess {
+  /// Reads files on the threads of the pool.
+  static let onWorkers = FileAccess { ThreadPool.shared.run($0) }
 }

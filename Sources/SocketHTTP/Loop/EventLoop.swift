@@ -120,8 +120,8 @@ final class EventLoop: @unchecked Sendable {
   }
 
   /// Records how long a response took, and how many exchanges are in flight; see ``Gathering``.
-  func recordResponse(after time: Duration, of underWay: Int) {
-    gathering.recordResponse(after: time, of: underWay)
+  func recordResponse(after time: Duration, of inFlight: Int) {
+    gathering.recordResponse(after: time, of: inFlight)
   }
 
   /// Watches a socket on behalf of a handler.
@@ -277,8 +277,8 @@ struct Gathering {
   private var quickest: Duration?
 
   /// Records how long a response took, and how many exchanges were in flight.
-  mutating func recordResponse(after time: Duration, of underWay: Int) {
-    quickest = underWay < Self.fewest ? .zero : min(quickest ?? time, time)
+  mutating func recordResponse(after time: Duration, of inFlight: Int) {
+    quickest = inFlight < Self.fewest ? .zero : min(quickest ?? time, time)
   }
 
   /// How long to pause, judging by the responses since the last call; `nil` for no pause.

@@ -65,21 +65,28 @@ struct FileStamp: Hashable {
   private let device: UInt64
   private let inode: UInt64
   private let size: Int64
-  private let seconds: Int
-  private let nanoseconds: Int
+  /// When the contents were last changed, which a program can set back, and when anything about the file was.
+  private let modification: Time
+  private let change: Time
+
+  private struct Time: Hashable {
+    let seconds: Int
+    let nanoseconds: Int
+
+    init(_ time: timespec) { (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec)) }
+  }
 
   /// The stamp of a regular file; `nil` if there is none, or if it is of another kind: a pipe can be read only once.
   init?(_ path: String) {
     var status = stat()
     guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFREG else { return nil }
     #if canImport(Darwin)
-      let time = status.st_mtimespec
+      (modification, change) = (Time(status.st_mtimespec), Time(status.st_ctimespec))
     #else
-      let time = status.st_mtim
+      (modification, change) = (Time(status.st_mtim), Time(status.st_ctim))
     #endif
     device = UInt64(truncatingIfNeeded: status.st_dev)
     inode = UInt64(truncatingIfNeeded: status.st_ino)
     size = Int64(truncatingIfNeeded: status.st_size)
-    (seconds, nanoseconds) = (Int(time.tv_sec), Int(time.tv_nsec))
   }
 }

@@ -20,7 +20,7 @@ import Testing
     var request = try HTTPRequest(method: .put, url: url, isReplayable: true)
     func reaches() -> [Bool] { [.never, .rejected, .maybe].map { request.mayBeSentAgain(after: $0) } }
     request.upload = .stream { AsyncStream { $0.finish() } }
-    _ = HTTPUploadReader(try #require(request.upload)).isAtEnd
+    _ = HTTPUploadReader(try #require(request.upload), FileAccess { $0() }, whenReady: {}).isAtEnd
     #expect(reaches() == [true, true, true])
     let once = HTTPUpload.stream(once: AsyncStream { $0.finish() })
     request.upload = once

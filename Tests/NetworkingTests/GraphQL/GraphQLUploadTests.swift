@@ -114,7 +114,7 @@ struct GraphQLUploadTests {
   }
 
   private func bytes(of upload: HTTPUpload) throws -> [UInt8] {
-    let reader = HTTPUploadReader(upload)
+    let reader = HTTPUploadReader(upload, FileAccess { $0() }, whenReady: {})
     var bytes: [UInt8] = []
     while !reader.isAtEnd {
       guard case .lent(let piece) = try reader.withNext({ Array($0) + Array($1) }) else { break }

@@ -17,7 +17,7 @@ import Testing
   func `a free place and an exchange that waits for it never exist together`(seed: UInt64) throws {
     var generator = SplitMix(seed: seed)
     let limits = (perRoute: 3, total: 5)
-    let pool = PoolDriver(perRoute: limits.perRoute, total: limits.total)
+    let pool = PoolDriver(perRoute: limits.perRoute, total: limits.total, streams: 2)
     var model = PoolModel()
     /// The room of routes whose ports ran out.
     var rooms: [String: Int] = [:]
@@ -26,14 +26,21 @@ import Testing
     for _ in 0..<2_000 {
       pool.effects = PoolDriver.Pool.Effects()
       now = now + .nanoseconds(1)
-      switch Int.random(in: 0..<11, using: &generator) {
+      switch Int.random(in: 0..<12, using: &generator) {
       case 0, 1, 2:
         let (exchange, route) = (Exchange(), ["a", "b", "c"].randomElement(using: &generator) ?? "a")
         let oldest = Bool.random(using: &generator) ? now + .nanoseconds(-5) : Instant(nanoseconds: 0)
         let latest = model.latestUse(of: route)
-        let connection = pool.lease(exchange, route, usedSince: oldest)
+        let hasRoom = model.exchanges.values.count { $0.isStream && $0.route == route } < 2
+        #expect(pool.hasRoomForStream(on: route) == hasRoom)
+        let isStream = hasRoom && Bool.random(using: &generator)
+        let connection = pool.lease(exchange, route, usedSince: oldest, isStream: isStream)
         #expect((connection != nil) == latest.map { $0 >= oldest } ?? false)
-        model.didLease(exchange, route, connection, usedSince: oldest)
+        model.didLease(exchange, route, connection, usedSince: oldest, isStream: isStream)
+      case 11:
+        guard let busy = model.random(.busy, &generator), let exchange = model.owner(of: busy) else { continue }
+        if pool.hasRoomForStream(on: busy.route) { model.exchanges[ObjectIdentifier(exchange)]?.isStream = true }
+        pool.becomeStream(exchange)
       case 3:
         guard let opening = model.random(.opening, &generator) else { continue }
         rooms[opening.route]? += 2
@@ -45,16 +52,15 @@ import Testing
       case 7:
         guard let opening = model.random(.opening, &generator) else { continue }
         model.gone(opening)
-        let own = model.connections.values.filter { $0.connection.route == opening.route }
+        let own = model.placed(on: opening.route)
         let isConnected = own.contains { $0.phase != .opening }
-        let idleCount = model.count(.idle)
         let isOfPorts = Bool.random(using: &generator)
         let failed = pool.removeUnopened(opening, shortage: isOfPorts ? .ofPorts : .ofDescriptors)
         if let failed { model.end(failed) }
         if isOfPorts, isConnected { rooms[opening.route] = own.count }
         if isOfPorts {
           #expect(!isConnected || failed == nil)
-        } else if isConnected || idleCount > 0 {
+        } else {
           // Whoever is tried for next takes the place of an idle connection.
           #expect(failed == nil && pool.effects.closing.count >= pool.effects.opening.count)
         }
@@ -92,18 +98,19 @@ import Testing
       let counts = pool.counts
       #expect(counts.opening == model.count(.opening))
       #expect(counts.idle == model.count(.idle))
-      #expect(counts.busy == model.count(.busy))
-      #expect(counts.busy + counts.waiting == model.exchanges.count)
-      #expect(model.connections.count <= pool.room && pool.room <= limits.total)
+      #expect(counts.streams == model.connections.count - model.placed().count)
+      #expect(counts.busy + counts.streams == model.count(.busy))
+      #expect(counts.busy + counts.streams + counts.waiting == model.exchanges.count)
+      #expect(model.placed().count <= pool.room && pool.room <= limits.total)
       for route in ["a", "b", "c"] {
         let waiting = model.waiting(for: route)
-        let own = model.connections.values.filter { $0.connection.route == route }
+        let own = model.placed(on: route)
         #expect(own.count <= limits.perRoute)
         #expect(!own.contains { idle in idle.phase == .idle && model.isAwaited(idle.lastUse, by: route) })
         guard waiting > own.count(where: { $0.phase == .opening }) else { continue }
         // Not even one that is too old for who waits: it makes room for another.
         #expect(!own.contains { $0.phase == .idle })
-        let isFull = model.connections.count == pool.room && model.count(.idle) == 0
+        let isFull = model.placed().count == pool.room && model.count(.idle) == 0
         #expect(own.count >= min(rooms[route] ?? limits.perRoute, limits.perRoute) || isFull)
       }
     }
@@ -118,6 +125,7 @@ private struct PoolModel {
     let exchange: PoolDriver.Exchange
     let route: String
     let oldestUse: Instant
+    var isStream: Bool
     var connection: PoolDriver.Connection?
   }
 
@@ -125,10 +133,11 @@ private struct PoolModel {
   var exchanges: [ObjectIdentifier: Held] = [:]
 
   mutating func didLease(
-    _ exchange: PoolDriver.Exchange, _ route: String, _ connection: PoolDriver.Connection?, usedSince oldest: Instant
+    _ exchange: PoolDriver.Exchange, _ route: String, _ connection: PoolDriver.Connection?, usedSince oldest: Instant,
+    isStream: Bool
   ) {
     exchanges[ObjectIdentifier(exchange)] = Held(
-      exchange: exchange, route: route, oldestUse: oldest, connection: connection)
+      exchange: exchange, route: route, oldestUse: oldest, isStream: isStream, connection: connection)
     if let connection { connections[ObjectIdentifier(connection)]?.phase = .busy }
   }
 
@@ -149,6 +158,15 @@ private struct PoolModel {
     for connection in effects.opening {
       connections[ObjectIdentifier(connection)] = (connection, .opening, Instant(nanoseconds: 0))
     }
+  }
+
+  /// The connections, of one route or all, that take places of requests.
+  func placed(
+    on route: String? = nil
+  ) -> [(connection: PoolDriver.Connection, phase: Phase, lastUse: Instant)] {
+    let streams = exchanges.values.filter(\.isStream).compactMap { $0.connection.map { ObjectIdentifier($0) } }
+    return connections.filter { !streams.contains($0.key) }.values
+      .filter { route == nil || $0.connection.route == route }
   }
 
   func count(_ phase: Phase) -> Int { connections.values.count { $0.phase == phase } }

@@ -16,12 +16,12 @@ import Testing
     let (first, second) = (Exchange(), Exchange())
     #expect(pool.lease(first, "a") == nil)
     #expect(pool.lease(second, "a") == nil)
-    #expect(pool.exchangesUnderWay == 0)
+    #expect(pool.exchangesInFlight == 0)
     let connection = try #require(pool.effects.opening.first)
     #expect(pool.makeAvailable(connection, until: start + .seconds(1)) === first)
-    #expect(pool.exchangesUnderWay == 1)
+    #expect(pool.exchangesInFlight == 1)
     #expect(pool.finish(first, on: connection))
-    #expect(pool.exchangesUnderWay == 0)
+    #expect(pool.exchangesInFlight == 0)
   }
 
   @Test func `an exchange waits until its connection is opened, and finds it idle the next time`() throws {
@@ -202,8 +202,120 @@ import Testing
     pool.effects = PoolDriver.Pool.Effects()
     _ = pool.remove(connection)
     let attempt = try #require(pool.effects.opening.first)
-    #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) === second)
+    #expect(pool.makeAvailable(attempt, until: start) === second)
+  }
+
+  @Test func `T7: a first request that finds no descriptor waits until there is one`() throws {
+    let pool = PoolDriver()
+    let exchange = Exchange()
+    #expect(pool.lease(exchange, "a") == nil)
+    for _ in 0..<3 {
+      let attempt = try #require(pool.takeOpening())
+      #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil)
+      #expect(pool.effects.opening.isEmpty, "it is tried again at once")
+      #expect(pool.isShort)
+      pool.probe()
+    }
+    #expect(try pool.makeAvailable(#require(pool.takeOpening()), until: start) === exchange)
+  }
+
+  @Test func `T7: exchanges all of whose connections are still opening wait for those that can be opened`() throws {
+    let pool = PoolDriver(perRoute: 4, total: 4)
+    let exchanges = (0..<4).map { _ in Exchange() }
+    for exchange in exchanges { #expect(pool.lease(exchange, "a") == nil) }
+    let attempts = pool.effects.opening
+    pool.effects = PoolDriver.Pool.Effects()
+    for attempt in attempts[1...] { #expect(pool.removeUnopened(attempt, shortage: .ofDescriptors) == nil) }
+    #expect(pool.makeAvailable(attempts[0], until: start) === exchanges[0])
+    #expect(pool.counts.waiting == 3)
+  }
+
+  @Test func `a first request to another server gets the place of a busy connection in a shortage`() throws {
+    let pool = PoolDriver()
+    let (first, second) = (Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.lease(second, "b") == nil)
+    #expect(try pool.removeUnopened(#require(pool.effects.opening.last), shortage: .ofDescriptors) == nil)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.closing.first === connection)
+    #expect(pool.effects.opening.map(\.route) == ["b"])
+  }
+
+  // MARK: - Streams
+
+  @Test func `streams take no place of requests, and have a limit of their own`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 2)
+    for _ in 0..<2 {
+      #expect(pool.hasRoomForStream(on: "a"))
+      let stream = Exchange()
+      #expect(pool.lease(stream, "a", isStream: true) == nil)
+      #expect(try pool.makeAvailable(#require(pool.takeOpening()), until: start) === stream)
+    }
+    #expect(!pool.hasRoomForStream(on: "a") && pool.hasRoomForStream(on: "b"))
+    #expect(pool.counts == .init(streams: 2))
+    let request = Exchange()
+    #expect(pool.lease(request, "a") == nil)
+    #expect(try pool.makeAvailable(#require(pool.takeOpening()), until: start) === request)
+    #expect(pool.counts == .init(busy: 1, streams: 2))
+  }
+
+  @Test func `a stream that gets an idle connection makes room for another one`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let (first, stream, request) = (Exchange(), Exchange(), Exchange())
+    let connection = try open(for: first, "a", in: pool)
+    #expect(pool.finish(first, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.lease(stream, "a", isStream: true) === connection)
+    pool.effects = PoolDriver.Pool.Effects()
+    #expect(pool.lease(request, "a") == nil)
+    #expect(pool.effects.opening.count == 1)
+  }
+
+  @Test func `a request that turns out to be a stream frees its place for the one that waits`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1, streams: 1)
+    let (stream, request) = (Exchange(), Exchange())
+    let connection = try open(for: stream, "a", in: pool)
+    #expect(pool.lease(request, "a") == nil)
+    pool.effects = PoolDriver.Pool.Effects()
+    pool.becomeStream(stream)
+    pool.becomeStream(stream)
+    let second = try #require(pool.takeOpening())
+    #expect(pool.makeAvailable(second, until: start) === request)
+    // There is no room for another stream, so it stays what it is.
+    pool.becomeStream(request)
+    #expect(pool.counts == .init(busy: 1, streams: 1))
+    // Its place is taken, so the connection of the stream is not kept.
+    #expect(pool.finish(stream, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.effects.closing.contains { $0 === connection })
+    #expect(pool.counts == .init(busy: 1))
+  }
+
+  @Test func `the connection of a stream that ends is used again, if there is room for it`() throws {
+    let pool = PoolDriver(perRoute: 1, total: 1)
+    let (stream, request) = (Exchange(), Exchange())
+    #expect(pool.lease(stream, "a", isStream: true) == nil)
+    let connection = try #require(pool.takeOpening())
+    #expect(pool.makeAvailable(connection, until: start) === stream)
+    #expect(pool.finish(stream, on: connection))
+    #expect(pool.makeAvailable(connection, until: start) == nil)
+    #expect(pool.lease(request, "a") === connection)
+  }
+
+  @Test func `streams that end in any way leave no place taken`() throws {
+    let pool = PoolDriver(perRoute: 4, total: 4, streams: 3)
+    let streams = (0..<3).map { _ in Exchange() }
+    for stream in streams { #expect(pool.lease(stream, "a", isStream: true) == nil) }
+    let connections = pool.effects.opening
+    #expect(!pool.hasRoomForStream(on: "a"))
+    #expect(pool.cancel(streams[2]))
+    for connection in connections[..<2] { _ = pool.makeAvailable(connection, until: start) }
+    #expect(pool.cancel(streams[0]))
+    #expect(pool.remove(connections[1])?.exchange === streams[1])
     #expect(pool.isEmpty)
+    #expect(pool.counts == .init())
   }
 
   @Test func `a connection is fresh for the exchange that it was opened for, and for no other`() throws {

@@ -18,8 +18,8 @@ final class PoolDriver {
   private var pool: Pool
   var effects = Pool.Effects()
 
-  init(perRoute: Int = 2, total: Int = 3) {
-    pool = Pool(limits: .init(perRoute: perRoute, total: total)) { Connection(route: $0) }
+  init(perRoute: Int = 2, total: Int = 3, streams: Int = 2) {
+    pool = Pool(limits: .init(perRoute: perRoute, total: total, streamsPerRoute: streams)) { Connection(route: $0) }
   }
 
   var counts: SocketTransport.Statistics.Counts {
@@ -29,7 +29,7 @@ final class PoolDriver {
   }
   var isEmpty: Bool { pool.isEmpty }
   func group(_ route: String) -> Pool.Group? { pool.groups[route] }
-  var exchangesUnderWay: Int { pool.exchangesUnderWay }
+  var exchangesInFlight: Int { pool.exchangesInFlight }
 
   /// How many connections there may be at the moment.
   var room: Int { pool.room.size }
@@ -38,8 +38,10 @@ final class PoolDriver {
   var moves: Int { pool.groupsInNeed.moves + pool.idleMembers.moves }
 
   func lease(
-    _ exchange: Exchange, _ route: String, usedSince oldest: Instant = Instant(nanoseconds: 0)
-  ) -> Connection? { pool.lease(exchange, route, usedSince: oldest, &effects) }
+    _ exchange: Exchange, _ route: String, usedSince oldest: Instant = Instant(nanoseconds: 0), isStream: Bool = false
+  ) -> Connection? { pool.lease(exchange, route, usedSince: oldest, isStream: isStream, &effects) }
+  func hasRoomForStream(on route: String) -> Bool { pool.hasRoomForStream(on: route) }
+  func becomeStream(_ exchange: Exchange) { pool.becomeStream(exchange, &effects) }
   func finish(_ exchange: Exchange, on connection: Connection) -> Bool { pool.finish(exchange, on: connection) }
   func cancel(_ exchange: Exchange, isSilent: Bool = false) -> Bool {
     pool.cancel(exchange, isSilent: isSilent, &effects)

@@ -32,51 +32,6 @@ import TransportConformance
     #expect(server.log.value.connections.count == connections)
   }
 
-  @Test func `a request without a descriptor waits for its route's busy connection`() async {
-    await #expect(processExitsWith: .success) {
-      let gate = DispatchSemaphore(value: 0)
-      let server = try ScriptedServer(
-        .answering { _ in
-          gate.wait()
-          return RawResponse(body: "{}")
-        })
-      let (transport, request) = (SocketTransport(), try HTTPRequest.to(server))
-      async let first = transport.response(to: request)
-      let named = try HTTPRequest(method: .get, url: url("http://localhost:\(server.port)/"))
-      async let firstNamed = transport.response(to: named)
-      try await server.waitForRequests(2)
-      // Dispatch makes its own descriptors when it first needs them, and ends the process if it cannot.
-      await MainActor.run {}
-      try await Task.sleep(for: .milliseconds(1))
-      // The lowest number that no descriptor has.
-      let next = dup(0)
-      close(next)
-      var limit = rlimit()
-      getrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      limit.rlim_cur = rlim_t(next)
-      setrlimit(__rlimit_resource_t(RLIMIT_NOFILE.rawValue), &limit)
-      // A number below may be free again: Dispatch opens a file for a moment now and then.
-      while dup(0) >= 0 {}
-      let second = Monitor("")
-      _ = transport.send(request).subscribe(
-        onError: { error in second.update { $0 = "\(error)" } },
-        onCompleted: { second.update { $0 = "answered" } })
-      // A look-up takes a descriptor, too.
-      let name = Monitor("")
-      _ = transport.send(named).subscribe(
-        onError: { error in name.update { $0 = "\(error)" } }, onCompleted: { name.update { $0 = "answered" } })
-      // It fails, because its route has no other connection, and after the attempt for the second.
-      let elsewhere = try HTTPRequest(method: .get, url: url("http://127.0.0.1:1/"))
-      let error = await #expect(throws: RequestError.self) { try await transport.response(to: elsewhere) }
-      try #require(error?.message.contains("Too many open files") == true)
-      for _ in 0..<4 { gate.signal() }
-      _ = try await (first, firstNamed)
-      try await second.wait { !$0.isEmpty }
-      try await name.wait { !$0.isEmpty }
-      try #require(second.value == "answered" && name.value == "answered")
-    }
-  }
-
   @Test func `a connection is closed a second before the server would`() async throws {
     try await expectDelay(of: .zero, leeway: .milliseconds(500)) {
       let server = try ScriptedServer(.answering { _ in RawResponse(headers: [("Keep-Alive", "timeout=1")]) })

@@ -215,7 +215,8 @@ import Testing
       let others = DescriptorLimit.reach()
       async let response = transport.response(to: request)
       // It has been tried for when a request behind it has failed.
-      let elsewhere = try HTTPRequest(method: .get, url: url("http://127.0.0.1:1/"))
+      let timeouts = HTTPTimeouts(connect: .milliseconds(300))
+      let elsewhere = try HTTPRequest(method: .get, url: url("http://127.0.0.1:1/"), timeouts: timeouts)
       let error = await #expect(throws: RequestError.self) { try await transport.response(to: elsewhere) }
       try #require(error?.isShortage == true)
       // Nothing else happens that the transport could notice.

@@ -64,7 +64,7 @@ struct SocketTransportStreamUploadTests {
   func `a stream is sent in chunks, or with its length if that is given`(isSecure: Bool, size: Int) async throws {
     let world = try World(Self.answering, isSecure: isSecure)
     #expect(try await world.response(to: .stream(Self.pieces(size))).head.status == 200)
-    #expect(try await world.response(to: .stream(count: Self.bytes.count, Self.pieces(size))).head.status == 200)
+    #expect(try await world.response(to: try .stream(count: Self.bytes.count, Self.pieces(size))).head.status == 200)
     let requests = world.server.requests
     #expect(requests.count == 2 && requests.allSatisfy { $0.body == Array(Self.bytes) })
     #expect(requests.map { $0["Transfer-Encoding"] } == ["chunked", nil])
@@ -76,7 +76,7 @@ struct SocketTransportStreamUploadTests {
   @Test(arguments: [nil, 0])
   func `an empty stream is an empty body`(count: Int?) async throws {
     let world = try World(Self.answering)
-    for _ in 1...2 { _ = try await world.response(to: .stream(count: count) { AsyncStream { $0.finish() } }) }
+    for _ in 1...2 { _ = try await world.response(to: try .stream(count: count) { AsyncStream { $0.finish() } }) }
     #expect(world.server.requests.count == 2 && world.server.requests.allSatisfy { $0.body == [] })
   }
 
@@ -88,10 +88,10 @@ struct SocketTransportStreamUploadTests {
     defer { try? FileManager.default.removeItem(at: file) }
     var upload = HTTPUpload()
     upload.append(Data("begin".utf8))
-    upload.append(count: count, Self.pieces(100_000))
+    try upload.append(count: count, Self.pieces(100_000))
     try upload.append(contentsOf: file)
-    upload.append(count: 0) { AsyncStream { $0.finish() } }
-    upload.append(.stream(once: Self.pieces(7_000)(), count: count))
+    try upload.append(count: 0) { AsyncStream { $0.finish() } }
+    upload.append(try .stream(once: Self.pieces(7_000)(), count: count))
     upload.append(Data("end".utf8))
     #expect(upload.count == count.map { 8 + 3 * $0 })
     _ = try await world.response(to: upload)
@@ -117,7 +117,7 @@ struct SocketTransportStreamUploadTests {
     isSecure: Bool, count: Int?
   ) async throws {
     let world = try World(Self.answering, isSecure: isSecure)
-    let upload = HTTPUpload.stream(count: count) {
+    let upload = try HTTPUpload.stream(count: count) {
       AsyncThrowingStream<Data, any Error> { continuation in
         continuation.yield(Self.bytes)
         continuation.finish(throwing: Broken())
@@ -132,9 +132,60 @@ struct SocketTransportStreamUploadTests {
   @Test(arguments: [1, 999_999, 1_000_002, 1_000_004, 5_000_000])
   func `a stream of another size than announced ends the request before its last byte`(count: Int) async throws {
     let world = try World(Self.answering)
-    let error = try #require(try await world.failure(of: .stream(count: count, Self.pieces(100_000))))
+    let error = try #require(try await world.failure(of: try .stream(count: count, Self.pieces(100_000))))
     #expect(error.kind == .cannotRead && error.message.contains("\(count)"))
     #expect(world.server.requests.isEmpty)
+  }
+
+  @Test(arguments: [-1, -5, .min])
+  func `a negative size is refused when it is given`(count: Int) {
+    var upload = HTTPUpload()
+    let errors = [
+      #expect(throws: RequestError.self) { _ = try HTTPUpload.stream(count: count, Self.pieces(1)) },
+      #expect(throws: RequestError.self) { _ = try HTTPUpload.stream(once: Self.pieces(1)(), count: count) },
+      #expect(throws: RequestError.self) { try upload.append(count: count, Self.pieces(1)) },
+    ]
+    for error in errors { #expect(error?.kind == .invalidRequest && error?.reached == .never) }
+    #expect(upload.count == 0)
+  }
+
+  /// With its head, the server has an empty request as a whole.
+  @Test(arguments: [false, true])
+  func `a stream that was announced to be empty, and is not, is never sent`(isLate: Bool) async throws {
+    let world = try World(Self.answering)
+    let bytes = AsyncStream<Data> { continuation in
+      if !isLate { continuation.yield(Data([1])) }
+      Task {
+        try? await Task.sleep(for: .milliseconds(50))
+        continuation.yield(Data([1]))
+        continuation.finish()
+      }
+    }
+    let error = try #require(try await world.failure(of: try .stream(once: bytes, count: 0)))
+    #expect(error.kind == .cannotRead)
+    #expect(error.reached == .never)
+    #expect(world.server.log.value.connections.allSatisfy { $0.bytesReceived == 0 })
+  }
+
+  @Test func `an early success does not hide that the body could not be read`() async throws {
+    let world = try World([.readHead, .send(RawResponse(200, body: "{}")), .waitForClientToClose])
+    let answered = Latch()
+    let upload = HTTPUpload.stream {
+      AsyncThrowingStream<Data, any Error> { continuation in
+        continuation.yield(Data([1]))
+        Task {
+          try? await answered.wait()
+          continuation.finish(throwing: Broken())
+        }
+      }
+    }
+    let request = try world.request(upload)
+    Task {
+      _ = try? await world.server.log.wait { ($0.connections.first?.bytesSent ?? 0) > 0 }
+      answered.open()
+    }
+    let error = try #require(await world.transport.send(request).collect(upTo: 100).failure)
+    #expect(error.kind == .cannotRead)
   }
 
   @Test func `a stream is read no further ahead than the socket has room`() async throws {

@@ -82,12 +82,20 @@ struct SocketTransportUploadTests {
 
   @Test func `T11: a file that was changed, or removed, before it is sent ends the request`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
-    for change in 0..<4 {
+    for change in 0..<5 {
       let file = try TemporaryFile(Array(Self.bytes.prefix(300_000)))
       let request = try request(server.url, .file(file.url))
       switch change {
       case 0: truncate(file.url.path, 299_999)
       case 1: truncate(file.url.path, 300_001)
+      case 3:
+        // Its contents change, and its size and its time are those from before.
+        let time = try FileManager.default.attributesOfItem(atPath: file.url.path)[.modificationDate]
+        let handle = try FileHandle(forUpdating: file.url)
+        try handle.write(contentsOf: Data([1]))
+        try handle.close()
+        try FileManager.default.setAttributes(time.map { [.modificationDate: $0] } ?? [:], ofItemAtPath: file.url.path)
+        #expect(try FileManager.default.attributesOfItem(atPath: file.url.path)[.size] as? Int == 300_000)
       case 2:
         let handle = try FileHandle(forWritingTo: file.url)
         try handle.write(contentsOf: Data([1]))
@@ -96,8 +104,26 @@ struct SocketTransportUploadTests {
       }
       let error = try #require(await SocketTransport().send(request).collect(upTo: 100).failure)
       #expect(error.kind == .cannotRead && error.message.contains(file.url.lastPathComponent))
+      // Not even its head was sent.
+      #expect(error.reached == .never)
     }
     #expect(server.requests.isEmpty)
+    #expect(server.log.value.connections.allSatisfy { $0.bytesReceived == 0 })
+  }
+
+  @Test func `a file that cannot be sent costs no connection`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let (transport, file) = (SocketTransport(), try TemporaryFile([1]))
+    for _ in 0..<2 {
+      var upload = HTTPUpload()
+      upload.append(Data("begin".utf8))
+      try upload.append(contentsOf: file.url)
+      let request = try request(server.url, upload)
+      #expect(try await transport.send(request).collect(upTo: 100).value.head.status == 200)
+      try Data([2]).write(to: file.url)
+      #expect(await transport.send(request).collect(upTo: 100).failure?.reached == .never)
+    }
+    #expect(server.log.value.connections.count == 1 && server.requests.count == 2)
   }
 
   @Test func `T11: a file that is changed while it is sent ends the request before its last byte`() async throws {

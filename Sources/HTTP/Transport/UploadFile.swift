@@ -1,0 +1,145 @@
+import Platform
+import Streams
+
+/// How a transport reads files: any call may take long, as on a network's file system, and so is made on a thread that
+/// may block.
+package struct FileAccess: Sendable {
+  /// Runs a closure soon, on a thread that may block.
+  package let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// Called before each call of the system on the file with this path, on the same thread: for tests.
+  private let willCall: @Sendable (_ path: String) -> Void
+
+  package init(
+    willCall: @escaping @Sendable (_ path: String) -> Void = { _ in },
+    run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
+  ) {
+    self.run = run
+    self.willCall = willCall
+  }
+
+  /// Opens a file, and checks that it has not changed.
+  fileprivate func open(_ file: HTTPUpload.File) throws(SystemError) -> Int32 {
+    willCall(file.path)
+    let descriptor = try HTTPUpload.open(file.path)
+    do throws(SystemError) { try check(file, descriptor) } catch {
+      close(descriptor)
+      throw error
+    }
+    return descriptor
+  }
+
+  fileprivate func check(_ file: HTTPUpload.File, _ descriptor: Int32) throws(SystemError) {
+    willCall(file.path)
+    guard try HTTPUpload.Status(of: descriptor) == file.status else { throw SystemError(code: ESTALE) }
+  }
+
+  /// Reads as many bytes from a place as there are, up to `count`.
+  fileprivate func read(
+    _ file: HTTPUpload.File, _ descriptor: Int32, _ count: Int, at offset: Int
+  ) throws(SystemError) -> Data {
+    let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
+    var filled = 0
+    while filled < count {
+      willCall(file.path)
+      guard
+        let read = retryingOnInterrupt({ pread(descriptor, start + filled, count - filled, off_t(offset + filled)) })
+      else {
+        let error = SystemError.last
+        start.deallocate()
+        throw error
+      }
+      if read == 0 { break }
+      filled += read
+    }
+    return Data(bytesNoCopy: start, count: filled, deallocator: .custom { start, _ in start.deallocate() })
+  }
+}
+
+extension HTTPUpload {
+  /// Checks that its files are there and have not changed, with calls that may block. Throws `cannotRead`; then nothing of
+  /// the request was sent.
+  package func checkFiles(_ access: FileAccess) throws(RequestError) {
+    for case .file(let file) in pieces {
+      do throws(SystemError) { close(try access.open(file)) } catch { throw file.failure(error, .never) }
+    }
+  }
+}
+
+extension HTTPUpload.File {
+  /// The error for a file that cannot be sent.
+  func failure(_ error: any Error, _ reached: RequestError.Reach) -> RequestError {
+    let isStale = (error as? SystemError)?.code == ESTALE
+    let reason = isStale ? "it has changed since the request was made" : "\(error)"
+    return RequestError(
+      .cannotRead, "'\(path)' cannot be sent: \(reason). Make the request again.", cause: error, reached: reached)
+  }
+}
+
+/// Reads a file a block ahead of the socket, on threads that may block; no thread waits while there is enough.
+final class UploadFile: Sendable {
+  private let mailbox: UploadMailbox
+
+  /// Begins to read. `whenReady` is called after each ``next()`` that had to wait, on any thread.
+  init(_ file: HTTPUpload.File, _ access: FileAccess, whenReady: @escaping @Sendable () -> Void) {
+    mailbox = UploadMailbox(whenReady: whenReady)
+    let reading = Locked(Reading(file: file, access: access))
+    access.run { [mailbox] in Self.read(reading, access, into: mailbox) }
+  }
+
+  deinit { mailbox.stop() }
+
+  /// The next block, or what there is in its place; the last one only once it is certain that the file has not changed.
+  func next() -> UploadNext { mailbox.next() }
+
+  /// Reads until there is enough. The lock is the reader's own: there is one at a time.
+  private static func read(_ reading: Locked<Reading>, _ access: FileAccess, into mailbox: UploadMailbox) {
+    while !mailbox.isStopped {
+      let block = Result { try reading.withLock { try $0.next() } }
+      switch block {
+      case .success(let block?): mailbox.put(block)
+      case .success(nil): return mailbox.end(.success(()))
+      case .failure(let error): return mailbox.end(.failure(error))
+      }
+      if mailbox.isFull({ access.run { read(reading, access, into: mailbox) } }) { return }
+    }
+    reading.withLock { $0.end() }
+  }
+
+  /// How far a file has been read.
+  private struct Reading {
+    let file: HTTPUpload.File
+    let access: FileAccess
+    private var descriptor: Int32?
+    private var offset = 0
+
+    init(file: HTTPUpload.File, access: FileAccess) {
+      self.file = file
+      self.access = access
+    }
+
+    /// The next block; `nil` at the end.
+    mutating func next() throws(SystemError) -> Data? {
+      guard offset < file.status.size else { return nil }
+      do throws(SystemError) {
+        if descriptor == nil { descriptor = try access.open(file) }
+        guard let descriptor else { return nil }
+        let count = min(UploadMailbox.limit, file.status.size - offset)
+        let block = try access.read(file, descriptor, count, at: offset)
+        offset += count
+        let isLast = offset == file.status.size
+        // Whatever changed in between changed its times, too.
+        if isLast || block.count < count { try access.check(file, descriptor) }
+        guard block.count == count else { throw SystemError(code: ESTALE) }
+        if isLast { end() }
+        return block
+      } catch {
+        end()
+        throw error
+      }
+    }
+
+    mutating func end() {
+      if let descriptor = descriptor.take() { close(descriptor) }
+    }
+  }
+}

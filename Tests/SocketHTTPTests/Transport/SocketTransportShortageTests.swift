@@ -1,0 +1,116 @@
+import HTTPTestSupport
+import LoopbackServers
+import Platform
+import Streams
+import TestSupport
+import Testing
+import TransportConformance
+
+@testable import HTTP
+@testable import SocketHTTP
+
+/// What becomes of requests while the process has no descriptors left, which a poller plays: a process that really has none
+/// cannot run a test.
+@Suite struct SocketTransportShortageTests {
+  /// How many more sockets there may be, and how often one was refused.
+  private final class Descriptors: Sendable {
+    let left: Monitor<Int>
+    let refused = Monitor(0)
+
+    init(_ left: Int) { self.left = Monitor(left) }
+
+    var transport: SocketTransport {
+      SocketTransport(configuration: .init(), makePoller: { () throws(SystemError) in try ShortPoller(self) })
+    }
+  }
+
+  /// Watches no more sockets than there are descriptors for.
+  private final class ShortPoller: Poller {
+    private let poller: EpollPoller
+    private let descriptors: Descriptors
+
+    init(_ descriptors: Descriptors) throws(SystemError) {
+      poller = try EpollPoller()
+      self.descriptors = descriptors
+    }
+
+    func add(_ descriptor: Int32, token: UInt64) throws(SystemError) {
+      let isRefused = descriptors.left.update { left in
+        defer { left = max(left - 1, 0) }
+        return left == 0
+      }
+      guard !isRefused else {
+        descriptors.refused.update { $0 += 1 }
+        throw SystemError(code: EMFILE)
+      }
+      try poller.add(descriptor, token: token)
+    }
+
+    func wait(until instant: Instant?, into events: inout [PollEvent]) { poller.wait(until: instant, into: &events) }
+    func wake() { poller.wake() }
+  }
+
+  @Test func `T7: a request without a descriptor waits for its route's busy connection`() async throws {
+    let gate = Latch()
+    let server = try ScriptedServer(
+      [.readRequest, .wait(for: gate), .send(RawResponse(body: "{}"))] + .answering { _ in RawResponse(body: "{}") })
+    let descriptors = Descriptors(1)
+    let transport = descriptors.transport
+    let first = Monitor(""), second = Monitor("")
+    for (monitor, count) in [(first, 0), (second, 1)] {
+      _ = transport.send(try .to(server, isReplayable: true)).subscribe(
+        onError: { error in monitor.update { $0 = "\(error)" } },
+        onCompleted: { monitor.update { $0 = "answered" } })
+      if count == 0 { try await server.waitForBytes() } else { try await descriptors.refused.wait { $0 > 0 } }
+    }
+    #expect(first.value.isEmpty && second.value.isEmpty)
+    gate.open()
+    try await second.wait { !$0.isEmpty }
+    #expect(second.value == "answered")
+  }
+
+  @Test func `T7: a first request without a descriptor waits until there is one`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let descriptors = Descriptors(0)
+    async let response = descriptors.transport.response(to: .to(server))
+    try await descriptors.refused.wait { $0 >= 3 }
+    descriptors.left.update { $0 = 1 }
+    #expect(try await response.head.status == 200)
+  }
+
+  @Test func `T7: a burst of requests is answered on the few connections that there can be`() async throws {
+    let servers = try (0..<3).map { _ in try ScriptedServer(.answering { _ in RawResponse(body: "{}") }) }
+    let descriptors = Descriptors(4)
+    let transport = descriptors.transport
+    try await withThrowingTaskGroup(of: Int.self) { group in
+      for number in 0..<90 {
+        group.addTask {
+          try await transport.response(to: .to(servers[number < 80 ? 0 : 1], isReplayable: true)).head.status
+        }
+      }
+      // The second server has no connection, and gets the place of one of the first.
+      try await descriptors.refused.wait { $0 > 0 }
+      descriptors.left.update { $0 += 1 }
+      for try await status in group { #expect(status == 200) }
+    }
+  }
+
+  @Test func `a request that has waited for its time fails with what was lacking, and was never sent`() async throws {
+    let descriptors = Descriptors(0)
+    let request = try HTTPRequest(
+      method: .get, url: url("http://127.0.0.1:1/"), timeouts: HTTPTimeouts(connect: .milliseconds(300)))
+    let error = await descriptors.transport.send(request).collect(upTo: 1).failure
+    #expect(error?.kind == .timedOut)
+    #expect(error?.isShortage == true)
+    #expect(error?.reached == .never)
+    // It is tried now and then, not without a pause.
+    #expect(descriptors.refused.value < 40)
+  }
+}
+
+extension ScriptedServer {
+  /// Waits until a first connection has received bytes.
+  fileprivate func waitForBytes() async throws {
+    try await log.wait { ($0.connections.first?.bytesReceived ?? 0) > 0 }
+  }
+}
