@@ -33,25 +33,20 @@ package struct FileAccess: Sendable {
     guard try HTTPUpload.Status(of: descriptor) == file.status else { throw SystemError(code: ESTALE) }
   }
 
-  /// Reads as many bytes from a place as there are, up to `count`.
+  /// Reads as many bytes from a place as there are, up to `count`; returns how many.
   fileprivate func read(
-    _ file: HTTPUpload.File, _ descriptor: Int32, _ count: Int, at offset: Int
-  ) throws(SystemError) -> Data {
-    let start = UnsafeMutableRawPointer.allocate(byteCount: count, alignment: 16)
+    _ file: HTTPUpload.File, _ descriptor: Int32, into start: UnsafeMutableRawPointer, _ count: Int, at offset: Int
+  ) throws(SystemError) -> Int {
     var filled = 0
     while filled < count {
       willCall(file.path)
       guard
         let read = retryingOnInterrupt({ pread(descriptor, start + filled, count - filled, off_t(offset + filled)) })
-      else {
-        let error = SystemError.last
-        start.deallocate()
-        throw error
-      }
+      else { throw .last }
       if read == 0 { break }
       filled += read
     }
-    return Data(bytesNoCopy: start, count: filled, deallocator: .custom { start, _ in start.deallocate() })
+    return filled
   }
 }
 
@@ -109,12 +104,14 @@ final class UploadFile: Sendable {
   private struct Reading {
     let file: HTTPUpload.File
     let access: FileAccess
+    private let memory: BlockMemory
     private var descriptor: Int32?
     private var offset = 0
 
     init(file: HTTPUpload.File, access: FileAccess) {
       self.file = file
       self.access = access
+      memory = BlockMemory(size: min(UploadMailbox.limit, file.status.size))
     }
 
     /// The next block; `nil` at the end.
@@ -124,14 +121,16 @@ final class UploadFile: Sendable {
         if descriptor == nil { descriptor = try access.open(file) }
         guard let descriptor else { return nil }
         let count = min(UploadMailbox.limit, file.status.size - offset)
-        let block = try access.read(file, descriptor, count, at: offset)
+        let block = memory.take()
+        let filled = try access.read(file, descriptor, into: block.start, count, at: offset)
         offset += count
         let isLast = offset == file.status.size
         // Whatever changed in between changed its times, too.
-        if isLast || block.count < count { try access.check(file, descriptor) }
-        guard block.count == count else { throw SystemError(code: ESTALE) }
+        if isLast || filled < count { try access.check(file, descriptor) }
+        guard filled == count else { throw SystemError(code: ESTALE) }
         if isLast { end() }
-        return block
+        return Data(
+          bytesNoCopy: block.start, count: count, deallocator: .custom { _, _ in withExtendedLifetime(block) {} })
       } catch {
         end()
         throw error
@@ -141,5 +140,44 @@ final class UploadFile: Sendable {
     mutating func end() {
       if let descriptor = descriptor.take() { close(descriptor) }
     }
+  }
+}
+
+/// The memory of a block that was sent, for a later one: the system's new memory has to be filled with zeros first.
+private final class BlockMemory: Sendable {
+  /// A block, whose memory is kept when it is released.
+  ///
+  /// `@unchecked Sendable`: one thread at a time has it, whoever took it or its `Data`.
+  final class Block: @unchecked Sendable {
+    let start: UnsafeMutableRawPointer
+    private let memory: BlockMemory
+
+    init(_ start: UnsafeMutableRawPointer, _ memory: BlockMemory) {
+      self.start = start
+      self.memory = memory
+    }
+
+    deinit { memory.keep(start) }
+  }
+
+  private let size: Int
+  private let spare = Locked<UnsafeMutableRawPointer?>(nil)
+
+  init(size: Int) {
+    self.size = size
+  }
+
+  deinit { spare.withLockUnchecked { $0.take() }?.deallocate() }
+
+  func take() -> Block {
+    Block(spare.withLockUnchecked { $0.take() } ?? .allocate(byteCount: size, alignment: 16), self)
+  }
+
+  private func keep(_ start: UnsafeMutableRawPointer) {
+    let former = spare.withLockUnchecked { spare in
+      defer { spare = start }
+      return spare
+    }
+    former?.deallocate()
   }
 }

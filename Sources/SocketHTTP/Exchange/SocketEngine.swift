@@ -162,11 +162,11 @@ final class SocketEngine: Sendable {
 
   /// Sends an exchange's request on the connection that it has, once its files are known to be there.
   private func start(_ exchange: SocketExchange, on connection: Connection, _ loop: EventLoop) {
+    guard let upload = exchange.request.upload, upload.hasFiles else { return send(exchange, on: connection, loop) }
     let leased = Instant.now
-    let isChecking = exchange.checkFiles { [self] error in
+    exchange.checkFiles(of: upload) { [self] error in
       loop.submit { [self] in didCheck(exchange, on: connection, since: leased, error, loop) }
     }
-    if !isChecking { send(exchange, on: connection, loop) }
   }
 
   /// The files of an exchange have been looked at, which may have taken long.

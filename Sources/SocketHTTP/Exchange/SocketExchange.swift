@@ -70,10 +70,9 @@ final class SocketExchange: @unchecked Sendable {
     Outbound(head, rest, request.upload.map { HTTPUploadReader($0, files, whenReady: whenReady ?? {}) })
   }
 
-  /// Checks the files of the request, with calls that may block; calls back on another thread, with the error of one that
-  /// cannot be sent. Returns false if there are no files.
-  func checkFiles(_ completion: @escaping @Sendable (RequestError?) -> Void) -> Bool {
-    guard let upload = request.upload, upload.hasFiles else { return false }
+  /// Checks the files of the request's upload, with calls that may block; calls back on another thread, with the error of
+  /// one that cannot be sent.
+  func checkFiles(of upload: HTTPUpload, _ completion: @escaping @Sendable (RequestError?) -> Void) {
     // Nobody else is to blame for the time that this takes.
     recordDelivery()
     files.run { [files] in
@@ -84,7 +83,6 @@ final class SocketExchange: @unchecked Sendable {
         completion(error)
       }
     }
-    return true
   }
 
   /// Whether its response is read for long.
