@@ -22,13 +22,17 @@ public struct ServerSentEvent: Hashable, Sendable {
 }
 
 /// Reads an event stream piece by piece, split anywhere (WHATWG HTML, section 9.2.6). An event that the end of the
-/// stream cuts off is dropped, as the specification says.
+/// stream cuts off is dropped, as the specification says, and its identifier with it.
 public struct EventStreamParser: Sendable {
   /// How long the server asks to wait before the next connection, by the field `retry`; `nil` if it does not.
   public private(set) var retryDelay: Duration?
 
-  /// The identifier of the last event that had one.
+  /// The identifier of the last event that had one. It counts from the blank line that ends its event, also if that has no
+  /// data.
   public private(set) var lastEventID: String?
+
+  /// Why the rest of the stream cannot be read, once that is known.
+  public private(set) var failure: RequestError?
 
   private let limit: Int
   private var line: [UInt8] = []
@@ -37,6 +41,8 @@ public struct EventStreamParser: Sendable {
   private var isAtStart = true
   private var type = ""
   private var data: [UInt8]?
+  /// The identifier that the next blank line makes the last one.
+  private var newEventID: String?
 
   /// Takes the greatest size of an event in bytes, 1 MiB by default.
   public init(limit: Int = 1 << 20) {
@@ -46,32 +52,40 @@ public struct EventStreamParser: Sendable {
   /// Continues after an earlier stream, whose last event had this identifier.
   public init(limit: Int = 1 << 20, after lastEventID: String?) {
     self.init(limit: limit)
-    self.lastEventID = lastEventID
+    (self.lastEventID, newEventID) = (lastEventID, lastEventID)
   }
 
-  /// Takes the next piece, and returns the events that it completes. Throws `tooLarge` for an event over the limit.
+  /// Takes the next piece, and returns the events that it completes.
+  ///
+  /// Throws `tooLarge` for an event over the limit. If the piece completes events before that, they are returned, the
+  /// error is the ``failure``, and the next call throws it: so what is read does not depend on how the bytes are split.
   public mutating func consume(_ piece: Data) throws(RequestError) -> [ServerSentEvent] {
+    if let failure { throw failure }
     var events: [ServerSentEvent] = []
     var rest = piece[...]
-    while let end = rest.firstIndex(where: { $0 == .lineFeed || $0 == .carriageReturn }) {
+    while failure == nil, let end = rest.firstIndex(where: { $0 == .lineFeed || $0 == .carriageReturn }) {
       let isSecondHalf = isAfterReturn && rest[end] == .lineFeed && end == rest.startIndex && line.isEmpty
       isAfterReturn = rest[end] == .carriageReturn
       let last = rest[..<end]
       rest = rest[(end + 1)...]
       if isSecondHalf { continue }
       line += last
-      try checkSize()
-      if let event = endLine() { events.append(event) }
+      checkSize()
+      if failure == nil, let event = endLine() { events.append(event) }
     }
-    if !rest.isEmpty { isAfterReturn = false }
-    line += rest
-    try checkSize()
+    if failure == nil {
+      if !rest.isEmpty { isAfterReturn = false }
+      line += rest
+      checkSize()
+    }
+    if events.isEmpty, let failure { throw failure }
     return events
   }
 
-  private func checkSize() throws(RequestError) {
+  private mutating func checkSize() {
     guard line.count + (data?.count ?? 0) > limit else { return }
-    throw RequestError(.tooLarge, "An event of the stream is larger than \(limit) bytes.")
+    failure = RequestError(.tooLarge, "An event of the stream is larger than \(limit) bytes.")
+    (line, data) = ([], nil)
   }
 
   /// Reads a line; returns an event if the line, which is empty then, ends one.
@@ -92,7 +106,7 @@ public struct EventStreamParser: Sendable {
     case "data":
       data?.append(.lineFeed)
       data?.append(contentsOf: value)
-    case "id" where !value.contains(0): lastEventID = String(decoding: value, as: UTF8.self)
+    case "id" where !value.contains(0): newEventID = String(decoding: value, as: UTF8.self)
     case "retry" where !value.isEmpty && value.allSatisfy(\.isDigit):
       retryDelay = Int(String(decoding: value, as: UTF8.self)).map { .milliseconds($0) }
     default: break  // a comment, which begins with a colon, or a field that is not known
@@ -102,6 +116,7 @@ public struct EventStreamParser: Sendable {
 
   private mutating func endEvent() -> ServerSentEvent? {
     defer { (type, data) = ("", nil) }
+    lastEventID = newEventID
     guard data != nil || !type.isEmpty else { return nil }
     return ServerSentEvent(
       type: type.isEmpty ? "message" : type, data: data.map { String(decoding: $0, as: UTF8.self) },
@@ -130,6 +145,7 @@ extension Observable where Element == HTTPResponsePart {
         }
       case .body(let piece):
         for event in try parser.consume(piece) { emit(event) }
+        if let failure = parser.failure { throw failure }
       }
     } finishing: { _, _ in
     }

@@ -21,7 +21,7 @@ extension MultipartPart: CustomStringConvertible {
   public var description: String { "\(headers)\n\n\(body.count) bytes" }
 }
 
-/// Reads a multipart body piece by piece, split anywhere (RFC 2046, section 5.1.1).
+/// Reads a multipart body piece by piece, split anywhere (RFC 2046, section 5.1.1), in time that grows with its size.
 ///
 /// It is as tolerant as GraphQL servers need: lines may end with a line feed alone, the first delimiter may be missing,
 /// and empty parts are left out, as are a preamble and an epilogue.
@@ -29,151 +29,188 @@ public struct MultipartParser: Sendable {
   /// Whether the last delimiter has come. Without it, the end of the body is a cut.
   public private(set) var isComplete = false
 
+  /// Why the rest of the body cannot be read, once that is known.
+  public private(set) var failure: RequestError?
+
   private enum Section {
     case preamble, headers, body
   }
 
-  /// How far a search has come: a delimiter with its range, or the place before which there is none.
-  private enum Search {
-    case found(Range<Int>, isLast: Bool)
-    case none(before: Int)
+  /// Whether a line is a delimiter, which then ends before a place in the buffer.
+  private enum Match {
+    case found(end: Int, isLast: Bool)
+    case none
+    case undecided
   }
 
   private let delimiter: [UInt8]
   private let limit: Int
-  private let isWhole: (@Sendable (RawSpan) -> Bool)?
+  private let endsWithJSON: Bool
   private var section = Section.preamble
-  /// What has not been consumed yet; it begins at the start of a line.
+  /// What has come; before `start`, it is consumed already. `start` is the start of a line, and the body's in the body.
   private var buffer: [UInt8] = []
-  /// The place in the buffer before which there is no delimiter.
-  private var searched = 0
-  /// The place in the buffer before which its last line does not end: what has come is looked at once.
+  private var start = 0
+  /// The start of the first line that may be a delimiter.
+  private var line = 0
+  /// The place before which that line does not end: what has come is looked at once.
   private var scanned = 0
   private var headers: HTTPHeaders = [:]
   /// How many bytes the header fields have.
   private var headerSize = 0
+  /// What of the body's JSON has been looked at.
+  private var json = JSONObjectScanner()
+  private var jsonEnd = 0
   /// Whether the part has been passed on before its delimiter came.
   private var isPassedOn = false
+  /// How many bytes were looked at, for tests.
+  private(set) var steps = 0
+
+  /// How many blanks may stand behind a delimiter.
+  private static let paddingLimit = 256
 
   /// - Parameters:
   ///   - boundary: What separates the parts, without the dashes before it.
   ///   - limit: The greatest size of a part in bytes, with its header fields, 1 MiB by default.
-  ///   - isWhole: Whether a body is whole although its delimiter has not come: some servers send that only with the
-  ///     next part. It is asked after each piece, about all bytes of the body so far, which are not copied for it.
-  public init(boundary: String, limit: Int = 1 << 20, isWhole: (@Sendable (RawSpan) -> Bool)? = nil) {
+  ///   - endsWithJSON: Whether a body that is a JSON object is whole with its last brace, although its delimiter has not
+  ///     come: some servers send that only with the next part.
+  public init(boundary: String, limit: Int = 1 << 20, endsWithJSON: Bool = false) {
     delimiter = Array("--\(boundary)".utf8)
     self.limit = limit
-    self.isWhole = isWhole
+    self.endsWithJSON = endsWithJSON
   }
 
-  /// Takes the next piece, and returns the parts that it completes. Throws `tooLarge` for a part over the limit.
+  /// Takes the next piece, and returns the parts that it completes.
+  ///
+  /// Throws `tooLarge` for a part over the limit. If the piece completes parts before that, they are returned, the error
+  /// is the ``failure``, and the next call throws it: so what is read does not depend on how the bytes are split.
   public mutating func consume(_ piece: Data) throws(RequestError) -> [MultipartPart] {
+    if let failure { throw failure }
     guard !isComplete else { return [] }
     buffer += piece
     var parts: [MultipartPart] = []
-    while !isComplete, consumeStep(&parts) {}
-    if section == .body, !isPassedOn, let isWhole {
-      let count = body(before: delimiterMayBegin ? searched : buffer.count).count
-      if isWhole(buffer.span.extracting(first: count).bytes) {
-        parts.append(MultipartPart(headers: headers, body: Data(buffer[..<count])))
-        isPassedOn = true
-      }
-    }
-    guard isComplete || buffer.count + headerSize <= limit else {
-      throw RequestError(.tooLarge, "A part of the response is larger than \(limit) bytes.")
-    }
+    while !isComplete, failure == nil, consumeStep(&parts) {}
+    if !isComplete, failure == nil { checkUnfinished(&parts) }
+    discardConsumed()
+    if parts.isEmpty, let failure { throw failure }
     return parts
   }
 
   /// Consumes a line or a body; returns false if more bytes are needed for it.
   private mutating func consumeStep(_ parts: inout [MultipartPart]) -> Bool {
-    switch section {
-    case .preamble:
-      let end = buffer.firstIndex(of: .lineFeed)
-      if let end, Self.isContentField(buffer[..<end]) {
-        section = .headers
-      } else if case .found(let range, let isLast) = search(), range.lowerBound == 0 {
-        begin(after: range, isLast: isLast)
-      } else {
-        guard let end else { return false }
-        drop(to: end + 1)
-      }
-    case .headers:
-      if case .found(let range, let isLast) = search(), range.lowerBound == 0 {
-        begin(after: range, isLast: isLast)
-      } else {
-        guard let end = buffer.firstIndex(of: .lineFeed) else { return false }
-        var line = buffer[..<end]
-        if line.last == .carriageReturn { line.removeLast() }
-        if line.isEmpty { section = .body }
+    if section == .body { return consumeBody(&parts) }
+    switch match() {
+    case .found(let end, let isLast): begin(at: end, isLast: isLast)
+    case .undecided: return false
+    case .none:
+      guard let end = lineEnd() else { return false }
+      var line = buffer[start..<end]
+      if line.last == .carriageReturn { line.removeLast() }
+      guard isWithinLimit(line.count) else { return false }
+      // Where the first delimiter is missing, the first part begins with its fields.
+      if section == .preamble, Self.isContentField(line) { section = .headers }
+      if section == .headers {
         if let field = Self.field(line) { headers.append(field) }
         headerSize += line.count
-        drop(to: end + 1)
+        if line.isEmpty { section = .body }
       }
-    case .body:
-      guard case .found(let range, let isLast) = search() else { return false }
-      let body = body(before: range.lowerBound)
-      if !isPassedOn, !(headers.isEmpty && body.isEmpty) {
-        parts.append(MultipartPart(headers: headers, body: Data(body)))
-      }
-      begin(after: range, isLast: isLast)
+      moveOn(to: end + 1)
     }
     return true
   }
 
+  private mutating func consumeBody(_ parts: inout [MultipartPart]) -> Bool {
+    while true {
+      switch match() {
+      case .found(let end, let isLast):
+        let body = body(before: line)
+        guard isWithinLimit(body.count) else { return false }
+        if !isPassedOn, !(headers.isEmpty && body.isEmpty) {
+          parts.append(MultipartPart(headers: headers, body: Data(body)))
+        }
+        begin(at: end, isLast: isLast)
+        return true
+      case .undecided: return false
+      case .none:
+        guard let end = lineEnd() else { return false }
+        (line, scanned) = (end + 1, end + 1)
+      }
+    }
+  }
+
+  /// Looks at what has come of a line or a body: whether it is too large, or a body that is whole without its delimiter.
+  private mutating func checkUnfinished(_ parts: inout [MultipartPart]) {
+    guard section == .body else {
+      _ = isWithinLimit(buffer.count - start)
+      return
+    }
+    // Some servers send the end of a delimiter's line with the next part.
+    let end = if case .undecided = match() { line } else { buffer.count }
+    let body = body(before: end)
+    guard isWithinLimit(body.count), endsWithJSON, !isPassedOn else { return }
+    steps += end - max(jsonEnd, start)
+    json.consume(buffer[max(jsonEnd, start)..<end])
+    jsonEnd = end
+    guard json.isWhole else { return }
+    parts.append(MultipartPart(headers: headers, body: Data(body)))
+    isPassedOn = true
+  }
+
+  private mutating func isWithinLimit(_ count: Int) -> Bool {
+    if headerSize + count <= limit { return true }
+    failure = RequestError(.tooLarge, "A part of the response is larger than \(limit) bytes.")
+    return false
+  }
+
   /// The body before a delimiter, to which the line's end before it belongs.
   private func body(before delimiter: Int) -> ArraySlice<UInt8> {
-    var body = buffer[..<delimiter]
+    var body = buffer[start..<delimiter]
     if body.last == .lineFeed { body.removeLast() }
     if body.last == .carriageReturn { body.removeLast() }
     return body
   }
 
-  /// Whether the bytes after those that were searched may be a delimiter whose line has not come to its end: some
-  /// servers send that end with the next part.
-  private var delimiterMayBegin: Bool {
-    let rest = buffer[searched...]
-    return !rest.isEmpty && delimiter.starts(with: rest.prefix(delimiter.count))
-  }
-
-  private mutating func begin(after delimiter: Range<Int>, isLast: Bool) {
-    drop(to: delimiter.upperBound)
+  private mutating func begin(at place: Int, isLast: Bool) {
+    moveOn(to: place)
     (section, headers, headerSize, isPassedOn, isComplete) = (.headers, [:], 0, false, isLast)
+    json = JSONObjectScanner()
   }
 
-  private mutating func drop(to end: Int) {
-    buffer.removeFirst(end)
-    (searched, scanned) = (0, 0)
+  private mutating func moveOn(to place: Int) { (start, line, scanned) = (place, place, place) }
+
+  /// Once for each piece: to move what is left after each line would take quadratic time.
+  private mutating func discardConsumed() {
+    if isComplete || failure != nil { return buffer = [] }
+    buffer.removeFirst(start)
+    line -= start
+    scanned -= start
+    jsonEnd = max(jsonEnd - start, 0)
+    start = 0
   }
 
-  /// Looks for a delimiter at the start of a line: the boundary's text may stand elsewhere in a body.
-  private mutating func search() -> Search {
-    var start = searched
-    while start < buffer.count {
-      // The delimiter, blanks, and the end of the line; or two more dashes.
-      let match = buffer[start...].prefix(delimiter.count)
-      if delimiter.starts(with: match) {
-        var end = start + match.count
-        if match.count < delimiter.count { return none(start) }
-        if buffer[end...].starts(with: [0x2D, 0x2D]) { return .found(start..<end + 2, isLast: true) }
-        while end < buffer.count, buffer[end] == .space || buffer[end] == .tab || buffer[end] == .carriageReturn {
-          end += 1
-        }
-        if end == buffer.count || buffer[end] == 0x2D && end + 1 == buffer.count { return none(start) }
-        if buffer[end] == .lineFeed { return .found(start..<end + 1, isLast: false) }
-      }
-      guard let feed = buffer[max(start, scanned)...].firstIndex(of: .lineFeed) else {
-        scanned = buffer.count
-        return none(start)
-      }
-      start = feed + 1
+  /// The end of the line that begins at `line`, if that has come.
+  private mutating func lineEnd() -> Int? {
+    let end = buffer[scanned...].firstIndex(of: .lineFeed)
+    steps += (end ?? buffer.count) - scanned
+    scanned = end ?? buffer.count
+    return end
+  }
+
+  /// Whether the line that begins at `line` is a delimiter: the boundary's text may stand elsewhere in a body.
+  private mutating func match() -> Match {
+    let match = buffer[line...].prefix(delimiter.count)
+    steps += 1
+    guard delimiter.starts(with: match) else { return .none }
+    if match.count < delimiter.count { return .undecided }
+    // The delimiter, blanks, and the end of the line; or two more dashes.
+    var end = line + match.count
+    if buffer[end...].starts(with: [.dash, .dash]) { return .found(end: end + 2, isLast: true) }
+    if buffer[end...].elementsEqual([.dash]) { return .undecided }
+    while end < buffer.count, buffer[end] == .space || buffer[end] == .tab || buffer[end] == .carriageReturn {
+      end += 1
     }
-    return none(start)
-  }
-
-  private mutating func none(_ before: Int) -> Search {
-    searched = before
-    return .none(before: before)
+    guard end - line - match.count <= Self.paddingLimit else { return .none }
+    if end == buffer.count { return .undecided }
+    return buffer[end] == .lineFeed ? .found(end: end + 1, isLast: false) : .none
   }
 
   /// Whether a line is a field with which a part begins, where its delimiter is missing.
@@ -193,20 +230,95 @@ public struct MultipartParser: Sendable {
   }
 }
 
+extension UInt8 {
+  fileprivate static let dash = UInt8(ascii: "-")
+}
+
+/// Finds the end of a JSON object that comes piece by piece, and looks at each byte once. It counts braces outside of
+/// strings; whether what is between them is JSON is up to whoever reads it.
+private struct JSONObjectScanner: Sendable {
+  private enum Place {
+    case before, inside, string, escape, after, elsewhere
+  }
+
+  private var place = Place.before
+  private var depth = 0
+
+  /// Whether the object has ended, and nothing but blanks has come after it.
+  var isWhole: Bool { place == .after }
+
+  mutating func consume(_ bytes: ArraySlice<UInt8>) {
+    for byte in bytes {
+      switch (place, byte) {
+      case (.elsewhere, _): return
+      case (.escape, _): place = .string
+      case (.string, UInt8(ascii: "\\")): place = .escape
+      case (.string, UInt8(ascii: "\"")): place = .inside
+      case (.string, _): break
+      case (.inside, UInt8(ascii: "\"")): place = .string
+      case (.before, UInt8(ascii: "{")), (.inside, UInt8(ascii: "{")): (place, depth) = (.inside, depth + 1)
+      case (.inside, UInt8(ascii: "}")):
+        depth -= 1
+        if depth == 0 { place = .after }
+      case (.inside, _): break
+      case (.before, _), (.after, _): if byte > .space { place = .elsewhere }
+      }
+    }
+  }
+}
+
 extension HTTPResponseHead {
   /// The boundary of a multipart response; `-` if the server names none, as GraphQL servers mean it; `nil` if the
   /// response is not multipart.
+  ///
+  /// It may be a quoted string (RFC 9110, section 5.6.4). A comma ends a parameter like a semicolon, since some servers
+  /// append the request's `Accept`.
   public var multipartBoundary: String? {
     guard mediaType?.hasPrefix("multipart/") == true,
       let value = headers.first(where: { $0.hasName("Content-Type") })?.value
     else { return nil }
-    for parameter in value.split(whereSeparator: { $0 == ";" || $0 == "," }) {
-      let pair = parameter.split(separator: "=", maxSplits: 1).map(\.trimmed)
-      guard pair.count == 2, pair[0].lowercased() == "boundary" else { continue }
-      let boundary = pair[1].filter { $0 != "\"" }
-      if !boundary.isEmpty { return boundary }
+    return value.parameter("boundary").flatMap { $0.isEmpty ? nil : $0 } ?? "-"
+  }
+}
+
+extension String {
+  /// The value of a field's parameter, without quotes and their escapes; of several, the first.
+  fileprivate func parameter(_ name: String) -> String? {
+    var rest = utf8[...]
+    while let separator = rest.firstIndex(where: { $0 == UInt8(ascii: ";") || $0 == UInt8(ascii: ",") }) {
+      rest = rest[utf8.index(after: separator)...]
+      let key = rest.prefix { $0 != UInt8(ascii: "=") && $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+      rest = rest[key.endIndex...]
+      guard rest.skip(UInt8(ascii: "=")) else { continue }
+      rest = rest.drop { $0 == .space || $0 == .tab }
+      let value = rest.skip(UInt8(ascii: "\"")) ? rest.popQuoted() : rest.popToken()
+      if String(Substring(key)).trimmed.lowercased() == name { return value }
     }
-    return "-"
+    return nil
+  }
+}
+
+extension Substring.UTF8View {
+  /// Removes the first byte if it is this one.
+  fileprivate mutating func skip(_ byte: UInt8) -> Bool {
+    guard first == byte else { return false }
+    removeFirst()
+    return true
+  }
+
+  /// Removes a quoted string whose first quote is gone (RFC 9110, section 5.6.4).
+  fileprivate mutating func popQuoted() -> String {
+    var bytes: [UInt8] = []
+    while let byte = popFirst(), byte != UInt8(ascii: "\"") {
+      if byte != UInt8(ascii: "\\") { bytes.append(byte) } else if let escaped = popFirst() { bytes.append(escaped) }
+    }
+    return String(decoding: bytes, as: UTF8.self)
+  }
+
+  fileprivate mutating func popToken() -> String {
+    let token = prefix { $0 != UInt8(ascii: ";") && $0 != UInt8(ascii: ",") }
+    self = self[token.endIndex...]
+    return String(String(Substring(token)).trimmed)
   }
 }
 
@@ -215,11 +327,9 @@ extension Observable where Element == HTTPResponsePart {
   ///
   /// Fails with `httpStatus` if the status is not a success, with `badResponse` if the response is not multipart, with
   /// `tooLarge` for a part of more than `limit` bytes, and with `connectionLost` if the last delimiter is missing.
-  /// `isWhole` tells of a body whose delimiter has not come whether it is whole: some servers send that only with the
-  /// next part.
-  public func multipart(
-    limit: Int = 1 << 20, isWhole: (@Sendable (RawSpan) -> Bool)? = nil
-  ) -> Observable<MultipartPart> {
+  /// With `endsWithJSON`, a body that is a JSON object is whole with its last brace, although its delimiter has not come:
+  /// some servers send that only with the next part.
+  public func multipart(limit: Int = 1 << 20, endsWithJSON: Bool = false) -> Observable<MultipartPart> {
     transform(MultipartParser?.none) { parser, part, emit in
       switch part {
       case .head(let head):
@@ -229,9 +339,10 @@ extension Observable where Element == HTTPResponsePart {
             .badResponse, "The response is not multipart, but '\(head.mediaType ?? "of no type")'.", status: head.status
           )
         }
-        parser = MultipartParser(boundary: boundary, limit: limit, isWhole: isWhole)
+        parser = MultipartParser(boundary: boundary, limit: limit, endsWithJSON: endsWithJSON)
       case .body(let piece):
         for part in try parser?.consume(piece) ?? [] { emit(part) }
+        if let failure = parser?.failure { throw failure }
       }
     } finishing: { parser, _ in
       if parser?.isComplete == false {

@@ -20,6 +20,16 @@ public protocol TokenProvider: Sendable {
   /// If the user has to sign in again although no server has said so, for example because there is no refresh token,
   /// fail with a `RequestError` of the kind `httpStatus` and the status 401.
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken>
+
+  /// A hot stream of each token that becomes the current one, `nil` at a sign-out, as soon as it does; it sends nothing
+  /// unless it is implemented. By it, subscriptions end when their account signs out. Without it they end when they need
+  /// their next connection.
+  var changes: Observable<AccessToken?> { get }
+}
+
+extension TokenProvider {
+  /// Sends nothing.
+  public var changes: Observable<AccessToken?> { .never() }
 }
 
 /// A token that identifies the caller to a server. Its description, dump and mirror do not show its value.
@@ -70,6 +80,7 @@ extension AccessToken: CustomStringConvertible, CustomDebugStringConvertible, Cu
 ///     InMemoryTokenProvider(AccessToken("", expiresAt: .distantPast)) { _ in newToken() }
 public final class InMemoryTokenProvider: TokenProvider {
   private let token: Locked<AccessToken?>
+  private let newTokens = PublishSubject<AccessToken?>()
   private let refresh: @Sendable (AccessToken?) -> Observable<AccessToken>
 
   /// Takes the first token, and a closure that is given the old token and returns a stream of one new token.
@@ -86,16 +97,24 @@ public final class InMemoryTokenProvider: TokenProvider {
   /// Replaces the current token: at a sign-in, or with `nil` at a sign-out.
   public func setToken(_ token: AccessToken?) {
     self.token.withLock { $0 = token }
+    newTokens.onNext(token)
   }
+
+  /// Each token that is set, or that a refresh brings.
+  public var changes: Observable<AccessToken?> { newTokens.asObservable() }
 
   /// The closure's stream. The token that it emits becomes the current token, unless another one was set meanwhile. If
   /// it contains a control character, the stream fails with `undecodable`, and the current token stays.
   public func refresh(replacing old: AccessToken?) -> Observable<AccessToken> {
     refresh(old).map { try $0.checkedAfterRefresh() }
-      .do(onNext: { [token] new in
+      .do(onNext: { [token, newTokens] new in
         // Before requests can see it. A token in the place of none may be a sign-in.
         if let old { TokenLineage.record(new, replacing: old) }
-        token.withLock { if $0 == old { $0 = new } }
+        let isCurrent = token.withLock { token in
+          if token == old { token = new }
+          return token == new
+        }
+        if isCurrent { newTokens.onNext(new) }
       })
   }
 }

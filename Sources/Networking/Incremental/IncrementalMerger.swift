@@ -23,6 +23,8 @@ struct IncrementalMerger: Sendable {
   private(set) var extensions: JSONValue?
   /// Whether the last payload has come.
   private(set) var isComplete = false
+  /// Whether the last one said that others follow; `nil` if it did not say, and may be the last.
+  private var hasNext: Bool? = true
 
   private let plan: IncrementalPlan
   private var hasBegun = false
@@ -61,7 +63,17 @@ struct IncrementalMerger: Sendable {
       if let errors = completed.errors { fail(fragment, errors) } else { delivered.insert(fragment) }
     }
     merge(extensions: payload.extensions)
-    if payload.hasNext { return }
+    hasNext = payload.hasNext
+    if hasNext == false { try end() }
+  }
+
+  /// The response has ended as it should. If the last payload did not say whether others follow, it was the last; before,
+  /// a cut would have looked the same.
+  mutating func finish() throws(RequestError) {
+    if hasNext == nil, !isComplete { try end() }
+  }
+
+  private mutating func end() throws(RequestError) {
     if let id = pending.keys.min() { throw .unfit("it ends although '\(id)' has not arrived") }
     isComplete = true
   }

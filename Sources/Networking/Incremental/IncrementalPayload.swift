@@ -39,7 +39,8 @@ struct IncrementalPayload: JSONDecodable {
   var incremental: [Part] = []
   var completed: [Completed] = []
   var extensions: JSONValue?
-  var hasNext = false
+  /// `nil` if the server does not say.
+  var hasNext: Bool?
   /// Whether it is an empty object, by which some servers keep a connection alive.
   private(set) var isHeartbeat = true
 
@@ -48,7 +49,7 @@ struct IncrementalPayload: JSONDecodable {
     while try json.nextKey() {
       isHeartbeat = false
       if json.key(is: "hasNext") {
-        hasNext = try json.read() ?? false
+        hasNext = try json.read()
       } else if json.key(is: "pending") {
         pending = try json.read() ?? []
       } else if json.key(is: "incremental") {

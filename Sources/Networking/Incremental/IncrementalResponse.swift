@@ -37,8 +37,10 @@ extension GraphQLSession {
   ///     GetFeed().responses(on: client).subscribe(onNext: { show($0.data) })
   ///
   /// A fragment with a label is read as ``Deferred``; other parts are in the data once they have arrived, so that what an
-  /// unlabelled fragment selects is optional. What arrives together gives one element. `post(on:)` and `data(on:)` give
-  /// the complete response alone, which is what to keep in a store.
+  /// unlabelled fragment selects is optional. What arrives together gives one element. Since each has all data, and they
+  /// are decoded each time, a long response has fewer elements than parts: once eight times as much has been decoded as has
+  /// arrived, and 4 MiB, elements are a tenth of a second apart. `post(on:)` and `data(on:)` give the complete response
+  /// alone, which is what to keep in a store.
   ///
   /// The response is multipart (draft specification of incremental delivery, and its predecessors of 2022 and 2020); a
   /// server that ignores the directives sends one JSON response, which is one element. `Accept` asks for all of these,
@@ -59,19 +61,15 @@ extension GraphQLSession {
         let reader = IncrementalReader<ResponseData>(
           plan, errorPolicy, client.decoder, limit: client.responseBodyLimit)
         let last = Locked<IncrementalResponse<ResponseData>?>(nil)
-        return parts.transform(reader) { reader, part, emit in
-          try reader.read(part, emit)
-        } finishing: { reader, emit in
-          try reader.finish(emit)
-        }
-        .map { IncrementalResponse(sent.described($0.response), isComplete: $0.isComplete) }
-        .do(onNext: { response in last.withLock { $0 = response } })
-        .catch { error in
-          let last = last.withLock { $0 }
-          // What goes wrong behind the last part takes nothing away.
-          if last?.isComplete == true { return .empty() }
-          throw RequestError(reading: error).keeping(last)
-        }
+        return reader.responses(of: parts, scheduler: ElasticScheduler())
+          .map { IncrementalResponse(sent.described($0.response), isComplete: $0.isComplete) }
+          .do(onNext: { response in last.withLock { $0 = response } })
+          .catch { error in
+            let last = last.withLock { $0 }
+            // What goes wrong behind the last part takes nothing away.
+            if last?.isComplete == true { return .empty() }
+            throw RequestError(reading: error).keeping(last)
+          }
       }
     }
   }
@@ -155,7 +153,13 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
   private var count = 0
   private var merger: IncrementalMerger
   /// Whether something has been merged that has not been passed on.
-  private var hasGrown = false
+  private(set) var hasGrown = false
+  /// How many bytes have been decoded, over and over.
+  private(set) var decodedCount = 0
+
+  /// How much more may be decoded than has arrived.
+  private static var decodedFactor: Int { 8 }
+  private static var decodedFloor: Int { 4 << 20 }
 
   init(_ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy, _ decoder: any BodyDecoder, limit: Int) {
     (self.policy, self.decoder, self.limit) = (policy, decoder, limit)
@@ -163,18 +167,27 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
   }
 
   /// Takes the next part, and passes on the response if it has grown: once, whatever has come together, since all data
-  /// are decoded each time. What came before an error is passed on, too.
+  /// are decoded each time. If too much has been decoded already, it stays to be passed on. What came before an error is
+  /// passed on, too.
   mutating func read(
     _ part: HTTPResponsePart, _ emit: (IncrementalResponse<ResponseData>) -> Void
   ) throws {
-    defer { hasGrown = false }
     do {
       try merge(part)
     } catch {
-      if hasGrown, let grown = try? response() { emit(grown) }
+      try? passOn(emit)
       throw error
     }
-    if hasGrown { emit(try response()) }
+    let isCheap = decodedCount + count <= Self.decodedFactor * count + Self.decodedFloor
+    if isCheap || merger.isComplete { try passOn(emit) }
+  }
+
+  /// Passes on the response if it has grown.
+  mutating func passOn(_ emit: (IncrementalResponse<ResponseData>) -> Void) throws {
+    guard hasGrown else { return }
+    hasGrown = false
+    decodedCount += count
+    emit(try response())
   }
 
   private mutating func merge(_ part: HTTPResponsePart) throws {
@@ -189,14 +202,22 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
     switch body {
     case .multipart(var parser):
       body = .none
-      let parts = try parser.consume(piece)
-      body = .multipart(parser)
-      for part in parts where !part.body.isEmpty { try merge(part.body) }
+      defer { body = .multipart(parser) }
+      for part in try parser.consume(piece) where !part.body.isEmpty { try merge(part.body) }
+      if let failure = parser.failure { throw failure }
+      if parser.isComplete { try complete() }
     case .events(var parser):
       body = .none
-      let events = try parser.consume(piece)
-      body = .events(parser)
-      for event in events where event.type == "next" { try merge(Data((event.data ?? "").utf8)) }
+      defer { body = .events(parser) }
+      for event in try parser.consume(piece) {
+        switch event.content {
+        case .payload(let text): try merge(text)
+        case .errors(let errors): throw RequestError(graphQL: errors)
+        case .complete: try complete()
+        case .nothing: break
+        }
+      }
+      if let failure = parser.failure { throw failure }
     case .whole(var whole):
       body = .none
       whole.body += piece
@@ -205,9 +226,15 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
     }
   }
 
+  private mutating func complete() throws {
+    guard !merger.isComplete else { return }
+    try merger.finish()
+    if merger.isComplete { hasGrown = true }
+  }
+
   private mutating func begin(_ head: HTTPResponseHead) {
     if head.isSuccess, let boundary = head.multipartBoundary {
-      body = .multipart(MultipartParser(boundary: boundary, limit: limit, isWhole: { $0.isWholeJSONObject }))
+      body = .multipart(MultipartParser(boundary: boundary, limit: limit, endsWithJSON: true))
     } else if head.isSuccess, head.mediaType == "text/event-stream" {
       body = .events(EventStreamParser(limit: limit))
     } else {
@@ -225,9 +252,11 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
 
   /// The body has ended.
   mutating func finish(_ emit: (IncrementalResponse<ResponseData>) -> Void) throws {
+    try passOn(emit)
     if case .whole(let whole) = body {
       let last = try whole.readGraphQL { body in
         try merger.merge(IncrementalPayload(json: body.bytes))
+        try merger.finish()
         return try response()
       }
       if merger.isComplete { emit(last) }
@@ -249,5 +278,48 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
     let response = try GraphQLResponse(
       data: data, errors: merger.errors, extensions: merger.extensions, policy: policy)
     return IncrementalResponse(response, isComplete: merger.isComplete)
+  }
+}
+
+extension IncrementalReader {
+  private enum Input: Sendable {
+    case part(HTTPResponsePart)
+    /// It is time to pass on what has grown.
+    case turn
+    case end((any Error)?)
+  }
+
+  /// How far elements are apart once too much has been decoded.
+  private static var interval: Duration { .milliseconds(100) }
+
+  /// The responses in a stream of parts.
+  func responses(
+    of parts: Observable<HTTPResponsePart>, scheduler: any Scheduler
+  ) -> Observable<IncrementalResponse<ResponseData>> {
+    .deferred {
+      let turns = PublishSubject<Void>()
+      let ended = PublishSubject<Void>()
+      let inputs = parts.map { Input.part($0) }.concat(.just(.end(nil))).catch { .just(.end($0)) }
+      let all = Observable.merge(inputs, turns.asObservable().map { Input.turn })
+      return all.transform((reader: self, hasTurn: false)) { state, input, emit in
+        switch input {
+        case .part(let part): try state.reader.read(part, emit)
+        case .turn:
+          state.hasTurn = false
+          try state.reader.passOn(emit)
+        case .end(nil):
+          try state.reader.finish(emit)
+          return ended.onNext(())
+        case .end(let error?):
+          try? state.reader.passOn(emit)
+          throw error
+        }
+        guard state.reader.hasGrown, !state.hasTurn else { return }
+        state.hasTurn = true
+        _ = scheduler.schedule(after: Self.interval) { turns.onNext(()) }
+      } finishing: { _, _ in
+      }
+      .take(until: ended.asObservable())
+    }
   }
 }

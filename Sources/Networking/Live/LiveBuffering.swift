@@ -56,6 +56,8 @@ struct LiveBacklog: Sendable {
 
   private var valueCount: Int { values.count }
 
+  var isEmpty: Bool { dropped == 0 && head.isEmpty && values.isEmpty && tail.isEmpty }
+
   /// Takes an event. Returns false if it has no room, and the policy is to fail.
   mutating func append(_ event: LiveEvent<Data>) -> Bool {
     if case .dropped(let count) = event {

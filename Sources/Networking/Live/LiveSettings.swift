@@ -30,8 +30,15 @@ public struct LiveSettings: Sendable {
 
   /// The pauses before new attempts: at most 1 second before the first, and twice as long from attempt to attempt, up to
   /// 60 seconds by default. Each is any time from none to that: full jitter, so that clients which were cut off together
-  /// do not come back together. A server may set the first by the field `retry` of an event stream.
+  /// do not come back together. A server may set the first by the field `retry` of an event stream. What it asks for by
+  /// `Retry-After` comes on top, up to a day.
   public var pauses = Backoff(initial: .seconds(1), maximum: .seconds(60))
+
+  /// Whether the server keeps its events for a while and, to a request that names one by `Last-Event-ID`, sends those that
+  /// came since. `false` by default: most servers ignore that field, also those that give their events ids, and what
+  /// happened between two connections counts as missed (``LiveEvent/reconnected``). With `true` it counts as sent
+  /// (``LiveEvent/resumed``), so set it only if the server's documentation promises a history.
+  public var serverReplays = false
 
   /// How many attempts in a row may fail before the subscriptions do; 20 by default, which takes some minutes. `nil` for
   /// any number.

@@ -1,9 +1,63 @@
 import Foundation
 import HTTPTestSupport
 import Streams
+import TestSupport
 import Testing
 
 @testable import HTTP
+
+/// The standard's algorithm (WHATWG HTML, sections 9.2.5 and 9.2.6), word for word, over a whole stream.
+private struct StandardEventStream {
+  private(set) var events: [ServerSentEvent] = []
+  private(set) var lastEventID = ""
+  private var (data, type, id) = ("", "", "")
+  private var hasID = false
+
+  init(_ bytes: [UInt8]) {
+    // "The UTF-8 decode algorithm strips one leading UTF-8 Byte Order Mark (BOM), if any."
+    var rest = bytes.starts(with: [0xEF, 0xBB, 0xBF]) ? bytes.dropFirst(3) : bytes[...]
+    while let end = rest.firstIndex(where: { $0 == 10 || $0 == 13 }) {
+      let line = String(decoding: rest[..<end], as: UTF8.self)
+      let isPair = rest[end] == 13 && end + 1 < rest.endIndex && rest[end + 1] == 10
+      rest = rest[(isPair ? end + 2 : end + 1)...]
+      take(line)
+    }
+  }
+
+  private mutating func take(_ line: String) {
+    let scalars = Array(line.unicodeScalars)
+    if scalars.isEmpty { return dispatch() }
+    guard let colon = scalars.firstIndex(of: ":") else { return process(line, "") }
+    if colon == 0 { return }
+    var value = scalars[(colon + 1)...]
+    if value.first == " " { value = value.dropFirst() }
+    process(Self.text(scalars[..<colon]), Self.text(value))
+  }
+
+  private static func text(_ scalars: ArraySlice<Unicode.Scalar>) -> String {
+    var text = String.UnicodeScalarView()
+    text.append(contentsOf: scalars)
+    return String(text)
+  }
+
+  private mutating func process(_ field: String, _ value: String) {
+    switch field {
+    case "event": type = value
+    case "data": data += value + "\n"
+    case "id": if !value.unicodeScalars.contains("\0") { (id, hasID) = (value, true) }
+    default: break
+    }
+  }
+
+  private mutating func dispatch() {
+    lastEventID = id
+    defer { (data, type) = ("", "") }
+    if data.isEmpty { return }
+    data.unicodeScalars.removeLast()
+    events.append(
+      ServerSentEvent(type: type.isEmpty ? "message" : type, data: data, lastEventID: hasID ? lastEventID : nil))
+  }
+}
 
 @Suite struct EventStreamTests {
   private typealias Event = ServerSentEvent
@@ -61,6 +115,65 @@ import Testing
       let error = #expect(throws: RequestError.self) { try parser.consume(Data(text.utf8)) }
       #expect(error?.kind == .tooLarge)
     }
+  }
+
+  @Test func `L2: an identifier counts from the blank line that ends its event`() throws {
+    var parser = EventStreamParser()
+    #expect(try parser.consume(Data("id: 1\ndata: a\n\nid: 2\ndata: {\"da".utf8)).map(\.lastEventID) == ["1"])
+    // The second event may be cut off here.
+    #expect(parser.lastEventID == "1")
+    #expect(try parser.consume(Data("\n".utf8)).isEmpty && parser.lastEventID == "1")
+    #expect(try parser.consume(Data("\n".utf8)).map(\.lastEventID) == ["2"])
+    #expect(parser.lastEventID == "2")
+  }
+
+  @Test func `L2: an identifier without data counts, too, and one of an earlier stream is kept`() throws {
+    var parser = EventStreamParser(after: "0")
+    #expect(try parser.consume(Data(":\n\n".utf8)).isEmpty && parser.lastEventID == "0")
+    #expect(try parser.consume(Data("id: 3\n\n".utf8)).isEmpty && parser.lastEventID == "3")
+  }
+
+  @Test func `L2: random streams, cut and split anywhere, give the events and identifiers of the standard's algorithm`()
+    throws
+  {
+    let pieces = [
+      "data", "id", "event", "retry", ":", ": ", " ", "\n", "\r", "\r\n", "\n\n", "\r\n\r\n", "next", "1", "22",
+      "\u{0}",
+      "id: 7\n", "data: {}\n", "event: a\n", "\u{FEFF}", "é", "x",
+    ]
+    var random = SplitMix(seed: 26)
+    for _ in 0..<TestScale.count(10_000, long: 300_000) {
+      let text = (0..<Int.random(in: 0..<24, using: &random)).map { _ in pieces.randomElement(using: &random) ?? "" }
+      let bytes = Array(text.joined().utf8)
+      let stream = bytes[..<Int.random(in: 0...bytes.count, using: &random)]
+      var parser = EventStreamParser()
+      var events: [ServerSentEvent] = []
+      var start = 0
+      while start < stream.count {
+        let end = min(start + Int.random(in: 1...8, using: &random), stream.count)
+        events += try parser.consume(Data(stream[start..<end]))
+        start = end
+      }
+      let standard = StandardEventStream(Array(stream))
+      #expect(events.filter { $0.data != nil } == standard.events)
+      #expect(
+        parser.lastEventID ?? "" == standard.lastEventID, "\(String(decoding: stream, as: UTF8.self).debugDescription)")
+    }
+  }
+
+  @Test(arguments: [1, 3, 10_000])
+  func `L2: events before one over the limit are given, however the bytes are split`(size: Int) {
+    let bytes = Data(("data: a\n\ndata: b\n\ndata: " + String(repeating: "x", count: 200)).utf8)
+    var parser = EventStreamParser(limit: 100)
+    var events: [ServerSentEvent] = []
+    let error = #expect(throws: RequestError.self) {
+      for start in stride(from: 0, to: bytes.count, by: size) {
+        events += try parser.consume(bytes[start..<min(start + size, bytes.count)])
+      }
+      if let failure = parser.failure { throw failure }
+    }
+    #expect(error?.kind == .tooLarge && events.map(\.data) == ["a", "b"])
+    #expect(throws: RequestError.self) { try parser.consume(Data("\n\n".utf8)) }
   }
 
   @Test func `a response gives its events, and one that is no event stream fails`() async throws {

@@ -9,51 +9,90 @@ protocol LiveDialler: Sendable {
   /// Notifies of the transport's shutdown; `nil` if the transport does not.
   var shutdown: (any ShutdownNotifying)? { get }
 
+  /// Whose connections they are.
+  var credentials: LiveCredentials { get }
+
   /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
   /// complete, which counts as lost, too. Disposing it closes the connection. With `refreshingToken`, the token of the
-  /// last attempt was rejected.
-  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent>
+  /// last attempt was rejected; what came last had the identifier `position`.
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent>
 }
 
 /// Carries operations on one connection at a time, which it makes when it is needed, as a ``LiveMachine`` decides.
 ///
-/// All inputs go through one queue, and a thread that adds one to an idle queue works the queue off. So the machine needs
-/// no lock, its actions are carried out in order, and nothing is called under a lock. Nothing that is called here waits:
-/// observers are called from behind a ``LiveBacklog``.
+/// All inputs go through one inbox, which one thread at a time works off:
+///
+/// - Callers and timers add to it and return. A worker, which is scheduled while there is work, takes it from there.
+/// - The thread that brings what a connection reads works it off itself, unless another thread does; then it waits once
+///   more of the connection's than ``LiveIntake/limit`` is in the inbox. So nothing is read faster than it is dealt with.
+///
+/// So the machine needs no lock, its actions are carried out in order, and nothing is called under a lock. Nothing that is
+/// called here waits: an observer is called from behind a ``LiveBacklog``, or by a ``LiveOutlet``, when the work is done.
 final class LiveConnection: Sendable {
   private enum Input: Sendable {
     case machine(LiveMachine.Input)
-    case open(Int, LiveOperation, AnyObserver<LiveEvent<Data>>)
+    case line(LiveLineEvent, generation: Int, LiveIntake)
+    case open(Int, LiveOperation, Receiver)
     case close(Int)
     case wake
+    case signOut
     case shutDown(done: @Sendable () -> Void)
   }
 
-  /// What only the thread that works the queue off may touch.
+  /// How an operation's events reach its observer.
+  private enum Receiver: Sendable {
+    /// By a queue of the observer's.
+    case observer(AnyObserver<LiveEvent<Data>>)
+    case outlet(LiveOutlet)
+  }
+
+  private struct Inbox {
+    var waiting = Fifo<Input>()
+    var isWorking = false
+    var isScheduled = false
+    var lastNumber = 0
+    var openCount = 0
+    /// Whether it has neither a connection nor any use for one.
+    var isAtRest = true
+    /// The outlet of the operation that has the connection to itself, and an observer that is waited for.
+    var outlet: LiveOutlet?
+
+    /// Whether a worker has to be scheduled, which then counts as scheduled.
+    mutating func needsWorker() -> Bool {
+      guard !waiting.isEmpty, !isWorking, !isScheduled else { return false }
+      isScheduled = true
+      return true
+    }
+  }
+
+  /// What only the thread that works may touch.
   ///
-  /// `@unchecked Sendable`: ``LiveConnection/send(_:)`` lets one thread in at a time.
+  /// `@unchecked Sendable`: ``LiveConnection/work(isScheduled:)`` lets one thread in at a time.
   private final class Work: @unchecked Sendable {
     var machine: LiveMachine
-    var operations: [Int: (operation: LiveOperation, observer: AnyObserver<LiveEvent<Data>>)] = [:]
+    var operations: [Int: (operation: LiveOperation, receiver: Receiver)] = [:]
     var line: (any LiveLine)?
     var attempt: DisposeBag?
+    var intake: LiveIntake?
     var wake: (at: Duration, timer: any Disposable)?
+    var isAtRest = true
 
     init(_ machine: LiveMachine) { self.machine = machine }
   }
 
   private let dialler: any LiveDialler
   private let scheduler: any Scheduler
-  private let inputs = Locked((waiting: Fifo<Input>(), isBusy: false, lastNumber: 0, openCount: 0))
+  private let inbox = Locked(Inbox())
   private let work: Work
-  private let shutdown = DisposeBag()
+  private let notices = DisposeBag()
 
   init(_ dialler: some LiveDialler, _ settings: LiveSettings, scheduler: any Scheduler) {
     self.dialler = dialler
     self.scheduler = scheduler
     work = Work(LiveMachine(LiveSupervisor(settings, dialler.traits)))
+    notices.insert(dialler.credentials.signOuts { [weak self] in self?.send(.signOut) })
     guard let transport = dialler.shutdown else { return }
-    shutdown.insert(
+    notices.insert(
       transport.onShutdown { [weak self] done in
         if let self { send(.shutDown(done: done)) } else { done() }
       })
@@ -61,57 +100,89 @@ final class LiveConnection: Sendable {
 
   deinit {
     work.wake?.timer.dispose()
+    work.intake?.close()
     work.attempt?.dispose()
   }
 
-  /// Whether it has no operations.
-  var isUnused: Bool { inputs.withLock { $0.openCount == 0 } }
+  /// Whether it has neither operations nor a connection.
+  var isAtRest: Bool { inbox.withLock { $0.isAtRest && $0.openCount == 0 } }
 
-  /// Takes the place of one operation; returns false if so many are taken already.
+  /// Whether its account has signed out, so that it carries no further operation.
+  var hasSignedOut: Bool { dialler.credentials.hasSignedOut }
+
+  /// Takes the place of one operation; returns false if so many are taken already, or the account has signed out.
   func reserve(upTo limit: Int = .max) -> Bool {
-    inputs.withLock { inputs in
-      guard inputs.openCount < limit else { return false }
-      inputs.openCount += 1
+    if hasSignedOut { return false }
+    return inbox.withLock { inbox in
+      guard inbox.openCount < limit else { return false }
+      inbox.openCount += 1
       return true
     }
   }
 
   /// Runs an operation, in the place that was reserved for it; see ``LiveTransport/open(_:on:)``.
   func run(_ operation: LiveOperation, _ observer: AnyObserver<LiveEvent<Data>>) -> any Disposable {
-    let number = inputs.withLock { inputs in
-      inputs.lastNumber += 1
-      return inputs.lastNumber
+    let outlet = operation.buffering == .suspend ? LiveOutlet(observer) : nil
+    let number = inbox.withLock { inbox in
+      inbox.lastNumber += 1
+      if let outlet { inbox.outlet = outlet }
+      return inbox.lastNumber
     }
-    send(.open(number, operation, observer))
+    send(.open(number, operation, outlet.map(Receiver.outlet) ?? .observer(observer)))
     return Disposables.create {
+      outlet?.dispose()
       self.send(.close(number))
       // Only now: the operation that takes the place is sent behind the end of this one.
-      self.inputs.withLock { $0.openCount -= 1 }
+      self.inbox.withLock { $0.openCount -= 1 }
     }
   }
 
+  // MARK: - The inbox
+
+  /// Adds an input for the worker.
   private func send(_ input: Input) {
-    let isFirst = inputs.withLock { inputs in
-      inputs.waiting.append(input)
-      defer { inputs.isBusy = true }
-      return !inputs.isBusy
+    let needsWorker = inbox.withLock { inbox in
+      inbox.waiting.append(input)
+      return inbox.needsWorker()
     }
-    guard isFirst else { return }
-    while let input = next() { handle(input) }
+    if needsWorker { schedule() }
   }
 
-  private func next() -> Input? {
-    inputs.withLock { inputs in
-      let input = inputs.waiting.popFirst()
-      if input == nil { inputs.isBusy = false }
-      return input
+  /// Takes what a connection has read, on the thread that read it.
+  private func receive(_ event: LiveLineEvent, _ generation: Int, _ intake: LiveIntake) {
+    intake.add(event.size)
+    inbox.withLock { $0.waiting.append(.line(event, generation: generation, intake)) }
+    work(isScheduled: false)
+    intake.wait()
+  }
+
+  private func schedule() {
+    _ = scheduler.schedule { self.work(isScheduled: true) }
+  }
+
+  /// Works off what is in the inbox, unless another thread does, and leaves what comes meanwhile to a worker.
+  private func work(isScheduled: Bool) {
+    let count = inbox.withLock { inbox in
+      if isScheduled { inbox.isScheduled = false }
+      guard !inbox.isWorking else { return 0 }
+      inbox.isWorking = !inbox.waiting.isEmpty
+      return inbox.waiting.count
     }
+    for _ in 0..<count {
+      if let input = inbox.withLock({ $0.waiting.popFirst() }) { handle(input) }
+    }
+    let (needsWorker, outlet) = inbox.withLock { inbox in
+      if count > 0 { inbox.isWorking = false }
+      return (inbox.needsWorker(), inbox.outlet)
+    }
+    if needsWorker { schedule() }
+    outlet?.deliver()
   }
 
   private func handle(_ input: Input) {
     switch input {
-    case .open(let number, let operation, let observer):
-      work.operations[number] = (operation, observer)
+    case .open(let number, let operation, let receiver):
+      work.operations[number] = (operation, receiver)
       run(.add(number, isReplayable: operation.request.isReplayable, size: operation.request.body?.count ?? 0))
     case .close(let number):
       guard work.operations[number] != nil else { return }
@@ -120,64 +191,95 @@ final class LiveConnection: Sendable {
     case .wake:
       work.wake = nil
       run(.tick)
+    case .signOut: run(.stop(LiveCredentials.signedOut))
     case .shutDown(let done):
-      run(.shutDown)
+      run(
+        .stop(
+          RequestError(
+            .connectionLost, "The transport was shut down, and with it the subscription.", cause: TransportShutdown())))
       done()
-    case .machine(let input):
-      if case .line(let generation, .opened(let line, _)) = input, work.machine.supervisor.isDialling(generation) {
-        work.line = line
-      }
-      run(input)
+    case .line(let event, let generation, let intake):
+      if case .message(.next) = event, dialler.credentials.noteSignOut() { run(.stop(LiveCredentials.signedOut)) }
+      if case .opened(let line, _) = event, work.machine.supervisor.isDialling(generation) { work.line = line }
+      run(.line(generation: generation, event))
+      let outlet = inbox.withLock { $0.outlet }
+      if outlet?.hold(intake, event.size) != true { intake.remove(event.size) }
+    case .machine(let input): run(input)
     }
   }
+
+  // MARK: - The machine
 
   private func run(_ input: LiveMachine.Input) {
     for action in work.machine.handle(input, at: scheduler.now) { perform(action) }
     setTimer()
+    let isAtRest = work.machine.isAtRest
+    if isAtRest != work.isAtRest { inbox.withLock { $0.isAtRest = isAtRest } }
+    work.isAtRest = isAtRest
   }
 
   private func perform(_ action: LiveMachine.Action) {
     switch action {
-    case .dial(let generation, let refreshingToken): dial(generation, refreshingToken: refreshingToken)
-    case .send(let message):
-      var body = Data()
-      if case .subscribe(_, let number) = message { body = work.operations[number]?.operation.request.body ?? body }
-      do throws(RequestError) {
-        try work.line?.send(message, body: body)
-      } catch {
-        let generation = work.machine.supervisor.generation
-        if error.kind == .invalidRequest, case .subscribe(let id, _) = message {
-          // Others on the connection do not share the mistake.
-          send(.machine(.line(generation: generation, .message(.failed(id: id, LiveFailure(error))))))
-        } else {
-          send(.machine(.line(generation: generation, .lost(LiveFailure(error)))))
-        }
-      }
+    case .dial(let generation, let refreshingToken, let position):
+      dial(generation, refreshingToken: refreshingToken, after: position)
+    case .send(let message): send(message)
     case .closeLine(let code): work.line?.close(code: code)
     case .dropLine(let code):
       work.line?.close(code: code)
       work.line = nil
+      work.intake?.close()
+      work.intake = nil
       work.attempt?.dispose()
       work.attempt = nil
-    case .deliver(let number, let event): work.operations[number]?.observer.onNext(event)
+    case .deliver(let number, let event):
+      guard let (operation, receiver) = work.operations[number] else { return }
+      let named = event.named(operation.request.operationName)
+      switch receiver {
+      case .observer(let observer): observer.onNext(named)
+      case .outlet(let outlet): outlet.append(named)
+      }
     case .end(let number, let error):
-      let observer = work.operations.removeValue(forKey: number)?.observer
-      if let error { observer?.onError(error) } else { observer?.onCompleted() }
+      guard let (operation, receiver) = work.operations.removeValue(forKey: number) else { return }
+      let error = error?.named(operation.request.operationName)
+      switch (receiver, error) {
+      case (.observer(let observer), let error?): observer.onError(error)
+      case (.observer(let observer), nil): observer.onCompleted()
+      case (.outlet(let outlet), let error): outlet.end(error)
+      }
     }
   }
 
-  private func dial(_ generation: Int, refreshingToken: Bool) {
-    let attempt = DisposeBag()
-    work.attempt = attempt
-    let report: @Sendable (LiveLineEvent) -> Void = { [weak self] event in
-      self?.send(.machine(.line(generation: generation, event)))
+  private func send(_ message: LiveClientMessage) {
+    var body = Data()
+    if case .subscribe(_, let number) = message { body = work.operations[number]?.operation.request.body ?? body }
+    do throws(RequestError) {
+      try work.line?.send(message, body: body)
+    } catch {
+      let generation = work.machine.supervisor.generation
+      let input: LiveMachine.Input =
+        switch message {
+        // Others on the connection do not share the mistake.
+        case .subscribe(let id, _) where error.kind == .invalidRequest:
+          .line(generation: generation, .message(.failed(id: id, LiveFailure(error))))
+        case .subscribe(_, let number): .notSent(number, generation: generation, error)
+        default: .line(generation: generation, .lost(LiveFailure(error)))
+        }
+      send(.machine(input))
     }
+  }
+
+  private func dial(_ generation: Int, refreshingToken: Bool, after position: String?) {
+    let (attempt, intake) = (
+      DisposeBag(), LiveIntake(limit: inbox.withLock { $0.outlet == nil } ? LiveIntake.usual : 0)
+    )
+    (work.attempt, work.intake) = (attempt, intake)
+    let report: @Sendable (LiveLineEvent) -> Void = { [weak self] event in self?.receive(event, generation, intake) }
     // On the scheduler, since it may call the user's code: the provider of tokens, and what makes URLs and headers.
     attempt.insert(
       scheduler.schedule { [dialler, weak attempt] in
         guard let attempt, !attempt.isDisposed else { return }
         attempt.insert(
-          dialler.dial(refreshingToken: refreshingToken).subscribe(
+          dialler.dial(refreshingToken: refreshingToken, after: position).subscribe(
             onNext: report, onError: { report(.lost(LiveFailure(RequestError(wrapping: $0)))) },
             onCompleted: { report(.lost(.ended)) }))
       })
@@ -191,5 +293,13 @@ final class LiveConnection: Sendable {
     let delay = max(due - scheduler.now, .zero)
     let timer = scheduler.schedule(after: delay) { [weak self] in self?.send(.wake) }
     work.wake = (due, timer)
+  }
+}
+
+extension LiveEvent<Data> {
+  /// With the operation's name in its error, unless that has one.
+  fileprivate func named(_ operationName: String?) -> Self {
+    guard case .disconnected(let error, let pause) = self else { return self }
+    return .disconnected(error.named(operationName), retryAfter: pause)
   }
 }

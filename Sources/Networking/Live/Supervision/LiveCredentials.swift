@@ -3,22 +3,81 @@ import HTTPMiddlewares
 import Streams
 
 /// The tokens of a connection's attempts, from the middleware that gives a client's requests theirs: so a token is
-/// refreshed once for both.
+/// refreshed once for both. All of them are one account's.
 final class LiveCredentials: Sendable {
-  private let middleware: AuthMiddleware?
-  private let last = Locked<AuthMiddleware.Grant?>(nil)
-
-  init(of client: APIClient) {
-    middleware = client.middlewares.firstAuthentication
+  private struct State {
+    var last: AuthMiddleware.Grant?
+    /// The token that the last attempt was made with; before the first, the one that was current.
+    var token: AccessToken?
+    var hasSignedOut = false
   }
 
-  /// A cold stream of the header field for the next attempt, of which there is none without a middleware or a token.
+  private let middleware: AuthMiddleware?
+  private let state: Locked<State>
+
+  /// The connection belongs to the holder of the token, which is the client's current one.
+  init(of client: APIClient, _ token: AccessToken?) {
+    middleware = client.middlewares.firstAuthentication
+    state = Locked(State(token: token))
+  }
+
+  convenience init(of client: APIClient) {
+    self.init(of: client, client.middlewares.firstAuthentication?.currentToken)
+  }
+
+  /// Whether the account has signed out.
+  var hasSignedOut: Bool { state.withLock { $0.hasSignedOut } }
+
+  /// Whether the account turns out to have signed out, which is then noted: for a provider that does not say so.
+  func noteSignOut() -> Bool { middleware.map { noteCurrent($0.currentToken) } ?? false }
+
+  /// Why a subscription ends when its account does.
+  static var signedOut: RequestError {
+    RequestError(.cancelled, "The account that the subscription belongs to has signed out: subscribe again.")
+  }
+
+  /// A cold stream of the header field for the next attempt, of which there is none without a middleware or a token. Fails
+  /// with `cancelled` once the account has signed out.
   func field(for request: HTTPRequest, isRejected: Bool) -> Observable<(field: HTTPField?, token: AccessToken?)> {
     guard let middleware else { return .just((nil, nil)) }
-    return middleware.grant(for: request, after: last.withLock { $0 }, isRejected: isRejected).map { grant in
-      self.last.withLock { $0 = grant }
+    return middleware.grant(for: request, after: state.withLock { $0.last }, isRejected: isRejected).map { grant in
+      let isOver = self.state.withLock { state in
+        state.hasSignedOut = state.hasSignedOut || Self.isAnothers(grant.token, than: state.token)
+        if !state.hasSignedOut { (state.last, state.token) = (grant, grant.token ?? state.token) }
+        return state.hasSignedOut
+      }
+      if isOver { throw Self.signedOut }
       return (grant.field, grant.token)
     }
+  }
+
+  /// Calls a closure when the account signs out, or another one takes its place.
+  func signOuts(_ body: @escaping @Sendable () -> Void) -> any Disposable {
+    guard let middleware else { return Disposables.create() }
+    let bag = DisposeBag()
+    let note: @Sendable (AccessToken?) -> Void = { [weak self] token in
+      if self?.noteCurrent(token) == true { body() }
+    }
+    bag.insert(middleware.tokenChanges.subscribe(onNext: note))
+    // It may have changed before that.
+    note(middleware.currentToken)
+    return bag
+  }
+
+  /// Takes note of the current token; returns true the first time that it is not the account's.
+  private func noteCurrent(_ token: AccessToken?) -> Bool {
+    state.withLock { state in
+      guard !state.hasSignedOut, Self.isAnothers(token, than: state.token) else { return false }
+      state.hasSignedOut = true
+      return true
+    }
+  }
+
+  /// Whether a token is of another account than an earlier one. Nobody is an account of nobody's: who was not signed in
+  /// continues with what a sign-in brings.
+  private static func isAnothers(_ token: AccessToken?, than old: AccessToken?) -> Bool {
+    guard let old else { return false }
+    return token == nil || token?.account != old.account
   }
 }
 

@@ -55,12 +55,25 @@ extension LiveFailure {
       case .connectionLost, .timedOut, .circuitOpen, .overloaded, .rateLimited: .retry
       case _ where error.cause is TokenRefreshFailure: error.isOutage ? .retry : .none
       case .cannotConnect: error.status.map(Self.passes) ?? true ? .retry : .none
-      case .httpStatus where error.status == 401 || error.status == 403: .refreshToken
-      case .httpStatus: error.status.map(Self.passes) ?? false ? .retry : .none
-      case .graphQL: Self.remedy(of: error.graphQLErrors)
+      case .httpStatus: Self.remedy(of: error, with: error.status)
+      case .graphQL:
+        switch (Self.remedy(of: error.graphQLErrors), error.status) {
+        case (.none, 401?), (.none, 403?), (.none, 425?), (.none, 429?), (.none, 503?):
+          Self.remedy(of: error, with: error.status)
+        case (let remedy, _): remedy
+        }
       default: .none
       }
     self.init(error, remedy)
+  }
+
+  /// A 403 with `Retry-After` limits the rate of requests, as GitHub does, and rejects no token.
+  private static func remedy(of error: RequestError, with status: Int?) -> Remedy {
+    switch status {
+    case 401: .refreshToken
+    case 403: error.retryAfter == nil ? .refreshToken : .retry
+    default: status.map(passes) ?? false ? .retry : .none
+    }
   }
 
   /// The statuses after which a server may let the client in later.

@@ -7,7 +7,8 @@ enum LiveServerMessage: Sendable {
   /// The server accepts the connection, and may say how long it will be silent at most.
   case acknowledged(longestSilence: Duration?)
   case ping(Data?)
-  case pong
+  /// The answer to the ping of this number; `nil` where a protocol's pings have no number.
+  case pong(Int?)
   case keepAlive
   /// The server has the operation.
   case confirmed(id: String)
@@ -22,7 +23,8 @@ enum LiveServerMessage: Sendable {
 enum LiveClientMessage: Hashable, Sendable {
   case subscribe(id: String, operation: Int)
   case complete(id: String)
-  case ping
+  /// A ping, the so-manieth on the connection.
+  case ping(Int)
   case pong(Data?)
 }
 
@@ -38,6 +40,8 @@ enum LiveLineEvent: Sendable {
   case heard
   /// The server says how long to wait before the next attempt.
   case pause(Duration)
+  /// What came before has this identifier, after which another connection may resume.
+  case position(String)
   case lost(LiveFailure)
 }
 
@@ -56,7 +60,9 @@ protocol LiveLine: Sendable {
 /// An operation is sent again on each new connection, in the order in which operations were begun, and under an id that
 /// was not used before; a mutation that was sent is not. It counts as connected once the server has answered a ping that
 /// was sent behind it, or has sent something for it: what is fetched from then on, and what comes, leave no gap between
-/// them. Where there are pings, they also pace what is sent: so many bytes of operations, and more once the server has
+/// them. A server that sends other things, but answers no ping in time, counts as having answered it. What a server
+/// refuses for now is sent again on the same connection, after a pause of its own, so that others are not disturbed.
+/// Where there are pings, they also pace what is sent: so many bytes of operations, and more once the server has
 /// answered, so that thousands of operations do not exceed what may wait for the socket. Messages for ids that are not
 /// in use are ignored: they come late for an operation that was cancelled, or are a server's mistake.
 struct LiveMachine: Sendable {
@@ -66,12 +72,14 @@ struct LiveMachine: Sendable {
     case remove(Int)
     case line(generation: Int, LiveLineEvent)
     case tick
-    /// The transport is being shut down.
-    case shutDown
+    /// The connection did not take the message of an operation.
+    case notSent(Int, generation: Int, RequestError)
+    /// Everything ends with this error, because the transport is being shut down, or the account has signed out.
+    case stop(RequestError)
   }
 
   enum Action {
-    case dial(generation: Int, refreshingToken: Bool)
+    case dial(generation: Int, refreshingToken: Bool, after: String?)
     case send(LiveClientMessage)
     case closeLine(code: UInt16)
     /// Close, and hear nothing more of the connection.
@@ -86,6 +94,9 @@ struct LiveMachine: Sendable {
     /// The id on the current connection, once it has been sent there.
     var id: String?
     var hasBeenSent = false
+    var sentAt = Duration.zero
+    /// How often in a row the server has refused it for now.
+    var refusals = 0
     var wasConnected = false
     /// What is to be delivered once the server is known to have it.
     var announcement: LiveEvent<Data>?
@@ -101,11 +112,18 @@ struct LiveMachine: Sendable {
   /// The pings and pongs on the current connection.
   private var pings = 0
   private var pongs = 0
+  /// When a ping counts as answered if anything else has come.
+  private var answerDue: Duration?
   private var unannounced: [Int] = []
   /// The operations that the server refused for the last token, and has sent nothing for since.
   private var refused: Set<Int> = []
   /// The operations that are sent once the server has read those before them.
   private var unsent = Fifo<Int>()
+  /// The operations that the server has refused for now, with the times when they are sent again, and the first of these.
+  private var postponed: [Int: Duration] = [:]
+  private var nextDue: Duration?
+  /// The identifier of what came last, where there is one.
+  private var position: String?
   /// How many bytes of operations were sent before the last ping, and after it, that the server may not have read.
   private var unread = (before: 0, after: 0)
   private var actions: [Action] = []
@@ -117,10 +135,14 @@ struct LiveMachine: Sendable {
     self.supervisor = supervisor
   }
 
-  var isEmpty: Bool { operations.isEmpty }
+  /// Whether it has no operations, no connection, and no pause before the next.
+  var isAtRest: Bool { operations.isEmpty && supervisor.state == .idle }
 
   /// When the machine wants a `tick`.
-  var nextWake: Duration? { supervisor.nextWake }
+  var nextWake: Duration? {
+    guard supervisor.isOpen else { return supervisor.nextWake }
+    return [supervisor.nextWake, answerDue, nextDue].compactMap { $0 }.min()
+  }
 
   mutating func handle(_ input: Input, at now: Duration) -> [Action] {
     switch input {
@@ -128,8 +150,12 @@ struct LiveMachine: Sendable {
       add(number, Operation(isReplayable: isReplayable, size: size), at: now)
     case .remove(let number): remove(number, at: now)
     case .line(let generation, let event): if generation == supervisor.generation { handle(event, at: now) }
-    case .tick: perform(supervisor.tick(at: now), at: now)
-    case .shutDown: shutDown(at: now)
+    case .tick: tick(at: now)
+    case .notSent(let number, let generation, let error):
+      guard generation == supervisor.generation else { break }
+      operations[number]?.hasBeenSent = false
+      perform(supervisor.lost(LiveFailure(error), at: now), at: now)
+    case .stop(let error): stop(error, at: now)
     }
     defer { actions = [] }
     return actions
@@ -149,24 +175,43 @@ struct LiveMachine: Sendable {
     needLess(at: now)
   }
 
+  private mutating func tick(at now: Duration) {
+    perform(supervisor.tick(at: now), at: now)
+    guard supervisor.isOpen else { return }
+    if let nextDue, nextDue <= now {
+      for number in postponed.filter({ $0.value <= now }).keys.sorted() {
+        postponed[number] = nil
+        unsent.append(number)
+      }
+      self.nextDue = postponed.values.min()
+      sendMore(at: now)
+    }
+    // The connection is alive, or it would have been given up with the ping.
+    if let answerDue, answerDue <= now { answered(pings, at: now) }
+  }
+
   /// Tells the server that each operation is complete, and ends the connection and the operations.
-  private mutating func shutDown(at now: Duration) {
+  private mutating func stop(_ error: RequestError, at now: Duration) {
     if supervisor.isOpen {
       for (_, operation) in operations.sorted(by: { $0.key < $1.key }) {
         if let id = operation.id { actions.append(.send(.complete(id: id))) }
       }
     }
-    perform(supervisor.stop(), at: now)
+    perform(supervisor.stop(error), at: now)
   }
 
   private mutating func handle(_ event: LiveLineEvent, at now: Duration) {
     switch event {
-    case .prepared: supervisor.prepared(at: now)
+    case .prepared:
+      supervisor.prepared(at: now)
+      // From now on the request may be with the server, which may have carried it out before it answers.
+      if supervisor.isForOne { for number in operations.keys { operations[number]?.hasBeenSent = true } }
     case .opened(_, let isResumed):
       self.isResumed = isResumed
       perform(supervisor.opened(at: now), at: now)
     case .heard: supervisor.heard(at: now)
     case .pause(let pause): supervisor.setPause(pause)
+    case .position(let id): if supervisor.isOpen { position = id }
     case .lost(let failure): perform(supervisor.lost(failure, at: now), at: now)
     case .message(let message):
       if case .keepAlive = message { supervisor.heard(at: now, isKeepAlive: true) } else { supervisor.heard(at: now) }
@@ -180,25 +225,23 @@ struct LiveMachine: Sendable {
     case .ping(let payload): actions.append(.send(.pong(payload)))
     case .keepAlive: break
     case .confirmed(let id): if let number = number(of: id) { announce(number) }
-    case .pong:
-      // One that nobody asked for is legal, and answers nothing.
-      guard pongs < pings else { return }
-      pongs += 1
-      if pongs == pings { unread.before = 0 }
-      announceAll()
-      sendMore(at: now)
+    // The answer to a ping answers those before it (RFC 6455, section 5.5.3). One that nobody asked for is legal, and
+    // answers nothing.
+    case .pong(let number): answered(number ?? pongs + 1, at: now)
     case .next(let id, let result):
       guard let number = number(of: id) else { return }
       announce(number)
       if !refused.isEmpty { refused.remove(number) }
+      operations[number]?.refusals = 0
       supervisor.proveToken()
       actions.append(.deliver(number, .value(result)))
     case .complete(let id):
       if let number = number(of: id) { end(number, nil, at: now) }
     case .failed(let id, let failure):
       guard let number = number(of: id) else { return }
-      // A token is the connection's, and so is what a router reloads. But what is refused with a new token, too, is
-      // refused by itself, although the others may do well with it.
+      if failure.remedy == .retry, !supervisor.isForOne { return postpone(number, failure.error, at: now) }
+      // A token is the connection's. But what is refused with a new token, too, is refused by itself, although the others
+      // may do well with it.
       let isRejection = failure.remedy == .refreshToken
       let isRefusedAgain = isRejection && refused.contains(number) && supervisor.state != .ready
       if failure.remedy == .none || isRefusedAgain || !supervisor.mayRecover(from: failure) {
@@ -208,6 +251,32 @@ struct LiveMachine: Sendable {
         perform(supervisor.lost(failure, at: now), at: now)
       }
     }
+  }
+
+  /// The server has read what was sent before a ping.
+  private mutating func answered(_ number: Int, at now: Duration) {
+    guard pongs < number, number <= pings else { return }
+    pongs = number
+    answerDue = pongs < pings ? now + supervisor.pongLimit : nil
+    if pongs == pings { unread.before = 0 }
+    announceAll()
+    sendMore(at: now)
+  }
+
+  /// The server refuses an operation for now. That is no matter of the others on the connection.
+  private mutating func postpone(_ number: Int, _ error: RequestError, at now: Duration) {
+    guard var operation = operations[number] else { return }
+    operation.refusals = operation.sentAt + supervisor.stableTime <= now ? 1 : operation.refusals + 1
+    guard operation.isReplayable, supervisor.mayRetry(after: operation.refusals) else {
+      return end(number, error, at: now)
+    }
+    if let id = operation.id { numbers[id] = nil }
+    (operation.id, operation.announcement) = (nil, nil)
+    operations[number] = operation
+    let pause = supervisor.pause(asked: error.retryAfter, after: operation.refusals)
+    postponed[number] = now + pause
+    nextDue = min(nextDue ?? now + pause, now + pause)
+    actions.append(.deliver(number, .disconnected(error, retryAfter: pause)))
   }
 
   private func number(of id: String?) -> Int? {
@@ -221,16 +290,18 @@ struct LiveMachine: Sendable {
       switch step {
       case .dial(let refreshingToken):
         actions.append(
-          .dial(generation: supervisor.generation, refreshingToken: refreshingToken))
+          .dial(generation: supervisor.generation, refreshingToken: refreshingToken, after: position))
       case .start:
-        (pings, pongs, unannounced) = (0, 0, [])
+        (pings, pongs, answerDue, unannounced) = (0, 0, nil, [])
         (unsent, unread) = (Fifo(), (0, 0))
+        (postponed, nextDue) = ([:], nil)
         for number in operations.keys.sorted() { unsent.append(number) }
         sendMore(at: now)
       case .ping:
         pings += 1
         unread = (unread.before + unread.after, 0)
-        actions.append(.send(.ping))
+        answerDue = answerDue ?? now + supervisor.pongLimit
+        actions.append(.send(.ping(pings)))
       case .close: actions.append(.closeLine(code: 1000))
       case .drop(let code):
         actions.append(.dropLine(code: code))
@@ -259,6 +330,11 @@ struct LiveMachine: Sendable {
   private mutating func endUnreplayable(_ error: RequestError) {
     for (number, operation) in operations.sorted(by: { $0.key < $1.key })
     where operation.hasBeenSent && !operation.isReplayable {
+      // A request of its own may not have reached the server, or have been declined as it was.
+      if supervisor.isForOne, error.reached != .maybe {
+        operations[number]?.hasBeenSent = false
+        continue
+      }
       var error = error
       error.reached = .maybe
       actions.append(.end(number, error))
@@ -270,18 +346,19 @@ struct LiveMachine: Sendable {
   /// Sends what waits, as far as the server keeps up.
   private mutating func sendMore(at now: Duration) {
     while !supervisor.canPing || unread.before + unread.after < Self.sentAhead, let number = unsent.popFirst() {
-      send(number)
+      send(number, at: now)
     }
     confirm(at: now)
   }
 
-  private mutating func send(_ number: Int) {
+  private mutating func send(_ number: Int, at now: Duration) {
     guard let operation = operations[number] else { return }
     lastID += 1
     let id = String(lastID)
     numbers[id] = number
     operations[number]?.id = id
     operations[number]?.hasBeenSent = true
+    operations[number]?.sentAt = now
     operations[number]?.announcement = !operation.wasConnected ? .connected : isResumed ? .resumed : .reconnected
     // A ping that is on its way was sent before this.
     operations[number]?.ping = pings + 1
@@ -324,6 +401,7 @@ struct LiveMachine: Sendable {
   private mutating func forget(_ number: Int) -> Operation? {
     guard let operation = operations.removeValue(forKey: number) else { return nil }
     refused.remove(number)
+    postponed[number] = nil
     if let id = operation.id { numbers[id] = nil }
     return operation
   }

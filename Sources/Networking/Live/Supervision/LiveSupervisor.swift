@@ -83,6 +83,15 @@ struct LiveSupervisor: Sendable {
   /// Whether the protocol has pings.
   var canPing: Bool { traits.pings }
 
+  /// Whether a connection carries one operation.
+  var isForOne: Bool { traits.isForOne }
+
+  /// How long a server may take to answer a ping.
+  var pongLimit: Duration { settings.pong }
+
+  /// How long what the server accepts must last to count as accepted.
+  var stableTime: Duration { settings.stable }
+
   /// Whether the server says which operations it has, without being asked by a ping.
   var confirmsOperations: Bool { traits.confirmsOperations }
 
@@ -193,11 +202,15 @@ struct LiveSupervisor: Sendable {
   /// Whether another attempt is of use after a failure.
   func mayRecover(from failure: LiveFailure) -> Bool {
     switch failure.remedy {
-    case .retry: settings.attempts.map { failures + 1 < $0 } ?? true
-    case .refreshToken: !hasRefreshed
+    case .retry: mayRetry(after: failures + 1)
+    // A server that asks to wait does not refuse for good.
+    case .refreshToken: !hasRefreshed || failure.error.retryAfter != nil && mayRetry(after: failures + 1)
     case .none: false
     }
   }
+
+  /// Whether there may be another attempt after so many failures in a row.
+  func mayRetry(after failures: Int) -> Bool { settings.attempts.map { failures < $0 } ?? true }
 
   /// The connection is lost, or of no more use.
   mutating func lost(_ failure: LiveFailure, at now: Duration) -> [Action] {
@@ -211,29 +224,27 @@ struct LiveSupervisor: Sendable {
     }
     failures += 1
     let refreshes = failure.remedy == .refreshToken
-    // A new token needs no pause, unless it is one of many in a row.
-    let pause = refreshes && failures == 1 ? .zero : pause(asked: failure.error.retryAfter)
+    // A new token needs no pause, unless it is one of many in a row, or the server asks for one.
+    let asked = failure.error.retryAfter
+    let pause = refreshes && failures == 1 && asked == nil ? .zero : pause(asked: asked, after: failures)
+    mustRefresh = refreshes && !hasRefreshed || mustRefresh
     // Only rejections in a row count: a lost attempt may have taken the new token nowhere.
     hasRefreshed = refreshes
-    mustRefresh = refreshes || mustRefresh
     (state, deadline) = (.waiting, now + pause)
     return [drop, .retry(failure.error, after: pause)]
   }
 
-  /// The transport is being shut down: ends the connection, and whatever waits for one.
-  mutating func stop() -> [Action] {
+  /// Ends the connection, and with this error whatever needs one.
+  mutating func stop(_ error: RequestError) -> [Action] {
     let drop = drop(code: 1000)
     (failures, hasRefreshed) = (0, false)
-    guard isNeeded else { return [drop] }
-    let error = RequestError(
-      .connectionLost, "The transport was shut down, and with it the subscription.", cause: TransportShutdown())
-    return [drop, .fail(error)]
+    return isNeeded ? [drop, .fail(error)] : [drop]
   }
 
   /// Full jitter, so that clients that were cut off together do not come back together. It comes on top of what the
-  /// server asks for, up to an hour.
-  private func pause(asked: Duration?) -> Duration {
-    min(asked ?? .zero, .seconds(3600)) + backoff.delay(after: failures)
+  /// server asks for, up to a day.
+  func pause(asked: Duration?, after failures: Int) -> Duration {
+    min(asked ?? .zero, .seconds(86_400)) + backoff.delay(after: failures)
   }
 
   private mutating func dial(at now: Duration) -> [Action] {

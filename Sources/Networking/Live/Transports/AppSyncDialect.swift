@@ -76,8 +76,8 @@ struct AppSyncDialect: Sendable {
   }
 
   /// The errors in a payload that is an object with a list of them; `nil` for another.
-  static func errors(in payload: [UInt8]) -> [GraphQLError]? {
-    (try? Payload(json: payload.span.bytes))?.errors
+  static func errors(in payload: RawSpan) -> [GraphQLError]? {
+    (try? Payload(json: payload))?.errors
   }
 
   private struct Payload: JSONDecodable {

@@ -81,7 +81,7 @@ enum LiveProtocol: Sendable {
       guard let id = message.id else { break }
       return .complete(id: id)
     case ("ping", .transport): return .ping(message.payload.map { Data($0.bytes) })
-    case ("pong", .transport): return .pong
+    case ("pong", .transport): return .pong(nil)
     case ("ka", _): return .keepAlive
     // Hasura sent it on the newer protocol, too, when a token had expired.
     case ("connection_error", _): throw refusal(message.errors)
@@ -103,13 +103,7 @@ enum LiveProtocol: Sendable {
     var id: String?
     var payload: RawJSON?
 
-    /// The payload as errors: a list; in the older protocol, one; in AppSync's dialect, an object with a list.
-    var errors: [GraphQLError] {
-      guard let bytes = payload?.bytes else { return [] }
-      if let errors = AppSyncDialect.errors(in: bytes) { return errors }
-      if let list = try? FirstErrors(json: bytes.span.bytes) { return list.errors }
-      return (try? GraphQLError(json: bytes.span.bytes)).map { [$0] } ?? []
-    }
+    var errors: [GraphQLError] { payload.map { GraphQLError.all(in: $0.bytes.span.bytes) } ?? [] }
 
     init(from json: inout JSONReader) throws(JSONError) {
       try json.beginObject()
@@ -125,5 +119,14 @@ enum LiveProtocol: Sendable {
         }
       }
     }
+  }
+}
+
+extension GraphQLError {
+  /// The errors of a payload: a list; in the older protocol, one; in AppSync's dialect, an object with a list.
+  static func all(in json: RawSpan) -> [GraphQLError] {
+    if let errors = AppSyncDialect.errors(in: json) { return errors }
+    if let list = try? FirstErrors(json: json) { return list.errors }
+    return (try? GraphQLError(json: json)).map { [$0] } ?? []
   }
 }

@@ -11,47 +11,57 @@ struct MultipartFormat: LiveStreamFormat {
     head.multipartBoundary.map { Reader(boundary: $0) }
   }
 
+  /// A part has a result as its `payload`, or is one, as servers sent them before. What is neither, and no heartbeat, is an
+  /// error rather than lost.
   struct Reader: LiveStreamReader {
     private var parser: MultipartParser
 
     init(boundary: String) {
-      parser = MultipartParser(boundary: boundary, limit: liveMessageLimit, isWhole: { $0.isWholeJSONObject })
+      parser = MultipartParser(boundary: boundary, limit: liveMessageLimit, endsWithJSON: true)
     }
 
-    var lastEventID: String? { nil }
-
-    mutating func read(_ piece: Data) throws(RequestError) -> [LiveLineEvent] {
+    mutating func read(_ piece: Data) -> [LiveLineEvent] {
       var events: [LiveLineEvent] = []
-      for part in try parser.consume(piece) {
-        guard let message = try message(of: part.body) else { continue }
-        events.append(.message(message))
+      do throws(RequestError) {
+        for part in try parser.consume(piece) where !part.body.isEmpty {
+          for message in try Self.messages(of: part.body) { events.append(.message(message)) }
+        }
+        if let failure = parser.failure { throw failure }
+        if parser.isComplete { events.append(.message(.complete(id: nil))) }
+      } catch {
+        events.append(.lost(LiveFailure(error)))
       }
-      if parser.isComplete { events.append(.message(.complete(id: nil))) }
       return events
     }
 
     func finish() -> LiveLineEvent { .lost(.ended) }
 
-    /// What a part says; `nil` for a heartbeat.
-    private func message(of body: Data) throws(RequestError) -> LiveServerMessage? {
+    /// What a part says; nothing for a heartbeat.
+    private static func messages(of body: Data) throws(RequestError) -> [LiveServerMessage] {
       let part: Part
       do { part = try Part(json: body.bytes) } catch {
         throw RequestError(.badResponse, "A part of the subscription's response cannot be read: \(error)")
       }
-      if let errors = part.errors, part.payload == nil, !errors.isEmpty {
-        let failure = LiveFailure(RequestError(graphQL: errors))
-        return .failed(id: nil, failure)
+      if let errors = part.errors, part.payload == nil, !part.hasData, !errors.isEmpty {
+        return [.failed(id: nil, LiveFailure(RequestError(graphQL: errors)))]
       }
-      guard part.hasPayload else { return nil }
-      return part.payload.map { .result(Data($0.bytes)) } ?? .complete(id: nil)
+      if part.hasPayload { return [part.payload.map { .result(Data($0.bytes)) } ?? .complete(id: nil)] }
+      let result: [LiveServerMessage] = part.hasData ? [.result(body)] : []
+      if part.hasNext == false { return result + [.complete(id: nil)] }
+      guard result.isEmpty, part.hasOther else { return result }
+      throw RequestError(.badResponse, "A part of the subscription's response is no result, and no heartbeat.")
     }
   }
 
-  /// The members of a part: an execution result as `payload`, or errors that end the operation.
+  /// The members of a part: an execution result as `payload`, or errors that end the operation; in older servers, the
+  /// members of the result, with `hasNext`.
   private struct Part: JSONDecodable {
     var hasPayload = false
     var payload: RawJSON?
     var errors: [GraphQLError]?
+    var hasData = false
+    var hasNext: Bool?
+    var hasOther = false
 
     init(from json: inout JSONReader) throws(JSONError) {
       try json.beginObject()
@@ -61,19 +71,13 @@ struct MultipartFormat: LiveStreamFormat {
           payload = try json.readNull() ? nil : json.readRaw()
         } else if json.key(is: "errors") {
           errors = try json.readNull() ? nil : json.read(FirstErrors.self).errors
+        } else if json.key(is: "hasNext") {
+          hasNext = try json.read()
         } else {
+          if json.key(is: "data") { hasData = true } else { hasOther = true }
           try json.skipValue()
         }
       }
     }
-  }
-}
-
-extension RawSpan {
-  /// Whether this is one complete JSON object. Looks at the last byte first, since most of what is not complete does not
-  /// end with a brace.
-  var isWholeJSONObject: Bool {
-    guard withUnsafeBytes({ $0.last { $0 > 0x20 } }) == UInt8(ascii: "}") else { return false }
-    return (try? RawJSON(json: self)) != nil
   }
 }

@@ -33,7 +33,8 @@ extension LiveTransport where Self == StreamLiveTransport {
   /// Server-sent events: each subscription is an event stream of its own, by the protocol `graphql-sse` in distinct
   /// connections mode. It works with any transport, and through most proxies.
   ///
-  /// If the server gives its events ids, a new attempt names the last one by `Last-Event-ID`.
+  /// If the server gives its events ids, a new attempt names the last one by `Last-Event-ID`; see
+  /// ``LiveSettings/serverReplays``.
   public static func eventStream(
     _ settings: LiveSettings = LiveSettings(), scheduler: some Scheduler = ElasticScheduler()
   ) -> Self {
@@ -59,14 +60,11 @@ protocol LiveStreamFormat: Sendable {
 
 /// Reads one response, split anywhere.
 protocol LiveStreamReader: Sendable {
-  /// Takes the next piece, and returns what it completes.
-  mutating func read(_ piece: Data) throws(RequestError) -> [LiveLineEvent]
+  /// Takes the next piece, and returns what it completes. What cannot be read is `lost`, behind what came before it.
+  mutating func read(_ piece: Data) -> [LiveLineEvent]
 
   /// The response has ended.
   mutating func finish() -> LiveLineEvent
-
-  /// The id of the last event, for `Last-Event-ID`.
-  var lastEventID: String? { get }
 }
 
 /// Sends the request of one operation, and reads its response.
@@ -76,29 +74,32 @@ private final class StreamDialler: LiveDialler {
   private let format: any LiveStreamFormat
   private let request: HTTPRequest
   private let client: APIClient
-  private let credentials: LiveCredentials
-  private let lastEventID = Locked<String?>(nil)
+  let credentials: LiveCredentials
+  private let serverReplays: Bool
 
   init(_ format: any LiveStreamFormat, _ request: HTTPRequest, _ client: APIClient, _ settings: LiveSettings) {
     self.format = format
     self.client = client
     credentials = LiveCredentials(of: client)
+    serverReplays = settings.serverReplays
     var request = request
     // A total that was set is meant for responses that end.
     request.timeouts = HTTPTimeouts(connect: request.timeouts.connect, idle: settings.streamSilence)
     request.readsWholeResponse = false
     request.isReplayable = false
+    request.isStream = true
     self.request = request
   }
 
-  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
-      let lastEvent = lastEvent
+      let lastEvent = position.flatMap(Self.lastEvent)
       let request = makeRequest(with: field, lastEvent)
       let redactor = Redactor(secretsOf: request.context.secrets + request.headers)
       request.context.onFieldsAdded?(field.map { [$0] } ?? [])
       let parts = client.transport.send(request, through: client.middlewares.forStreams)
-      return .just(.prepared).concat(read(parts, isResumed: lastEvent != nil)).catch { error in
+      let isResumed = lastEvent != nil && serverReplays
+      return .just(.prepared).concat(read(parts, after: position, isResumed: isResumed)).catch { error in
         throw RequestError(wrapping: error).named(request.operationName).redacted(by: redactor)
       }
     }
@@ -116,20 +117,22 @@ private final class StreamDialler: LiveDialler {
     return request
   }
 
-  /// The field that asks for what came after the last event. There is none without an id, after an empty one, by which
-  /// a server takes the last one back, or for one that does not fit into a field.
-  private var lastEvent: HTTPField? {
-    guard let id = lastEventID.withLock({ $0 }), !id.isEmpty, id.utf8.count <= 1024,
+  /// The field that asks for what came after the event of an id. There is none for an empty one, by which a server takes
+  /// the last one back, or for one that does not fit into a field.
+  private static func lastEvent(_ id: String) -> HTTPField? {
+    guard !id.isEmpty, id.utf8.count <= 1024,
       let field = try? HTTPField(name: "Last-Event-ID", value: id), field.value == id
     else { return nil }
     return field
   }
 
-  private func read(_ parts: Observable<HTTPResponsePart>, isResumed: Bool) -> Observable<LiveLineEvent> {
+  private func read(
+    _ parts: Observable<HTTPResponsePart>, after position: String?, isResumed: Bool
+  ) -> Observable<LiveLineEvent> {
     parts.transform(StreamResponse.none) { [self] response, part, emit in
       switch (part, response) {
       case (.head(let head), _):
-        if head.isSuccess, let reader = format.reader(of: head, after: lastEventID.withLock { $0 }) {
+        if head.isSuccess, let reader = format.reader(of: head, after: position) {
           response = .stream(reader)
           emit(.opened(OneWayLine(), isResumed: isResumed))
         } else {
@@ -138,8 +141,7 @@ private final class StreamDialler: LiveDialler {
       case (.body(let piece), .stream(var reader)):
         response = .none
         emit(.heard)
-        let events = try reader.read(piece)
-        if let id = reader.lastEventID { lastEventID.withLock { $0 = id } }
+        let events = reader.read(piece)
         response = .stream(reader)
         for event in events { emit(event) }
       case (.body(let piece), .other(var other)):

@@ -7,7 +7,9 @@ public import Streams
 /// Carries all subscriptions of a client on one WebSocket, which is opened when it is needed, and closed some time after
 /// the last of them.
 ///
-/// Clients with other tokens, or with the token of another account, have a socket of their own.
+/// Clients with another transport, with tokens of another account, or with other default header fields have a socket of
+/// their own. Tokens without an account are accounts of their own, so that a subscription which begins after a refresh has
+/// another socket: name the account in `AccessToken` to share one.
 public struct WebSocketLiveTransport: LiveTransport {
   /// What an attempt sends besides the protocol's own; made for each, since URLs and tokens change.
   public struct Opening: Sendable {
@@ -23,41 +25,67 @@ public struct WebSocketLiveTransport: LiveTransport {
     public var payload: JSONValue?
   }
 
-  private let makeDialler: @Sendable (APIClient, HTTPRequest) throws(RequestError) -> WebSocketDialler
+  private let language: LiveProtocol
+  private let url: URL?
+  private let sockets: (any WebSocketTransport)?
+  private let prepare: @Sendable (inout Opening) throws -> Void
   private let settings: LiveSettings
   private let scheduler: any Scheduler
-  private let operationLimit: Int
-  private let connections = Locked<[Holder: [LiveConnection]]>([:])
+  private let connections = Locked(Connections())
 
-  /// Whose connection it is.
-  private struct Holder: Hashable {
+  /// Whose connection it is, and how it is made.
+  private struct Holder: Hashable, Sendable {
     let target: URL
+    let allowsCleartext: Bool
+    let sockets: TransportIdentity
     let tokens: ObjectIdentifier?
-    let account: String?
+    let account: Account
     let fields: HTTPHeaders
   }
 
-  /// For how many holders connections are kept; those without operations are forgotten first.
-  private static let limit = 1024
+  /// The account that a connection belongs to; without a name, its token tells it from others.
+  private enum Account: Hashable, Sendable {
+    case nobody
+    case named(String)
+    case unnamed(tokenDigest: String)
+
+    init(of token: AccessToken?) {
+      self =
+        token.map { $0.account.map(Account.named) ?? .unnamed(tokenDigest: SHA256.hexadecimal(of: $0.value.utf8)) }
+        ?? .nobody
+    }
+  }
+
+  private struct Connections: Sendable {
+    var all: [Holder: [LiveConnection]] = [:]
+    /// At how many holders those at rest are dropped.
+    var limit = 16
+
+    mutating func reserve(_ holder: Holder, upTo limit: Int) -> LiveConnection? {
+      all[holder]?.first { $0.reserve(upTo: limit) }
+    }
+
+    /// Drops those at rest now and then, so that their number, and what they refer to, stays in proportion to those in
+    /// use. Returns what is dropped, to be released outside of the lock.
+    mutating func drop() -> [Holder: [LiveConnection]] {
+      guard all.count >= limit else { return [:] }
+      let old = all
+      all = all.mapValues { $0.filter { !$0.isAtRest } }.filter { !$0.value.isEmpty }
+      limit = max(16, 2 * all.count)
+      return old
+    }
+  }
 
   init(
     _ language: LiveProtocol, url: URL?, over sockets: (any WebSocketTransport)?, _ settings: LiveSettings,
     scheduler: any Scheduler, prepare: @escaping @Sendable (inout Opening) throws -> Void
   ) {
+    self.language = language
+    self.url = url
+    self.sockets = sockets
+    self.prepare = prepare
     self.settings = settings
     self.scheduler = scheduler
-    operationLimit = language.operationLimit
-    makeDialler = { client, request throws(RequestError) in
-      guard let sockets = sockets ?? client.transport as? any WebSocketTransport else {
-        throw RequestError(
-          .invalidRequest, "The client's transport opens no WebSockets: name one that does, or use an event stream.")
-      }
-      var client = client
-      client.live = .eventStream()  // not this one, which keeps what is made here
-      return WebSocketDialler(
-        language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings, client: client,
-        request: request, credentials: LiveCredentials(of: client), prepare: prepare)
-    }
   }
 
   /// Runs the operation; see ``LiveTransport/open(_:on:)``. Of the session, only the operation itself is sent: a path or
@@ -92,28 +120,70 @@ public struct WebSocketLiveTransport: LiveTransport {
   }
 
   /// A connection with a place for one more operation, which is reserved.
-  private func connection(of client: APIClient, _ request: HTTPRequest) throws -> LiveConnection {
-    let middleware = client.middlewares.firstAuthentication
-    let holder = Holder(
-      target: client.baseURL, tokens: middleware?.identity, account: middleware?.currentAccount,
-      fields: client.defaultHeaders)
-    let reserve = { (connections: [LiveConnection]?) in connections?.first { $0.reserve(upTo: operationLimit) } }
-    if let connection = connections.withLock({ reserve($0[holder]) }) { return connection }
-    let new = LiveConnection(try makeDialler(client, request), settings, scheduler: scheduler)
-    _ = new.reserve()
-    // What is dropped is released outside of the lock.
-    let (connection, dropped) = connections.withLock { connections in
-      if let connection = reserve(connections[holder]) { return (connection, [Holder: [LiveConnection]]()) }
-      let all = connections
-      if connections.count >= Self.limit {
-        connections = connections.filter { !$0.value.allSatisfy(\.isUnused) }
-      }
-      connections[holder, default: []].append(new)
-      return (new, all)
+  private func connection(of client: APIClient, _ request: HTTPRequest) throws(RequestError) -> LiveConnection {
+    guard let sockets = sockets ?? client.transport as? any WebSocketTransport else {
+      throw RequestError(
+        .invalidRequest, "The client's transport opens no WebSockets: name one that does, or use an event stream.")
     }
-    _ = dropped
+    let middleware = client.middlewares.firstAuthentication
+    let token = middleware?.currentToken
+    let holder = Holder(
+      target: client.baseURL, allowsCleartext: client.allowsCleartext, sockets: TransportIdentity(sockets),
+      tokens: middleware?.identity, account: Account(of: token), fields: client.defaultHeaders)
+    let limit = language.operationLimit
+    if let connection = connections.withLock({ $0.reserve(holder, upTo: limit) }) { return connection }
+    let dialler = makeDialler(client, sockets, request, LiveCredentials(of: client, token))
+    let new = LiveConnection(dialler, settings, scheduler: scheduler)
+    _ = new.reserve()
+    let (connection, dropped) = connections.withLock { connections in
+      if let connection = connections.reserve(holder, upTo: limit) { return (connection, [Holder: [LiveConnection]]()) }
+      var dropped = connections.drop()
+      dropped[holder] = connections.all[holder]
+      connections.all[holder] = (dropped[holder] ?? []).filter { !$0.hasSignedOut } + [new]
+      return (new, dropped)
+    }
+    withExtendedLifetime(dropped) {}
     return connection
   }
+
+  private func makeDialler(
+    _ client: APIClient, _ sockets: any WebSocketTransport, _ request: HTTPRequest, _ credentials: LiveCredentials
+  ) -> WebSocketDialler {
+    var (client, request) = (client, request)
+    client.live = .eventStream()  // not this one, which keeps what is made here
+    // The connection is not the first operation's alone.
+    request.operationName = nil
+    return WebSocketDialler(
+      language: language, url: url ?? client.baseURL, sockets: sockets, settings: settings, client: client,
+      request: request, credentials: credentials, prepare: prepare)
+  }
+}
+
+/// What tells transports apart: which object one is; of values, their type, and whether they are equal, if they say.
+private struct TransportIdentity: Hashable, Sendable {
+  private let transport: any WebSocketTransport
+
+  init(_ transport: any WebSocketTransport) {
+    self.transport = transport
+  }
+
+  private var object: ObjectIdentifier? {
+    type(of: transport) is AnyClass ? ObjectIdentifier(transport as AnyObject) : nil
+  }
+
+  static func == (left: TransportIdentity, right: TransportIdentity) -> Bool {
+    guard type(of: left.transport) == type(of: right.transport), left.object == right.object else { return false }
+    return left.object != nil || (left.transport as? any Equatable)?.isEqual(to: right.transport) ?? true
+  }
+
+  func hash(into hasher: inout Hasher) {
+    hasher.combine(ObjectIdentifier(type(of: transport)))
+    hasher.combine(object)
+  }
+}
+
+extension Equatable {
+  fileprivate func isEqual(to other: Any) -> Bool { self == other as? Self }
 }
 
 /// The largest operation on a shared WebSocket, in bytes. With what `LiveMachine` sends ahead of the server, it is less than
@@ -134,7 +204,7 @@ private struct WebSocketDialler: LiveDialler {
   var traits: LiveTraits { language.traits }
   var shutdown: (any ShutdownNotifying)? { sockets as? any ShutdownNotifying }
 
-  func dial(refreshingToken: Bool) -> Observable<LiveLineEvent> {
+  func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
       let fields = client.defaultHeaders
       let token = field ?? fields.first { $0.hasName("Authorization") }
@@ -156,7 +226,6 @@ private struct WebSocketDialler: LiveDialler {
       }
       var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
       try client.checkCleartext(request.target)
-      request.operationName = self.request.operationName
       request.timeouts.connect = settings.dial
       request.timeouts.upgrade = settings.dial
       request.limits.message = liveMessageLimit
@@ -181,7 +250,9 @@ private struct WebSocketDialler: LiveDialler {
         }
       case .message(.binary):
         return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
-      case .pong: if case .legacy = language { return .message(.pong) } else { return .heard }
+      case .pong(let payload):
+        guard case .legacy = language, let number = Int(String(decoding: payload, as: UTF8.self)) else { return .heard }
+        return .message(.pong(number))
       case .closed(let closure):
         return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: redactor.redact(closure.reason)))
       }
@@ -238,7 +309,7 @@ private struct WebSocketLine: LiveLine {
 
   func send(_ message: LiveClientMessage, body: Data) throws(RequestError) {
     // The older protocol has no pings of its own.
-    if message == .ping, case .legacy = language { return try connection.ping() }
+    if case .ping(let number) = message, case .legacy = language { return try connection.ping(Data("\(number)".utf8)) }
     try connection.send(try language.text(of: message, body: body))
   }
 
