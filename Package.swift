@@ -139,7 +139,7 @@ let package = Package(
       dependencies: [
         "BFFOperations", "HTTP", "HTTPMiddlewares", "SocketHTTP", "JSON", "Models", "Networking", "NetworkingTesting",
         "Streams", "StreamsTesting", "TestSupport",
-      ], exclude: ["Live/pings.py"]),
+      ], exclude: ["Live/flood.py", "Live/pings.py"]),
     .executableTarget(
       name: "DiskWriter", dependencies: ["HTTP", "Networking", "Repository", "Streams"], path: "Tests/DiskWriter"),
     .testTarget(

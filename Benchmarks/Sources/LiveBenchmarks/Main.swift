@@ -1,13 +1,14 @@
 import BenchmarkSupport
 import Foundation
 
-/// Measures WebSocket clients against a server in another process, interleaved in one run, and many subscriptions on one
-/// WebSocket.
+/// Measures WebSocket clients against a server in another process, interleaved in one run, many subscriptions on one
+/// WebSocket, and responses in very many pieces.
 ///
 ///     LiveBenchmarks [ROUNDS]                        prints the tables; ends with 1 where a floor is missed
 ///     LiveBenchmarks server CERTIFICATE KEY          is the server
 ///     LiveBenchmarks client NAME receive|echo|open URL KIND COUNT CERTIFICATE
 ///                                                    is a client, and prints what it measured
+///     LiveBenchmarks pieces [ROUNDS]                 measures the last alone
 ///     LiveBenchmarks subscriptions COUNT             is a client with so many subscriptions, and prints the same
 @main
 enum Main {
@@ -16,10 +17,14 @@ enum Main {
     switch arguments.first {
     case "server" where arguments.count == 3: try LiveServer.run(certificate: arguments[1], key: arguments[2])
     case "client": try await client(arguments)
+    case "pieces": if try await !LongResponses.compare(rounds: Int(arguments.last ?? "") ?? 5) { exit(1) }
     case "subscriptions": try show(await ManySubscriptions.measure(Int(arguments.last ?? "") ?? 10_000))
     default:
       let rounds = Int(arguments.first ?? "") ?? 5
-      let areReached = [try Comparison(rounds: rounds).run(), try ManySubscriptions.compare(rounds: rounds)]
+      let areReached = [
+        try Comparison(rounds: rounds).run(), try ManySubscriptions.compare(rounds: rounds),
+        try await LongResponses.compare(rounds: rounds),
+      ]
       if areReached.contains(false) { exit(1) }
     }
   }

@@ -21,8 +21,8 @@ public enum LiveEvent<Value: Sendable>: Sendable {
   /// There is a connection again. What happened since the last value may have been missed.
   case reconnected
 
-  /// There is a connection again, and its request names the last event, so that the server sends what came since. Only
-  /// some servers can do this, by `Last-Event-ID`.
+  /// There is a connection again, and its request names the last event by `Last-Event-ID`, so that the server sends what
+  /// came since: see ``LiveSettings/serverReplays``.
   case resumed
 
   /// So many values were dropped before the next event, because the observer was too slow; see ``LiveBuffering``.

@@ -173,6 +173,74 @@ private struct GetFriends: GraphQLSession {
     }
   }
 
+  @Test("G10: a payload that does not say whether others follow is the last only where the response ends as it should")
+  func unsaid() async throws {
+    let payloads = [
+      #"{"data":{"a":[1]},"hasNext":true}"#, #"{"incremental":[{"path":["a",1],"items":[2]}]}"#,
+      #"{"incremental":[{"path":["a",2],"items":[3]}]}"#,
+    ]
+    for (count, isCut) in [(1, true), (2, true), (3, true), (2, false), (3, false)] {
+      let client = try IncrementalServer.client(sending: Array(payloads.prefix(count)), isCut: isCut)
+      let seen = Seen(AnyData().responses(on: client))
+      let end = try await seen.state.wait { $0.isEnded }
+      let whole = try JSONValue(json: "{\"a\":[\((1...count).map(String.init).joined(separator: ","))]}")
+      #expect(end.elements.last?.data == whole && end.elements.last?.isComplete == !isCut, "\(count)")
+      #expect(end.error?.kind == (isCut ? .connectionLost : nil))
+      let response = try? await AnyData().post(on: client).value
+      #expect(response?.data == (isCut ? nil : whole))
+    }
+  }
+
+  @Test("a response of very many parts is decoded in proportion to its size, and its last element is whole")
+  func manyParts() async throws {
+    let count = 4_000
+    var payloads = [#"{"data":{"a":[]},"hasNext":true}"#]
+    for number in 0..<count {
+      payloads.append(#"{"incremental":[{"path":["a",\#(number)],"items":["\#(number)"]}],"hasNext":true}"#)
+    }
+    payloads.append(#"{"hasNext":false}"#)
+    let client = try IncrementalServer.client(sending: payloads)
+    let seen = Seen(
+      AnyData().responses(on: client).map { ($0.data["a"]?.arrayValue?.count ?? 0, $0.isComplete) }.map(Step.init))
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.elements.last == Step((count, true)) && end.elements.dropLast().allSatisfy { !$0.isComplete })
+    #expect(end.elements.map(\.count) == end.elements.map(\.count).sorted())
+    // All of them each time would be 8 million.
+    #expect(end.elements.reduce(0) { $0 + $1.count } < 400_000 && end.elements.count > 100)
+  }
+
+  private struct Step: Equatable, Sendable {
+    let count: Int
+    let isComplete: Bool
+
+    init(_ step: (Int, Bool)) { (count, isComplete) = step }
+  }
+
+  @Test("what is held back of a response of very many parts comes soon, also if nothing more does")
+  func heldBack() async throws {
+    let server = StallingServer()
+    let client = try APIClient(baseURL: url("http://127.0.0.1/graphql"), transport: server)
+    let count = 6_000
+    let seen = Seen(AnyData().responses(on: client).map { $0.data["a"]?.arrayValue?.count ?? 0 })
+    let body = try (0..<count).map { number in
+      try IncrementalServer.body(
+        [JSONValue(json: #"{"incremental":[{"path":["a",\#(number)],"items":["\#(number)"]}],"hasNext":true}"#)],
+        isCut: true)
+    }
+    server.parts.onNext(.head(IncrementalServer.head))
+    server.parts.onNext(
+      .body(try IncrementalServer.body([JSONValue(json: #"{"data":{"a":[]},"hasNext":true}"#)], isCut: true)))
+    for piece in body { server.parts.onNext(.body(piece)) }
+    try await seen.state.wait { $0.elements.last == count }
+    #expect(seen.elements.count < count)
+    seen.dispose()
+  }
+
+  private struct StallingServer: HTTPTransport {
+    let parts = PublishSubject<HTTPResponsePart>()
+    func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { parts.asObservable() }
+  }
+
   private static let longPath = Array(repeating: #""a""#, count: 10_000).joined(separator: ",")
 
   @Test(

@@ -15,7 +15,9 @@ final class ScriptedSockets: WebSocketTransport, ShutdownNotifying {
   final class Attempt: Sendable {
     struct State {
       var texts: [String] = []
-      var pings = 0
+      /// The payloads of the pings of WebSocket.
+      var pingPayloads: [Data] = []
+      var pings: Int { pingPayloads.count }
       var closeCode: UInt16?
       var isDisposed = false
     }
@@ -58,7 +60,7 @@ final class ScriptedSockets: WebSocketTransport, ShutdownNotifying {
               switch command {
               case .send(.text(let text)): state.texts.append(text)
               case .send(.binary): break
-              case .ping: state.pings += 1
+              case .ping(let payload): state.pingPayloads.append(payload)
               case .close(let closure): state.closeCode = state.closeCode ?? closure.code.rawValue
               }
             }
@@ -77,8 +79,11 @@ final class ScriptedSockets: WebSocketTransport, ShutdownNotifying {
 
     /// Answers a ping, as the protocol has it.
     func pong() {
-      if isLegacy { observer.onNext(.pong(Data())) } else { send(#"{"type":"pong"}"#) }
+      if isLegacy { observer.onNext(.pong(state.value.pingPayloads.last ?? Data())) } else { send(#"{"type":"pong"}"#) }
     }
+
+    /// Sends a pong that answers no ping.
+    func strayPong() { observer.onNext(.pong(Data("stray".utf8))) }
 
     private var isLegacy: Bool { request.subprotocols == ["graphql-ws"] }
 

@@ -46,9 +46,11 @@ import Testing
     let transport: ScriptedTransport
     var client: APIClient
 
-    init(_ format: Format, attempts: Int? = 20, tokens: (any TokenProvider)? = nil) throws {
+    init(
+      _ format: Format, attempts: Int? = 20, tokens: (any TokenProvider)? = nil, settings: LiveSettings = LiveSettings()
+    ) throws {
       transport = ScriptedTransport(scheduler: scheduler)
-      var settings = LiveSettings()
+      var settings = settings
       settings.attempts = attempts
       settings.pauses = Backoff(initial: .seconds(1), maximum: .seconds(60)) { 0 }
       var middlewares: [any HTTPMiddleware] = []
@@ -196,7 +198,9 @@ import Testing
 
   @Test("an event stream that has ids is resumed after the last one, and its `retry` sets the pause")
   func resuming() throws {
-    let harness = try Harness(.eventStream)
+    var settings = LiveSettings()
+    settings.serverReplays = true
+    let harness = try Harness(.eventStream, settings: settings)
     let headers = Format.eventStream.contentType
     let cut = "retry: 5000\nid: 17\nevent: next\ndata: {\"data\":{\"countdown\":3}}\n\n"
     harness.transport.expect(.any, .response(headers: headers, body: Data(cut.utf8)))
@@ -304,6 +308,7 @@ import Testing
     harness.scheduler.advance(by: .seconds(1))
     #expect(seen.elements.first == .connected)
     seen.dispose()
+    harness.scheduler.advance(by: .zero)
     #expect(harness.transport.cancellations == 1)
     harness.scheduler.advance(by: .seconds(600))
     #expect(harness.transport.requests.count == 1 && harness.scheduler.pendingCount == 0)

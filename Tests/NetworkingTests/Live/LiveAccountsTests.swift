@@ -1,0 +1,152 @@
+import Foundation
+import HTTP
+import HTTPMiddlewares
+import Networking
+import NetworkingTesting
+import Streams
+import StreamsTesting
+import TestSupport
+import Testing
+
+/// Whose connection it is, and what a sign-out ends.
+@Suite struct LiveAccountsTests {
+  private static func provider(_ account: String?) -> InMemoryTokenProvider {
+    InMemoryTokenProvider(AccessToken("alice", account: account)) { _ in .never() }
+  }
+
+  @Test(
+    "A2: a sign-out ends the account's subscriptions at once, over a WebSocket, and nothing is delivered after it",
+    arguments: [nil, "alice"], [true, false])
+  func socket(account: String?, isBobNext: Bool) throws {
+    let provider = Self.provider(account)
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, attempt) = try harness.connected()
+    attempt.next(attempt.ids[0], 3)
+    harness.settle()
+    provider.setToken(nil)
+    if isBobNext { provider.setToken(AccessToken("bob", account: account.map { _ in "bob" })) }
+    attempt.next(attempt.ids[0], 2)
+    harness.settle()
+    #expect(seen.elements == [.connected, .value(3)])
+    #expect(seen.state.value.error?.kind == .cancelled && seen.state.value.error?.operationName == "countdown")
+    #expect(attempt.closeCode == 1000 && attempt.isDisposed)
+    #expect(attempt.messages.last?["type"] == "complete")
+    harness.advance(600)
+    #expect(harness.sockets.attempts.count == 1)
+  }
+
+  @Test("A2: a sign-out ends streams at once", arguments: StreamLiveTests.Format.allCases, [nil, "alice"])
+  func streams(format: StreamLiveTests.Format, account: String?) throws {
+    let provider = Self.provider(account)
+    let harness = try StreamLiveTests.Harness(format, tokens: provider)
+    harness.transport.always(.any, format.response([3], isComplete: false).then(.never))
+    let seen = harness.subscribe()
+    harness.scheduler.advance(by: .seconds(1))
+    provider.setToken(nil)
+    harness.scheduler.advance(by: .zero)
+    #expect(seen.state.value.error?.kind == .cancelled && harness.transport.cancellations == 1)
+  }
+
+  @Test(
+    "A2: a sign-out while a connection is made, or waits for its next attempt, ends the subscription",
+    arguments: [true, false])
+  func whileAway(isDialling: Bool) throws {
+    let provider = Self.provider("alice")
+    let harness = try SocketHarness(tokens: provider)
+    let seen = harness.subscribe()
+    if !isDialling { try harness.last.fail(RequestError(.cannotConnect, "Refused.")) }
+    provider.setToken(AccessToken("bob", account: "bob"))
+    harness.settle()
+    #expect(seen.state.value.error?.kind == .cancelled)
+    harness.advance(600)
+    #expect(harness.sockets.attempts.count == 1)
+  }
+
+  @Test("A2: a provider that does not say so has signed out by the next value")
+  func silentProvider() throws {
+    final class Provider: TokenProvider {
+      let token = Locked<AccessToken?>(AccessToken("alice", account: "alice"))
+      var currentToken: AccessToken? { token.withLock { $0 } }
+      func refresh(replacing old: AccessToken?) -> Observable<AccessToken> { .never() }
+    }
+    let provider = Provider()
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, attempt) = try harness.connected()
+    provider.token.withLock { $0 = nil }
+    attempt.next(attempt.ids[0], 3)
+    harness.settle()
+    #expect(seen.elements == [.connected] && seen.state.value.error?.kind == .cancelled)
+  }
+
+  @Test("A2: who signs in again has a new connection", arguments: [nil, "alice"])
+  func again(account: String?) throws {
+    let provider = Self.provider(account)
+    let harness = try SocketHarness(tokens: provider)
+    for count in 1...3 {
+      let (seen, _) = try harness.connected()
+      #expect(harness.sockets.attempts.count == count)
+      provider.setToken(nil)
+      harness.settle()
+      #expect(seen.state.value.error?.kind == .cancelled)
+      provider.setToken(AccessToken("alice", account: account))
+    }
+  }
+
+  @Test("A2: users whose tokens have no account do not travel on each other's socket, and nobody on that of somebody")
+  func unnamed() throws {
+    let provider = Self.provider(nil)
+    let harness = try SocketHarness(tokens: provider)
+    let (alice, _) = try harness.connected()
+    alice.dispose()
+    harness.settle()
+    provider.setToken(nil)
+    let nobody = harness.subscribe()
+    provider.setToken(AccessToken("bob"))
+    let bob = harness.subscribe()
+    let tokens = harness.sockets.attempts.map { $0.request.headers["Authorization"] }
+    #expect(tokens == ["Bearer alice", nil, "Bearer bob"])
+    nobody.dispose()
+    bob.dispose()
+  }
+
+  @Test("a refresh of a token ends no subscription, named or not", arguments: [nil, "alice"])
+  func refresh(account: String?) throws {
+    let provider = InMemoryTokenProvider(AccessToken("alice", account: account)) { _ in
+      .just(AccessToken("alice2", account: account))
+    }
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, first) = try harness.connected()
+    first.close(4401)
+    harness.settle()
+    try harness.last.acknowledge()
+    try harness.last.pong()
+    harness.settle()
+    #expect(seen.elements.last == .reconnected && seen.state.value.error == nil)
+    // Of a named account, all share the socket.
+    let other = harness.subscribe()
+    #expect(harness.sockets.attempts.count == (account == nil ? 3 : 2))
+    other.dispose()
+  }
+
+  @Test("a client with another transport, or that allows clear text, has a connection of its own")
+  func configurations() throws {
+    final class Transport: HTTPTransport, WebSocketTransport {
+      let sockets = ScriptedSockets()
+      func send(_ request: HTTPRequest) -> Observable<HTTPResponsePart> { .never() }
+      func connect(_ request: WebSocketRequest) -> Observable<WebSocketEvent> { sockets.connect(request) }
+    }
+    let scheduler = TestScheduler()
+    let live = WebSocketLiveTransport.webSocket(scheduler: scheduler)
+    let (first, second) = (Transport(), Transport())
+    var all: [Seen<LiveEvent<GraphQLResponse<Countdown.ResponseData>>>] = []
+    for (transport, clearText) in [(first, false), (first, false), (second, false), (second, true)] {
+      var client = try APIClient(
+        baseURL: url("http://127.0.0.1/graphql"), transport: transport, allowsCleartext: clearText)
+      client.live = live
+      all.append(Seen(Countdown(3).subscribe(on: client)))
+      scheduler.advance(by: .zero)
+    }
+    #expect(first.sockets.attempts.count == 1 && second.sockets.attempts.count == 2)
+    for seen in all { seen.dispose() }
+  }
+}
