@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import HTTPMiddlewares
+import JSON
 import Networking
 import NetworkingTesting
 import Streams

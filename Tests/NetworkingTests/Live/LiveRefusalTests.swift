@@ -3,6 +3,7 @@ import HTTP
 import HTTPMiddlewares
 import JSON
 import Networking
+import NetworkingTesting
 import Streams
 import StreamsTesting
 import TestSupport

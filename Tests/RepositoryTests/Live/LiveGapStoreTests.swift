@@ -34,9 +34,10 @@ import Testing
   func ends(pieces: [String]) async throws {
     let isBad = pieces.count > 1
     let latch = Latch()
-    let server = try ScriptedServer(
-      [.readRequest, .send(Self.head + ":\n\n"), .wait(for: latch)] + pieces.map { .send($0) } + [.close],
-      [.readRequest, .send(Self.head + ":\n\n"), .waitForClientToClose])
+    var first: [ScriptedServer.Step] = [.readRequest, .send(Self.head + ":\n\n"), .wait(for: latch)]
+    for piece in pieces { first.append(.send(piece)) }
+    first.append(.close)
+    let server = try ScriptedServer(first, [.readRequest, .send(Self.head + ":\n\n"), .waitForClientToClose])
     var settings = LiveSettings.persistent
     settings.pauses = Backoff(initial: .milliseconds(1), maximum: .milliseconds(10))
     var client = try APIClient(baseURL: server.url)
