@@ -140,6 +140,7 @@ import Testing
     harness.advance(0)
     #expect(seen.elements == [.connected, .value(2)])
     seen.dispose()
+    harness.advance(0)
     #expect(attempt.messages.last == ["type": "stop", "id": .string(id)])
   }
 

@@ -15,6 +15,7 @@ import Testing
     let (first, attempt) = try harness.connected()
     let second = harness.subscribe()
     let isDone = harness.sockets.shutDown()
+    harness.settle()
     #expect(isDone())
     let goodbye = attempt.messages.suffix(2)
     #expect(goodbye.map { $0["type"] } == ["complete", "complete"])
@@ -37,8 +38,9 @@ import Testing
     let seen = harness.subscribe()
     let attempt = try harness.last
     if isUpgraded { attempt.open() }
-    #expect(harness.sockets.shutDown()())
+    let isDone = harness.sockets.shutDown()
     harness.settle()
+    #expect(isDone())
     #expect(attempt.isDisposed && attempt.closeCode == (isUpgraded ? 1000 : nil) && attempt.messages.isEmpty)
     #expect(seen.state.value.error?.cause is TransportShutdown)
     harness.advance(600)
@@ -50,8 +52,9 @@ import Testing
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     attempt.close(1012)
-    #expect(harness.sockets.shutDown()())
+    let isDone = harness.sockets.shutDown()
     harness.settle()
+    #expect(isDone())
     #expect(seen.state.value.error?.cause is TransportShutdown)
     harness.advance(600)
     #expect(harness.sockets.attempts.count == 1)
@@ -63,7 +66,9 @@ import Testing
     let harness = try SocketHarness()
     let (seen, attempt) = try harness.connected()
     seen.dispose()
-    #expect(harness.sockets.shutDown()())
+    let isDone = harness.sockets.shutDown()
+    harness.settle()
+    #expect(isDone())
     #expect(attempt.closeCode == 1000 && attempt.isDisposed)
     #expect(try SocketHarness().sockets.shutDown()())
   }
@@ -84,6 +89,7 @@ import Testing
     let sockets = try {
       let harness = try SocketHarness()
       harness.subscribe().dispose()
+      harness.settle()
       #expect(harness.sockets.handlerCount == 1)
       return harness.sockets
     }()

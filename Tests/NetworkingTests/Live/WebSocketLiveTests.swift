@@ -57,6 +57,7 @@ import Testing
     let (seen, attempt) = try harness.connected()
     let sibling = harness.subscribe()
     seen.dispose()
+    harness.settle()
     #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "complete"])
     attempt.next(attempt.ids[0], 7)
     attempt.complete(attempt.ids[0])
@@ -97,6 +98,7 @@ import Testing
     attempt.send(#"{"type":"connection_ack"}"#)
     #expect(attempt.ids.count == 1)
     second.dispose()
+    harness.settle()
     #expect(attempt.messages.count == 2)
   }
 
@@ -104,6 +106,7 @@ import Testing
   func dropping() throws {
     let harness = try SocketHarness()
     harness.subscribe().dispose()
+    harness.settle()
     #expect(try harness.last.isDisposed)
     #expect(harness.scheduler.pendingCount <= 1)
   }
@@ -283,6 +286,7 @@ import Testing
     #expect(first.elements == [.connected, .value(4)])
     #expect(second.state.value.error?.graphQLErrors.first?.message == "no")
     first.dispose()
+    harness.settle()
     #expect(attempt.messages.last == ["id": .string(attempt.ids[0]), "type": "stop"])
   }
 
