@@ -22,8 +22,8 @@ public protocol TokenProvider: Sendable {
   func refresh(replacing old: AccessToken?) -> Observable<AccessToken>
 
   /// A hot stream of each token that becomes the current one, `nil` at a sign-out, as soon as it does; it sends nothing
-  /// unless it is implemented. By it, subscriptions end when their account signs out. Without it they end when they need
-  /// their next connection.
+  /// unless it is implemented. By it, subscriptions end when their account signs out. Without it they end at their next
+  /// value, before that is delivered, or when they need their next connection.
   var changes: Observable<AccessToken?> { get }
 }
 

@@ -7,6 +7,10 @@ extension Observable {
   ///
   /// The first subscriber connects, and the last one to leave disconnects. After that, or after the end, the next
   /// subscriber connects again, with nothing to replay: RxSwift's `.whileConnected`.
+  ///
+  /// The source starts while the first subscriber subscribes. So what it sends at once, such as the value of a
+  /// `BehaviorSubject`, reaches the first subscriber alone, and those who subscribe after it only by `replay`, while the
+  /// connection lasts. If all of several subscribers need it, share with `replay: 1`.
   public func share(replay: Int = 0) -> Observable<Element> {
     let share = Share(source: self, replay: max(0, replay))
     return Observable { share.subscribe($0) }

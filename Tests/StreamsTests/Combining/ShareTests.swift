@@ -2,6 +2,18 @@ import Streams
 import Testing
 
 @Suite struct ShareTests {
+  @Test(arguments: [0, 1])
+  func `33: what a source sends at once reaches the first subscriber, and later ones by replay alone`(replay: Int) {
+    let subject = BehaviorSubject(value: 1)
+    let shared = subject.asObservable().share(replay: replay)
+    let probes = (0..<2).map { _ in Probe<Int>() }
+    let subscriptions = probes.map { shared.subscribe($0) }
+    subject.onNext(2)
+    #expect(probes[0].log == ["1", "2"])
+    #expect(probes[1].log == (replay == 0 ? ["2"] : ["1", "2"]))
+    for subscription in subscriptions { subscription.dispose() }
+  }
+
   @Test
   func `32: a subscriber that subscribes again at the end has a connection that the old one's end does not affect`() {
     let observers = Locked<[AnyObserver<Int>]>([])
