@@ -7,9 +7,12 @@ extension JSONReader {
   mutating func readID() throws(JSONError) -> String {
     guard try nextKind() == .number else { return try readString() }
     let first = offset
-    let text = try readNumberText()
-    if let number = Int64(text) { return String(number) }
-    guard let number = Decimal(string: text), number.magnitude < 1e38 else {
+    // As `decodeID` reads it.
+    if let number = try? readInteger(Int64.self) { return String(number) }
+    guard let number = try? Decimal(from: &self), number.magnitude < 1e38 else {
+      goBack(to: first)
+      // A malformed number is an error of its own.
+      _ = try readNumberText()
       goBack(to: first)
       throw mismatch("a string or a number of up to 38 digits")
     }

@@ -42,7 +42,8 @@ import Testing
 
   @Test(
     arguments: [
-      ("[1,]", .trailingComma), ("[-13889964168541081.50]", .fraction), (#"{"a":[1 , ] , }"#, .trailingComma),
+      ("[1,]", .trailingComma), ("[1.234567890123456789012345678901234567890123]", .digits),
+      ("[1e-300, 1e999]", .digits), (#"{"a":[1 , ] , }"#, .trailingComma),
       (#"{"a":1,"\u0061":2}"#, .equalKeys),
       (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), .depth),
     ] as [(String, Comparison.Explanation)])

@@ -272,7 +272,7 @@ import Testing
   }
 
   @Test func `objects are written sorted by their keys, and no comma is too many`() throws {
-    let value: JSONValue = ["b": [1, nil, "x"], "a": [:], "c": [], "é": ["y": 1.5]]
+    let value: JSONValue = ["b": [1, .null, "x"], "a": [:], "c": [], "é": ["y": 1.5]]
     #expect(String(decoding: try value.json(), as: UTF8.self) == #"{"a":{},"b":[1,null,"x"],"c":[],"é":{"y":1.5}}"#)
   }
 

@@ -22,7 +22,7 @@ enum BuiltInScalar {
     case .float: value.numberValue.flatMap { $0.isFinite ? value : nil }
     case .string: value.stringValue.map(JSONValue.string)
     case .boolean: value.boolValue.map(JSONValue.bool)
-    case .id: value.stringValue.map(JSONValue.string) ?? value.integerValue.map { .string(String($0)) }
+    case .id: idText(value).map(JSONValue.string)
     default: value
     }
   }
@@ -37,9 +37,17 @@ enum BuiltInScalar {
     case (.string, .bool(let isTrue)): .string(isTrue ? "true" : "false")
     case (.string, .integer(let number)): .string(String(number))
     case (.string, .number(let number)): .string("\(number)")
+    case (.string, .literal(let number)): .string(number.text)
     case (.boolean, .integer(let number)): .bool(number != 0)
     case (.boolean, .number(let number)): .bool(number != 0)
+    case (.boolean, .literal(let number)): .bool(number.doubleValue != 0)
     default: input(value, as: scalar)
     }
+  }
+
+  /// The text of an ID, which may be given as a whole number of any size.
+  private static func idText(_ value: JSONValue) -> String? {
+    if case .literal(let number) = value { return number.isPlainInteger ? number.text : nil }
+    return value.stringValue ?? value.integerValue.map { String($0) }
   }
 }

@@ -86,8 +86,7 @@ struct LiteralCoercion {
     guard let value = ValueSyntax(node) else { return .null }
     switch value.kind {
     case .variable(let name): return variables[name.text] ?? .null
-    case .int(let text): return Int64(text).map(JSONValue.integer) ?? .number(Double(text) ?? 0)
-    case .float(let text): return .number(Double(text) ?? 0)
+    case .int(let text), .float(let text): return JSONNumber(text).map { JSONValue($0) } ?? .null
     case .string(let text): return .string(text.value)
     case .boolean(let isTrue): return .bool(isTrue)
     case .null: return .null

@@ -253,6 +253,7 @@ extension JSONValue {
     case .bool: "a boolean"
     case .integer: "an integer"
     case .number: "a number with a fraction"
+    case .literal(let number): number.isPlainInteger ? "an integer" : "a number with a fraction"
     case .string: "a string"
     case .array: "a list"
     case .object: "an object"

@@ -251,7 +251,7 @@ extension JSONReader {
     return text(from: first)
   }
 
-  private func text(from first: UnsafePointer<UInt8>) -> String {
+  func text(from first: UnsafePointer<UInt8>) -> String {
     makeString(from: first, count: position - first, StringShape(isASCII: true, hasEscapes: false))
   }
 

@@ -1,25 +1,24 @@
 /// Any JSON value, for data without a type of its own: the `extensions` of a GraphQL response, for example.
-public enum JSONValue: Hashable, Sendable {
+///
+/// Numbers are equal if they have one value, in whatever form: `1`, `1.0` and `10e-1` are. The value of a `Double` is
+/// that of the shortest digits that stand for it, with which it is written.
+public enum JSONValue: Sendable {
   /// `null`
   case null
   /// `true` or `false`
   case bool(Bool)
-  /// A number that fits 64 bits and is whole, or becomes whole when it is rounded to a `Double`.
+  /// A whole number that fits 64 bits.
   case integer(Int64)
-  /// Any other number.
+  /// A number that is written with the digits of a `Double`.
   case number(Double)
+  /// Any other number: one with more digits than these hold, or out of their range.
+  case literal(JSONNumber)
   /// A string.
   case string(String)
   /// A list.
   case array([JSONValue])
   /// An object.
   case object([String: JSONValue])
-
-  /// Takes a number that was read. A whole number that fits becomes an integer, so that it is read as the same value
-  /// when it has been written.
-  init(_ number: Double) {
-    self = Int64(exactly: number).map(JSONValue.integer) ?? .number(number)
-  }
 
   /// The string, if this is one.
   public var stringValue: String? {
@@ -28,14 +27,19 @@ public enum JSONValue: Hashable, Sendable {
 
   /// The number, if this is one that is whole.
   public var integerValue: Int64? {
-    if case .integer(let value) = self { value } else { nil }
+    switch self {
+    case .integer(let value): value
+    case .number(let value) where value.magnitude < 0x1p53: Int64(exactly: value)
+    default: nil
+    }
   }
 
-  /// The number, if this is one.
+  /// The number, if this is one that fits a `Double`, rounded to the nearest.
   public var numberValue: Double? {
     switch self {
     case .integer(let value): Double(value)
     case .number(let value): value
+    case .literal(let number): number.doubleValue.isFinite ? number.doubleValue : nil
     default: nil
     }
   }
@@ -56,6 +60,56 @@ public enum JSONValue: Hashable, Sendable {
   }
 }
 
+extension JSONValue: Hashable {
+  /// Whether the values are equal; of numbers, see above.
+  public static func == (left: JSONValue, right: JSONValue) -> Bool {
+    switch (left, right) {
+    case (.null, .null): true
+    case (.bool(let left), .bool(let right)): left == right
+    case (.integer(let left), .integer(let right)): left == right
+    case (.number(let left), .number(let right)): left == right
+    case (.string(let left), .string(let right)): left == right
+    case (.array(let left), .array(let right)): left == right
+    case (.object(let left), .object(let right)): left == right
+    default: left.isSameNumber(as: right)
+    }
+  }
+
+  /// Compares numbers of different forms, or two literals.
+  private func isSameNumber(as other: JSONValue) -> Bool {
+    guard let nearest = nearestDouble, nearest == other.nearestDouble else { return false }
+    if let left = integerValue, let right = other.integerValue { return left == right }
+    guard let left = asNumber, let right = other.asNumber else { return false }
+    return left == right
+  }
+
+  /// Infinite for a number out of range; `nil` if this is no number.
+  private var nearestDouble: Double? {
+    if case .literal(let number) = self { number.doubleValue } else { numberValue }
+  }
+
+  private var asNumber: JSONNumber? {
+    switch self {
+    case .integer(let value): JSONNumber(String(value))
+    case .number(let value): JSONNumber(value.description)
+    case .literal(let number): number
+    default: nil
+    }
+  }
+
+  /// Hashes what `==` compares.
+  public func hash(into hasher: inout Hasher) {
+    switch self {
+    case .null: hasher.combine(0)
+    case .bool(let value): hasher.combine(value)
+    case .string(let value): hasher.combine(value)
+    case .array(let elements): hasher.combine(elements)
+    case .object(let members): hasher.combine(members)
+    case .integer, .number, .literal: hasher.combine(nearestDouble)
+    }
+  }
+}
+
 extension JSONValue: Codable {
   /// Reads any value.
   public init(from decoder: any Decoder) throws {
@@ -64,9 +118,10 @@ extension JSONValue: Codable {
       self = .null
     } else if let value = try? container.decode(Bool.self) {
       self = .bool(value)
-    } else if let value = try? container.decode(Int64.self) {
+    } else if let value = try? container.decode(Int64.self), value.magnitude < 1_000_000_000_000_000 {
+      // Foundation's decoder cuts the fraction of a greater one.
       self = .integer(value)
-    } else if let value = try? container.decode(Double.self) {
+    } else if let value = try? container.decode(JSONNumber.self) {
       self.init(value)
     } else if let value = try? container.decode(String.self) {
       self = .string(value)
@@ -85,6 +140,7 @@ extension JSONValue: Codable {
     case .bool(let value): try container.encode(value)
     case .integer(let value): try container.encode(value)
     case .number(let value): try container.encode(value)
+    case .literal(let number): try container.encode(number)
     case .string(let value): try container.encode(value)
     case .array(let value): try container.encode(value)
     case .object(let value): try container.encode(value)
@@ -93,7 +149,7 @@ extension JSONValue: Codable {
 }
 
 extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, ExpressibleByIntegerLiteral,
-  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral, ExpressibleByNilLiteral
+  ExpressibleByFloatLiteral, ExpressibleByArrayLiteral, ExpressibleByDictionaryLiteral
 {
   /// Makes a string.
   public init(stringLiteral value: String) { self = .string(value) }
@@ -109,8 +165,6 @@ extension JSONValue: ExpressibleByStringLiteral, ExpressibleByBooleanLiteral, Ex
   public init(dictionaryLiteral elements: (String, JSONValue)...) {
     self = .object(Dictionary(elements) { $1 })
   }
-  /// Makes `null`.
-  public init(nilLiteral: ()) { self = .null }
 }
 
 extension JSONValue: JSONDecodable, JSONEncodable {
@@ -135,6 +189,7 @@ extension JSONValue: JSONDecodable, JSONEncodable {
     case .bool(let value): json.writeBool(value)
     case .integer(let value): json.writeInteger(value)
     case .number(let value): json.writeDouble(value)
+    case .literal(let number): number.encode(to: &json)
     case .string(let value): json.writeString(value)
     // Not by the generic `write`, which is several times slower.
     case .array(let elements):
@@ -149,16 +204,6 @@ extension JSONValue: JSONDecodable, JSONEncodable {
       }
       json.endObject()
     }
-  }
-}
-
-extension JSONReader {
-  /// Reads a number: as an `Int64` if it is whole and fits, otherwise as a `Double`.
-  fileprivate mutating func readNumber() throws(JSONError) -> JSONValue {
-    let first = offset
-    if let value = try scanNumber().whole(Int64.self) { return .integer(value) }
-    goBack(to: first)
-    return JSONValue(try readDouble())
   }
 }
 

@@ -103,7 +103,7 @@ extension UUID: JSONDecodable, JSONEncodable {
 extension Data: JSONDecodable, JSONEncodable {
   /// Reads Base64 (RFC 4648, section 4), padded.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = try json.readString(as: "data in Base64") { Data(base64Encoded: $0) }
+    self = try json.readString(as: "data in Base64") { Data(paddedBase64: $0) }
   }
 
   /// Writes Base64, padded.
@@ -115,7 +115,7 @@ extension Decimal: JSONDecodable, JSONEncodable {
   public init(from json: inout JSONReader) throws(JSONError) {
     _ = json.peek()
     let first = json.offset
-    guard let value = Decimal(string: try json.readNumberText()), value.isFinite else {
+    guard let value = Decimal(jsonNumber: try json.readNumberText()) else {
       json.goBack(to: first)
       throw json.outOfRange("a number that fits Decimal")
     }
@@ -129,6 +129,16 @@ extension Decimal: JSONDecodable, JSONEncodable {
       return json.writeNull()
     }
     json.writeNumber(description)
+  }
+}
+
+extension Data {
+  /// Takes Base64 (RFC 4648, section 4), with the padding that its length needs and no more; `nil` for other texts.
+  init?(paddedBase64 text: String) {
+    let padding = text.utf8.reversed().prefix { $0 == UInt8(ascii: "=") }.count
+    guard text.utf8.count.isMultiple(of: 4), padding <= 2, !text.utf8.dropLast(padding).contains(UInt8(ascii: "="))
+    else { return nil }
+    self.init(base64Encoded: text)
   }
 }
 

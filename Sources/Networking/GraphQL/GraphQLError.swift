@@ -258,6 +258,7 @@ extension JSONValue {
   fileprivate var approximateSize: Int {
     switch self {
     case .null, .bool, .integer, .number: 8
+    case .literal(let number): number.text.utf8.count
     case .string(let text): text.utf8.count + 2
     case .array(let elements): elements.reduce(2) { $0 + $1.approximateSize }
     case .object(let members): members.reduce(2) { $0 + $1.key.utf8.count + 4 + $1.value.approximateSize }

@@ -45,7 +45,7 @@ extension GraphQLSession {
   /// The response is multipart (draft specification of incremental delivery, and its predecessors of 2022 and 2020); a
   /// server that ignores the directives sends one JSON response, which is one element. `Accept` asks for all of these,
   /// unless the session's `headers` contain it; with `text/event-stream` there, the same parts come as server-sent
-  /// events. Numbers are merged as 64-bit integers and doubles.
+  /// events. Numbers keep their digits.
   ///
   /// The error policy applies to each element: with `none`, any error, also of a deferred fragment, ends the stream. If
   /// the response ends too early, or cannot be read any further, the stream fails with a `RequestError` whose `cause` is
@@ -122,7 +122,7 @@ extension IncompleteResponse: Equatable where ResponseData: Equatable {
 }
 
 extension IncompleteResponse: RedactableCause {
-  func redacted(by redactor: Redactor) -> IncompleteResponse {
+  package func redacted(by redactor: Redactor) -> IncompleteResponse {
     IncompleteResponse(response: response, cause: (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause)
   }
 }

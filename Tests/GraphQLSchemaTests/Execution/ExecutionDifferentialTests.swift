@@ -35,6 +35,7 @@ import Testing
     case .array(let elements): "[" + elements.map(text).joined(separator: ",") + "]"
     case .integer(let number): "\(Double(number))"
     case .number(let number): "\(number)"
+    case .literal(let number): number.text
     case .string(let text): "\"\(text)\""
     case .bool(let isTrue): "\(isTrue)"
     case .null: "null"

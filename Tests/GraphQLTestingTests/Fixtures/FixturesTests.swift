@@ -60,11 +60,11 @@ import Testing
     }
     #expect(try me(["me.name": "Wei"]).name == "Wei")
     #expect(try me(["me": ["name": "Wei", "age": 7]]).age == 7)
-    #expect(try me(["me.nickname": nil, "me.role": "GUEST"]).nickname == nil)
+    #expect(try me(["me.nickname": .null, "me.role": "GUEST"]).nickname == nil)
     #expect(try me(["me.friends[3].name": "Ana"]).friends[3]?.name == "Ana")
     #expect(try me(["me.friends[].name": "Ana"]).friends.allSatisfy { $0?.name == "Ana" })
     #expect(try me(["me.friends": []]).friends.isEmpty)
-    let friends = try me(["me.friends": [["name": "Ana"], [:], nil]]).friends
+    let friends = try me(["me.friends": [["name": "Ana"], [:], .null]]).friends
     #expect(friends.count == 3 && friends[0]?.name == "Ana" && friends[1] != nil && friends[2] == nil)
     #expect(try me(["me.best.name": "Ana", "me.best": ["id": "x"]]).best == GetMe.Friend(id: "x", name: "Ana"))
   }
@@ -91,7 +91,7 @@ import Testing
         ["me.nmae": "Wei"], "data.me.nmae: the document selects no such field of User; did you mean name?"
       ),
       (["me.name": 1], "data.me.name: it is String!, so it cannot be 1."),
-      (["me.name": nil], "data.me.name: it is String!, so it cannot be null."),
+      (["me.name": .null], "data.me.name: it is String!, so it cannot be null."),
       (["me.role": "ADMN"], "data.me.role: it is Role!, so it cannot be \"ADMN\"."),
       (["me.friends": "Wei"], "data.me.friends: it is [User]!, so it cannot be a value of another kind."),
       (["me.name.first": "Wei"], "data.me.name: it is String!, so it has no first."),

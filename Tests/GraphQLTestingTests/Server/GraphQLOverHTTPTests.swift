@@ -131,7 +131,7 @@ import Testing
     }
     let end = "event: complete\ndata:\n\n"
     #expect(try events("subscription { changes }").hasPrefix("event: next\ndata: {\"data\":{\"changes\":"))
-    try server.resolve("Subscription.changes") { _ in [1, nil, 3] }
+    try server.resolve("Subscription.changes") { _ in [1, .null, 3] }
     #expect(
       try events("subscription { changes }") == [1, nil, 3].map { (value: Int?) in
         "event: next\ndata: {\"data\":{\"changes\":\(value.map(String.init) ?? "null")}}\n\n"

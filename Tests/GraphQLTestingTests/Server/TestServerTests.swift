@@ -66,7 +66,7 @@ import Testing
     #expect(data?["user"]?["joined"] == "2026-11-25")
     #expect(["Wei", "Ana"].contains(data?["user"]?["name"]?.stringValue))
     let nulls = TestServer(schema: schema, nulls: 1)
-    #expect(nulls.execute("{ users { id } }").data?.json == ["users": nil])
+    #expect(nulls.execute("{ users { id } }").data?.json == ["users": .null])
   }
 
   @Test("an object of an interface or union gets a type that fits its members, if it names none")
@@ -92,7 +92,7 @@ import Testing
     try server.fail("User.name", "no name", extensions: ["code": "GONE"])
     try server.resolve("Query.users") { _ in [[:], [:]] }
     let result = server.execute("{ user(id: 1) { id name } users { name } }")
-    #expect(result.data?.json == ["user": nil, "users": nil])
+    #expect(result.data?.json == ["user": .null, "users": .null])
     #expect(result.errors.map(\.message) == ["no name", "no name"])
     #expect(result.errors.first?.extensions == ["code": "GONE"])
     #expect(result.errors.map(\.path) == [[.key("user"), .key("name")], [.key("users"), .index(0), .key("name")]])

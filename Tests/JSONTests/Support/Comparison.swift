@@ -12,7 +12,7 @@ struct Comparison {
     case depth = "Foundation reads 512 levels"
     case trailingComma = "Foundation reads a comma before a closing bracket"
     case equalKeys = "Foundation keeps the first of equal keys"
-    case fraction = "Foundation cuts a number past 2^53 that has a fraction, and takes it for a whole one"
+    case digits = "Foundation has at most the digits and the range of a Decimal"
     case unread = "Foundation does not check the strings and numbers that it does not read"
   }
 
@@ -29,7 +29,7 @@ struct Comparison {
     let theirs = try? JSONDecoder().decode(JSONValue.self, from: data)
     self.ours = ours
     self.theirs = theirs
-    if (try? JSONCoder().decode(Tree.self, from: data)) != ours.map(Tree.init) {
+    if (try? JSONCoder().decode(Tree.self, from: data)) != ours.flatMap({ Tree($0) }) {
       problem = "The generic way differs from the direct one."
     } else if let ours, (try? JSONValue(json: ours.json().bytes)) != ours {
       problem = "What was read is not read again once it is written."
@@ -40,7 +40,7 @@ struct Comparison {
   }
 
   private static func explain(_ bytes: [UInt8], _ ours: JSONValue?, _ theirs: JSONValue?) -> Explanation? {
-    guard let theirs else { return nil }
+    guard let theirs else { return ours?.holdsLiteral == true ? .digits : nil }
     guard let ours else {
       if bytes.contains(0) { return .otherEncoding }
       guard let failure = failure(bytes) else { return nil }
@@ -55,7 +55,7 @@ struct Comparison {
       let number = withAnotherNumber(bytes, at: failure.offset)
       return number.count < bytes.count && readsAs(theirs, number) ? .unread : nil
     }
-    if ours.isClose(to: theirs) { return .fraction }
+    if ours.isClose(to: theirs) { return .digits }
     let first = try? FirstKeys(json: bytes.span.bytes).value
     return first?.isClose(to: theirs) ?? false ? .equalKeys : nil
   }
@@ -107,16 +107,26 @@ struct Comparison {
 }
 
 extension JSONValue {
-  /// Whether two values are equal but for whole numbers past 2^53 that are one step of `Double` from each other at
-  /// most.
+  /// Whether there is a number in it that only its text has.
+  fileprivate var holdsLiteral: Bool {
+    switch self {
+    case .literal: true
+    case .array(let elements): elements.contains(where: \.holdsLiteral)
+    case .object(let members): members.values.contains(where: \.holdsLiteral)
+    default: false
+    }
+  }
+
+  /// Whether two values are equal but for numbers of which one is kept as its text, and that are one step of `Double`
+  /// from each other at most.
   fileprivate func isClose(to other: JSONValue) -> Bool {
     switch (self, other) {
     case (.array(let left), .array(let right)):
       left.count == right.count && zip(left, right).allSatisfy { $0.isClose(to: $1) }
     case (.object(let left), .object(let right)):
       left.count == right.count && left.allSatisfy { key, value in right[key].map(value.isClose) ?? false }
-    case (.integer(let left), .integer(let right)) where left.magnitude > 1 << 53:
-      abs(Double(left) - Double(right)) <= Double(left).ulp
+    case (.literal(let left), _):
+      other.numberValue.map { abs(left.doubleValue - $0) <= left.doubleValue.ulp } ?? false
     default: self == other
     }
   }

@@ -25,6 +25,11 @@ struct JSONCase: Sendable, CustomTestStringConvertible {
   var testDescription: String { name }
 }
 
+extension JSONValue {
+  /// A number that only its text has.
+  static func exactly(_ text: String) -> JSONValue { JSONNumber(text).map(JSONValue.literal) ?? .null }
+}
+
 /// Texts that must be read, that must not, and that a reader may decide about: those of the known suite, by its names,
 /// and more of the same kind.
 enum JSONCases {
@@ -34,9 +39,9 @@ enum JSONCases {
     JSONCase("array with spaces", "[[]   ]", [[]]),
     JSONCase("array ending with a newline", "[\"a\"\n]", ["a"]),
     JSONCase(
-      "array of all kinds", "[null, 1, \"1\", {}, [], true, false, 1.5]", [nil, 1, "1", [:], [], true, false, 1.5]),
+      "array of all kinds", "[null, 1, \"1\", {}, [], true, false, 1.5]", [.null, 1, "1", [:], [], true, false, 1.5]),
     JSONCase("array with leading space", " [1]", [1]),
-    JSONCase("array with nulls", "[1,null,null,null,2]", [1, nil, nil, nil, 2]),
+    JSONCase("array with nulls", "[1,null,null,null,2]", [1, .null, .null, .null, 2]),
     JSONCase("array with trailing space", "[2] \r\n\t", [2]),
     JSONCase("empty text in array", "[\"\"]", [""]),
     // Numbers.
@@ -60,10 +65,10 @@ enum JSONCases {
       "near zero", "[-0.000000000000000000000000000000000000000000000000000000000000000000000000000001]", [-1e-78]),
     JSONCase("greatest Int64", "[9223372036854775807]", [9_223_372_036_854_775_807]),
     JSONCase("least Int64", "[-9223372036854775808]", [.integer(.min)]),
-    JSONCase("past Int64", "[9223372036854775808]", [9_223_372_036_854_775_808.0]),
+    JSONCase("past Int64", "[9223372036854775808]", [.exactly("9223372036854775808")]),
     JSONCase("shortest digits of a double", "[5e-324]", [.number(.leastNonzeroMagnitude)]),
     JSONCase("greatest double", "[1.7976931348623157e308]", [1.7976931348623157e308]),
-    JSONCase("rounds to even", "[9007199254740993.5]", [9_007_199_254_740_994]),
+    JSONCase("more digits than a double has", "[9007199254740993.5]", [.exactly("9007199254740993.5")]),
     // Objects.
     JSONCase("empty object", "{}", [:]),
     JSONCase("object", "{\"asd\":\"sdf\", \"dfg\":\"fgh\"}", ["asd": "sdf", "dfg": "fgh"]),
@@ -102,15 +107,15 @@ enum JSONCases {
   /// What is left to the reader, and is read.
   static let acceptedByUs: [JSONCase] = [
     JSONCase("a byte order mark is skipped", "\u{feff}{}", [:]),
-    JSONCase("a number too small for Double is zero", "[123e-10000000]", [0]),
-    JSONCase("a number too small, negative", "[-1e-400]", [0]),
-    JSONCase("more digits than Double keeps are rounded", "[100000000000000000000]", [1e20]),
-    JSONCase("a very negative whole number is rounded", "[-237462374673276894279832749832423479823246327846]"),
+    JSONCase("a number too small for Double", "[123e-10000000]", [.exactly("123e-10000000")]),
+    JSONCase("a number too small, negative", "[-1e-400]", [.exactly("-1e-400")]),
+    JSONCase("more digits than Double keeps", "[100000000000000000000]", [1e20]),
+    JSONCase("a number with a huge exponent", "[0.4e00669999999999999999999999999999999999999999999999999999999999]"),
+    JSONCase("a very negative whole number", "[-237462374673276894279832749832423479823246327846]"),
   ]
 
   /// What is left to the reader, and is refused.
   static let rejectedByUs: [JSONCase] = [
-    JSONCase("a number with a huge exponent", "[0.4e00669999999999999999999999999999999999999999999999999999999999]"),
     JSONCase("a lone first surrogate", #"["\uD800"]"#),
     JSONCase("a first surrogate before another", #"["\uD800\uD800\uDC00"]"#),
     JSONCase("a first surrogate before text", #"["\uD888x"]"#),

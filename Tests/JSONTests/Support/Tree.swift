@@ -31,15 +31,25 @@ enum Tree: Hashable, Decodable {
     }
   }
 
-  init(_ value: JSONValue) {
+  /// `nil` if a number is too large.
+  init?(_ value: JSONValue) {
     switch value {
     case .null: self = .null
     case .bool(let value): self = .bool(value)
     case .integer(let value): self = .integer(value)
-    case .number(let value): self = .number(value)
+    case .number(let value): self = Int64(exactly: value).map(Tree.integer) ?? .number(value)
+    case .literal(let number):
+      guard let value = Double(number.text), value.isFinite else { return nil }
+      self = Int64(exactly: value).map(Tree.integer) ?? .number(value)
     case .string(let value): self = .string(value)
-    case .array(let elements): self = .array(elements.map(Tree.init))
-    case .object(let members): self = .object(members.mapValues(Tree.init))
+    case .array(let elements):
+      let trees = elements.compactMap { Tree($0) }
+      guard trees.count == elements.count else { return nil }
+      self = .array(trees)
+    case .object(let members):
+      let trees = members.compactMapValues { Tree($0) }
+      guard trees.count == members.count else { return nil }
+      self = .object(trees)
     }
   }
 }

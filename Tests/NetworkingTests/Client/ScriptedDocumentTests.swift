@@ -9,7 +9,7 @@ import Testing
 /// What `failures` says of requests whose documents a server would refuse.
 @Suite struct ScriptedDocumentTests {
   private func failures(
-    _ document: String, variables: JSONValue = [:], operation: JSONValue = nil, method: HTTPMethod = .post
+    _ document: String, variables: JSONValue = [:], operation: JSONValue = .null, method: HTTPMethod = .post
   ) async throws -> [String] {
     let transport = ScriptedTransport()
     transport.always(.any, .response())
@@ -64,7 +64,7 @@ import Testing
   {
     let document = "query a($id: ID!) { a(id: $id) } query b { b }"
     #expect(try await failures(document, variables: ["id": "7"], operation: "a") == [])
-    #expect(try await failures(document, variables: ["id": nil], operation: "a").count == 1)
+    #expect(try await failures(document, variables: ["id": .null], operation: "a").count == 1)
     #expect(try await failures(document, operation: "b") == [])
   }
 

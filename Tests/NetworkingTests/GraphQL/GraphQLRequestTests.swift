@@ -30,8 +30,8 @@ import Testing
   }
 
   @Test func `extensions are sent where there are some`() async throws {
-    _ = try await GetThing(extensions: ["a": [1, nil]]).post(on: client(transport)).value
-    #expect(transport.onlyRequest?.bodyJSON?["extensions"] == ["a": [1, nil]])
+    _ = try await GetThing(extensions: ["a": [1, .null]]).post(on: client(transport)).value
+    #expect(transport.onlyRequest?.bodyJSON?["extensions"] == ["a": [1, .null]])
   }
 
   @Test func `a query may travel by GET, in the URL's query`() async throws {

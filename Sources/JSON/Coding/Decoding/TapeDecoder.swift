@@ -367,7 +367,7 @@ extension TapeDecoder {
     guard document.options.data == .base64 else {
       return try lendingDecoder(at: place, step: step) { try Data(from: $0) }
     }
-    guard let data = Data(base64Encoded: try decodeValue(String.self, at: place, step: step)) else {
+    guard let data = Data(paddedBase64: try decodeValue(String.self, at: place, step: step)) else {
       throw corrupted(.invalid, "data in Base64", at: place, step: step)
     }
     return data
@@ -384,13 +384,13 @@ extension TapeDecoder {
     let token = document.tape[place]
     if token.kind == .string, document.options.decimals == .string {
       let text = try decodeValue(String.self, at: place, step: step)
-      guard text.utf8.allSatisfy(\.isPartOfNumber), let value = Decimal(string: text), value.isFinite else {
+      guard text.utf8.allSatisfy(\.isPartOfNumber), let value = Decimal(jsonNumber: text) else {
         throw corrupted(.invalid, "a string of digits that fits Decimal", at: place, step: step)
       }
       return value
     }
     guard token.kind == .number else { throw mismatch(Decimal.self, "a number", at: place, step: step) }
-    guard let value = Decimal(string: document.string(token)), value.isFinite else {
+    guard let value = Decimal(jsonNumber: document.string(token)) else {
       throw corrupted(.outOfRange, "a number that fits Decimal", at: place, step: step)
     }
     return value

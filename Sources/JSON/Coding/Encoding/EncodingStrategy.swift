@@ -34,7 +34,7 @@ enum EncodingStrategy: @unchecked Sendable {
   }
 
   private static func isOfNoOption(_ type: Any.Type) -> Bool {
-    type == RawJSON.self || type == PreparedString.self || type == JSONValue.self || type == Int128.self
-      || type == UInt128.self
+    type == RawJSON.self || type == PreparedString.self || type == JSONValue.self || type == JSONNumber.self
+      || type == Int128.self || type == UInt128.self
   }
 }
