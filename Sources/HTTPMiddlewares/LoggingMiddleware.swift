@@ -9,8 +9,9 @@ public import Streams
 ///
 /// The number, which the middleware counts from 1, ties the lines of one exchange together. A line contains method,
 /// address, operation, status, sizes and times. Bodies, the values of URL queries, and the values of headers that are
-/// not known to be public are never shown, so a log contains no secret. Put it after the middlewares that add secrets:
-/// it also hides the secrets of the request wherever they occur in the response.
+/// not known to be public are never shown, so a log contains no secret. It also hides the secrets of the request, and the
+/// token that an ``AuthMiddleware`` adds, wherever they occur in the response; put it after other middlewares that add
+/// secrets.
 public struct LoggingMiddleware: HTTPMiddleware {
   /// How much to log.
   public enum Detail: Sendable {
@@ -41,26 +42,30 @@ public struct LoggingMiddleware: HTTPMiddleware {
       }
       let label = "#\(number) " + (request.operationName.map { "\($0.sanitized(upTo: 128)) " } ?? "")
       let record = Locked(Record())
-      let redactor = Redactor(secretsOf: request)
+      // Middlewares further in may add what a server repeats.
+      var request = request
+      let sent = request.context.sent ?? SentSecrets(declared: request.context.secrets)
+      sent.add(request)
+      request.context.sent = sent
       let clock = ContinuousClock()
       let start = clock.now
       let time = { @Sendable in (clock.now - start).inMilliseconds }
-      let place = redactor.redact(request.url.shownSafely)
+      let place = sent.redactor.redact(request.url.shownSafely)
       log("\(label)-> \(request.method) \(place), \(request.bodyCountText)")
-      logFields(of: request.headers, by: redactor, prefix: "\(label)->")
+      logFields(of: request.headers, by: sent.redactor, prefix: "\(label)->")
       return next(request).do(
         onNext: { part in
           switch part {
           case .head(let head):
             record.withLock { $0.status = head.status }
-            logFields(of: head.headers, by: redactor, prefix: "\(label)<-")
+            logFields(of: head.headers, by: sent.redactor, prefix: "\(label)<-")
           case .body(let piece):
             record.withLock { $0.bytes += piece.count }
           }
         },
         onError: { error in
           record.withLock { $0.isEnded = true }
-          log("\(label)<- failed after \(time()): \(redactor.redact("\(RequestError(wrapping: error))"))")
+          log("\(label)<- failed after \(time()): \(sent.redactor.redact("\(RequestError(wrapping: error))"))")
         },
         onCompleted: {
           let (status, bytes) = record.withLock { record in

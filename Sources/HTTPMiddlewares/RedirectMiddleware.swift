@@ -45,6 +45,7 @@ public struct RedirectMiddleware: HTTPMiddleware {
           redirected.timeouts = request.timeouts.after(scheduler.now - start)
           request.context.onRedirect?()
           request.context.entry?.recordStep()
+          request.context.sent?.add(redirected.url, namedBy: request)
           request.context.observation?.report(.redirected(redirect.status))
           return follow(redirected, left: left - 1, next: next).catch { error in
             var failure = RequestError(wrapping: error)
@@ -86,7 +87,8 @@ public struct RedirectMiddleware: HTTPMiddleware {
   private func refusal(of request: HTTPRequest, _ head: HTTPResponseHead, _ reason: String) -> RequestError {
     RequestError(
       .redirectRefused,
-      "The redirect of '\(request.url.shownSafely)' (\(head.status)) is not followed: \(reason).",
+      // Its path may be one that a server has made, with a token in it.
+      "The redirect of a request to '\(request.origin)' (\(head.status)) is not followed: \(reason).",
       operationName: request.operationName, status: head.status)
   }
 }

@@ -101,6 +101,8 @@ public final class SocketTransport: HTTPTransport, WebSocketTransport, ShutdownN
         return Disposables.create()
       }
     }
+    // The server's answer to the upgrade may repeat what is in it.
+    .catch { throw RequestError(wrapping: $0).redacted(by: Redactor(secretsOf: request)) }
   }
 
   /// The numbers of connections and waiting requests at this moment, in all and by origin: for gauges and for finding

@@ -10,7 +10,6 @@ package final class RequestObservation: Sendable {
     var receivedBytes = 0
     var queueTime = Duration.zero
     var source = HTTPResponseSource.network
-    var sentFields: [HTTPField] = []
     var running: [Int: AttemptObservation] = [:]
     var summary: RequestSummary?
   }
@@ -19,16 +18,18 @@ package final class RequestObservation: Sendable {
   private let events: AnyObserver<RequestEvent>
   private let scheduler: any Scheduler
   private let start: Duration
-  private let state: Locked<State>
+  private let state = Locked(State())
+  private let sent: SentSecrets
 
   /// Begins to observe a request.
   package init(_ observer: any RequestObserver, _ request: inout HTTPRequest, scheduler: any Scheduler) {
     self.scheduler = scheduler
     start = scheduler.now
     let listener = observer.begin(&request)
-    let state = Locked(State(sentFields: Array(request.headers) + request.context.secrets))
-    self.state = state
-    events = AnyObserver { event in
+    sent = request.context.sent ?? SentSecrets(declared: request.context.secrets)
+    sent.add(request)
+    request.context.sent = sent
+    events = AnyObserver { [state] event in
       if case .next(let event) = event { return listener(event) }
       if let summary = state.withLock({ $0.summary }) { listener(.ended(summary)) }
     }
@@ -69,10 +70,10 @@ package final class RequestObservation: Sendable {
       var request = request
       let sentBytes = request.bodyCount ?? 0
       let now = scheduler.now
-      let attempt = state.withLock { [request] state in
+      sent.add(request)
+      let attempt = state.withLock { state in
         state.attemptCount += 1
         state.sentBytes += sentBytes
-        state.sentFields += Array(request.headers)
         let attempt = AttemptObservation(state.attemptCount, sentBytes: sentBytes, start: now)
         state.running[attempt.number] = attempt
         return attempt
@@ -124,7 +125,7 @@ package final class RequestObservation: Sendable {
 
   /// The error without the request's secrets, and without its cause, which might contain some.
   private func redacted(_ error: RequestError) -> RequestError {
-    let redactor = Redactor(secretsOf: state.withLock { $0.sentFields })
+    let redactor = sent.redactor
     return RequestError(
       error.kind, redactor.redact(error.message), operationName: error.operationName, status: error.status,
       excerpt: error.excerpt.map(redactor.redact))

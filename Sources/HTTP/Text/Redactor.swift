@@ -1,7 +1,8 @@
 public import Platform
 import Streams
 
-/// Removes from a text the secrets of requests: the values of headers that are not known to be public.
+/// Removes from a text the secrets of requests: the values of headers that are not known to be public, and others that
+/// are sent.
 ///
 /// A server may send a token back in its response; the redactor keeps it out of errors and logs. Every redactor also
 /// removes the credentials of all proxies that a ``ProxyConfiguration`` of the process names: transports add those
@@ -14,6 +15,8 @@ public struct Redactor: Sendable {
   private static let shortestSecret = 8
 
   private let secrets: [[UInt8]]
+  /// For each byte whether a secret begins with it, or an escape of one.
+  private let beginnings: [Bool]
 
   /// What every redactor removes although no request contains it.
   private static let secretsForAll = Locked<Set<String>>([])
@@ -23,20 +26,42 @@ public struct Redactor: Sendable {
     secretsForAll.withLock { $0.formUnion(secrets) }
   }
 
-  /// Takes the secrets of a request: the value of each header that is not public, what its session declares secret, and
-  /// each part of these between white space, commas, semicolons, quotes and equals signs. Only those of 8 bytes or more
-  /// count.
+  /// Differs once ``addForAll(_:)`` has added something.
+  static var version: Int { secretsForAll.withLock { $0.count } }
+
+  /// Takes the secrets of a request: the value of each header that is not public, and each part of it between white
+  /// space, commas, semicolons, quotes and equals signs; the user and the password of the scheme `Basic`; the values of
+  /// its query, but for those parameters that carry a GraphQL operation; and what its session declares secret. Only
+  /// those of 8 bytes or more count.
   public init(secretsOf request: HTTPRequest) {
-    self.init(secretsOf: Array(request.headers) + request.context.secrets)
+    self.init(secrets: Self.secrets(of: request) + Self.secrets(of: request.context.secrets))
+  }
+
+  /// Takes the secrets of the upgrade to a WebSocket: those of an HTTP request, and its subprotocols.
+  public init(secretsOf request: WebSocketRequest) {
+    self.init(secrets: Self.secrets(of: request))
   }
 
   /// Takes the secrets of header fields, which may come from several requests.
   package init(secretsOf fields: some Sequence<HTTPField>) {
-    let values = fields.filter { !$0.isPublic }.map(\.value) + Self.secretsForAll.withLock { Array($0) }
-    let parts = values.flatMap { value in
-      value.split(whereSeparator: \.isWhitespace).flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(String.init)
-    }
-    secrets = Set((values + parts).map { Array($0.utf8) }).filter { $0.count >= Self.shortestSecret }
+    self.init(secrets: Self.secrets(of: fields))
+  }
+
+  init(secrets: [String]) {
+    let all = secrets + Self.secretsForAll.withLock { Array($0) }.flatMap(Self.parts)
+    self.init(Set(all.filter(Self.isSecret)).map { Array($0.utf8) })
+  }
+
+  /// Removes what any of these do.
+  init(joining redactors: [Redactor]) {
+    self.init(Array(Set(redactors.flatMap(\.secrets))))
+  }
+
+  private init(_ secrets: [[UInt8]]) {
+    self.secrets = secrets
+    var beginnings = Array(repeating: false, count: 256)
+    for byte in secrets.compactMap(\.first) + [UInt8(ascii: "\\"), UInt8(ascii: "%")] { beginnings[Int(byte)] = true }
+    self.beginnings = beginnings
   }
 
   /// The text without the secrets, whether they are spelt plainly, as in JSON, as in a URL, or as `sanitized` writes
@@ -49,7 +74,7 @@ public struct Redactor: Sendable {
     result.reserveCapacity(bytes.count)
     var place = 0
     while place < bytes.count {
-      if let end = endOfSecret(from: place, in: bytes) {
+      if beginnings[Int(bytes[place])], let end = endOfSecret(from: place, in: bytes) {
         result += Self.placeholder.utf8
         place = end
       } else {
@@ -81,6 +106,69 @@ public struct Redactor: Sendable {
     // Redacting may shorten the text, so take more than is shown.
     let text = String(decoding: body.prefix(4 * limit), as: UTF8.self)
     return body.isEmpty ? nil : redact(text).sanitized(upTo: limit)
+  }
+}
+
+// MARK: - What is secret
+
+extension Redactor {
+  /// Whether a value is long enough to count.
+  static func isSecret(_ value: String) -> Bool { value.utf8.count >= shortestSecret }
+
+  static func secrets(of request: HTTPRequest) -> [String] {
+    secrets(of: request.headers) + queryValues(of: request.target.text)
+  }
+
+  static func secrets(of request: WebSocketRequest) -> [String] {
+    // A name such as `graphql-transport-ws` is no secret, but a token that stands among the names is one.
+    secrets(of: request.headers) + queryValues(of: request.url.absoluteString)
+      + request.subprotocols.filter { !isKnownSubprotocol($0) }
+  }
+
+  static func secrets(of fields: some Sequence<HTTPField>) -> [String] {
+    fields.filter { !$0.isPublic }.flatMap { parts(of: $0.value) + $0.basicCredentials }
+  }
+
+  /// A value, and its parts.
+  static func parts(of value: String) -> [String] {
+    [value]
+      + value.split(whereSeparator: \.isWhitespace).flatMap { [$0] + $0.split { ",;=\"".contains($0) } }.map(
+        String.init)
+  }
+
+  /// The values of a URL's query, as they stand there and decoded. A part without a name counts as a value.
+  static func queryValues(of url: String) -> [String] {
+    guard let start = url.utf8.firstIndex(of: UInt8(ascii: "?")) else { return [] }
+    let query = url[url.utf8.index(after: start)...].prefix { $0 != "#" }
+    return query.split(separator: "&").flatMap { pair in
+      let name = pair.prefix { $0 != "=" }
+      if name.count < pair.count, graphQLParameters.contains(String(name)) { return [String]() }
+      let value = String(name.count < pair.count ? pair.dropFirst(name.count + 1) : pair)
+      return [value, value.replacing("+", with: " ").percentDecoded].compactMap { $0 }
+    }
+  }
+
+  /// The parameters of a GraphQL request by `GET` (GraphQL over HTTP, section 5.3): as secret as the body of a `POST`,
+  /// which is what its session declares.
+  private static let graphQLParameters: Set<String> = ["query", "operationName", "variables", "extensions"]
+
+  /// Whether this is one of the names of subprotocols that are widely known.
+  static func isKnownSubprotocol(_ name: String) -> Bool { knownSubprotocols.contains(name.lowercased()) }
+
+  private static let knownSubprotocols: Set<String> = [
+    "graphql-transport-ws", "graphql-ws", "actioncable-v1-json", "mqtt", "soap", "stomp", "v10.stomp", "v11.stomp",
+    "v12.stomp", "wamp", "xmpp",
+  ]
+}
+
+extension HTTPField {
+  /// The user and the password of the scheme `Basic` (RFC 7617, section 2), apart and together.
+  package var basicCredentials: [String] {
+    guard value.prefix(6).lowercased() == "basic ",
+      let bytes = Data(base64Encoded: String(String(value.dropFirst(6)).trimmed))
+    else { return [] }
+    let parts = bytes.split(separator: UInt8(ascii: ":"), maxSplits: 1, omittingEmptySubsequences: false)
+    return ([bytes] + parts.map { Data($0) }).map { String(decoding: $0, as: UTF8.self) }
   }
 }
 

@@ -9,6 +9,9 @@ package struct RequestContext: Sendable {
   /// Secrets other than the request's own header values, as fields, because the values of fields are never printed.
   package var secrets: [HTTPField] = []
 
+  /// Knows the secrets of all that goes out for the request; `nil` if nobody asks.
+  package var sent: SentSecrets?
+
   /// Whether neither the request nor its response may be kept anywhere.
   package var isSecret = false
 
@@ -28,9 +31,6 @@ package struct RequestContext: Sendable {
   /// Like `HTTPRequest.onConnected`, but called synchronously, on the transport's own thread, so that it always comes
   /// before the response.
   package var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
-
-  /// Called with the header fields that go out for the request beside its own: their values are secrets.
-  package var onFieldsAdded: (@Sendable ([HTTPField]) -> Void)?
 
   /// Called with each account token, and the account it belongs to, under which a middleware sends the request, and with
   /// the name of the field that carries it.

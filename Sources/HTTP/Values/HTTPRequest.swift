@@ -119,7 +119,7 @@ extension HTTPRequest {
   /// The same request with nobody who follows it, for the same accounts: for one that a middleware sends by itself.
   package var withoutObservers: HTTPRequest {
     var request = self
-    request.context = RequestContext(secrets: context.secrets)
+    request.context = RequestContext(secrets: context.secrets, sent: context.sent)
     request.context.entry = context.entry.map { RequestEntry($0.accounts) }
     (request.onConnected, request.onInterimResponse, request.onProgress) = (nil, nil, nil)
     return request

@@ -87,7 +87,9 @@ extension HTTPResponseHead {
   package func requireSuccess() throws(RequestError) {
     guard !isSuccess else { return }
     if isRedirect {
-      let target = headers["Location"].flatMap { URL(string: $0) }.map { " to \($0.shownSafely)" } ?? ""
+      // Of the address only the origin: the path may hold a token, as that of a page to reset a password does.
+      let url = headers["Location"].flatMap { URL(string: $0) }
+      let target = url.flatMap { $0.host() == nil ? nil : " to '\(HTTPOrigin(of: $0))'" } ?? ""
       throw RequestError(
         .redirectRefused, "The server redirects\(target) (\(status)), which is not followed: use the final address.",
         status: status)

@@ -38,7 +38,8 @@ public struct WebSocketRequest: Sendable {
     for (index, name) in subprotocols.enumerated() {
       guard name.isToken, !subprotocols[..<index].contains(name) else {
         throw RequestError(
-          .invalidRequest, "The subprotocol '\(name)' cannot be offered: names are tokens, and each is given once.")
+          .invalidRequest,
+          "Subprotocol \(index + 1) cannot be offered: the names are tokens, and each is given once.")
       }
     }
     self.url = url
@@ -68,9 +69,11 @@ extension WebSocketRequest: Hashable, CustomStringConvertible, CustomDebugString
   /// Hashes the address.
   public func hash(into hasher: inout Hasher) { hasher.combine(url) }
 
-  /// The address without the values of its query, and the subprotocols.
+  /// The address without the values of its query, and the subprotocols; in the place of one that is not widely known,
+  /// and may be a token, a placeholder.
   public var description: String {
-    "WebSocket \(url.shownSafely)\(subprotocols.isEmpty ? "" : ", \(subprotocols.joined(separator: ", "))")"
+    let names = subprotocols.map { Redactor.isKnownSubprotocol($0) ? $0 : Redactor.placeholder }
+    return (["WebSocket \(url.shownSafely)"] + names).joined(separator: ", ")
   }
 
   /// What a debugger and `String(reflecting:)` show: no secrets either.

@@ -156,6 +156,7 @@ public struct AuthMiddleware: HTTPMiddleware {
     guard let token else { return request }
     var request = request
     try request.headers.append(fieldName, fieldValue(token))
+    request.context.sent?.add(request)
     request.context.onAuthenticated?(token.account, token.value, fieldName)
     return request
   }

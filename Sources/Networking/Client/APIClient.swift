@@ -239,7 +239,8 @@ extension APIClient {
     do {
       var request = try request(of: session, method)
       request.headers = request.headers.adding(defaults: defaultHeaders)
-      request.context.secrets = sent.secrets
+      // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
+      sent.record(&request)
       request.context.isResponseSecret = session.isResponseSecret
       request.context.isSecret = session.isResponseSecret || !session.secrets.isEmpty
       request.readsWholeResponse = readsWholeResponse
@@ -248,8 +249,6 @@ extension APIClient {
       if !middlewares.isEmpty { request.enter(accountMiddlewares) }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
-      // Middlewares may fail before the innermost one is reached, so the request is recorded here, too.
-      sent.record(request)
       let output = read(parts(of: request, sent), sent).catch { .error(sent.described($0)) }
       return observation?.watch(output, isSingle: readsWholeResponse) ?? output
     } catch {

@@ -1,30 +1,26 @@
 import HTTP
 import Streams
 
-/// Records the header fields of requests before and after the middlewares, which may add tokens: no error may show any
-/// of these.
+/// Records what goes out for a session, before the middlewares and after them: no error of the session may show any
+/// secret in it.
 struct SentFields: HTTPMiddleware {
   /// The session's other secrets.
   let secrets: [HTTPField]
+  /// What follows the request.
+  let sent: SentSecrets
   private let session: any APISession
-  private let heads = Locked<[HTTPHeaders]>([])
 
   init(of session: some APISession) {
     self.session = session
     secrets = session.secrets.map { HTTPField(received: "secret", value: $0) }
+    sent = SentSecrets(declared: secrets)
   }
 
-  /// Records a request's fields.
-  func record(_ request: HTTPRequest) {
-    heads.withLock { $0.append(request.headers) }
-  }
-
-  /// Records the fields that an attempt to subscribe adds; those of the last attempts are enough.
-  func record(_ fields: [HTTPField]) {
-    heads.withLock { heads in
-      if heads.count > 8 { heads.remove(at: 1) }
-      heads.append(HTTPHeaders(fields))
-    }
+  /// Records a request, which carries the record from then on.
+  func record(_ request: inout HTTPRequest) {
+    request.context.secrets = secrets
+    request.context.sent = sent
+    sent.add(request)
   }
 
   var addedCredentials: AddedCredentials { .none }
@@ -32,7 +28,7 @@ struct SentFields: HTTPMiddleware {
   func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    record(request)
+    sent.add(request)
     return next(request)
   }
 
@@ -48,9 +44,7 @@ struct SentFields: HTTPMiddleware {
   }
 
   /// Removes the secrets of all requests so far from a text.
-  var redactor: Redactor {
-    Redactor(secretsOf: secrets + heads.withLock { $0 }.flatMap { Array($0) })
-  }
+  var redactor: Redactor { sent.redactor }
 }
 
 /// A response that may contain errors beside its data.

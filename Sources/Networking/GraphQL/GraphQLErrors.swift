@@ -29,7 +29,7 @@ extension GraphQLErrors: ReachingCause {
 }
 
 extension GraphQLErrors: RedactableCause {
-  func redacted(by redactor: Redactor) -> GraphQLErrors {
+  package func redacted(by redactor: Redactor) -> GraphQLErrors {
     GraphQLErrors(
       errors.map {
         GraphQLError(

@@ -47,7 +47,7 @@ extension GraphQLSubscription {
         return client.live.open(operation, on: client)
           .map { event in
             do {
-              return try event.map { sent.described(try response($0, by: client.decoder)) }
+              return try event.map { sent.described(try response($0, by: client.decoder)) }.describingErrors(by: sent)
             } catch let error as RequestError where error.kind == .graphQL && errorPolicy == .all {
               return .failed(sent.described(error))
             }
@@ -95,9 +95,7 @@ extension GraphQLSubscription {
     var request = HTTPRequest(
       method: .post, target: try client.target(forPath: path), headers: headers, body: body,
       timeouts: timeouts ?? client.timeouts, operationName: name, isReplayable: true)
-    request.context.secrets = sent.secrets
-    request.context.onFieldsAdded = { sent.record($0) }
-    sent.record(request)
+    sent.record(&request)
     return request
   }
 
@@ -107,6 +105,16 @@ extension GraphQLSubscription {
       return try GraphQLEnvelope<ResponseData>(result, by: decoder).response(errorPolicy)
     } catch {
       throw RequestError(reading: error)
+    }
+  }
+}
+
+extension LiveEvent {
+  fileprivate func describingErrors(by sent: SentFields) -> LiveEvent {
+    switch self {
+    case .failed(let error): .failed(sent.described(error))
+    case .disconnected(let error, let delay): .disconnected(sent.described(error), retryAfter: delay)
+    default: self
     }
   }
 }

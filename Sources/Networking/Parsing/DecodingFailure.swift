@@ -1,4 +1,4 @@
-import HTTP
+package import HTTP
 import JSON
 public import Platform
 
@@ -82,7 +82,7 @@ extension JSONError.PathElement {
 }
 
 extension DecodingFailure: RedactableCause {
-  func redacted(by redactor: Redactor) -> DecodingFailure {
+  package func redacted(by redactor: Redactor) -> DecodingFailure {
     DecodingFailure(path: redactor.redact(path), reason: redactor.redact(reason))
   }
 }
@@ -90,16 +90,6 @@ extension DecodingFailure: RedactableCause {
 extension DecodingFailure: LocalizedError {
   /// The same as `description`: what `localizedDescription` gives.
   public var errorDescription: String? { description }
-}
-
-/// A cause of a `RequestError` that may contain text from a response, and in it the request's secrets.
-protocol RedactableCause: Error {
-  /// The same without the secrets.
-  func redacted(by redactor: Redactor) -> Self
-}
-
-extension TokenRefreshFailure: RedactableCause {
-  func redacted(by redactor: Redactor) -> TokenRefreshFailure { TokenRefreshFailure(error.redacted(by: redactor)) }
 }
 
 extension RequestError {
@@ -111,14 +101,5 @@ extension RequestError {
       let failure = DecodingFailure(error)
       self.init(.undecodable, failure.description, status: status, cause: failure)
     }
-  }
-
-  /// The error without the request's secrets. Causes of other modules' types are left as they are.
-  func redacted(by redactor: Redactor) -> RequestError {
-    var error = self
-    error.message = redactor.redact(message)
-    error.excerpt = excerpt.map(redactor.redact)
-    error.cause = (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause
-    return error
   }
 }

@@ -144,7 +144,7 @@ public struct EnvelopeFailure: Error, Hashable, CustomStringConvertible {
 }
 
 extension EnvelopeFailure: RedactableCause {
-  func redacted(by redactor: Redactor) -> EnvelopeFailure {
+  package func redacted(by redactor: Redactor) -> EnvelopeFailure {
     EnvelopeFailure(code: redactor.redact(code), message: redactor.redact(message))
   }
 }

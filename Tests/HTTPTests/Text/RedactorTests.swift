@@ -156,3 +156,27 @@ import Testing
     #expect(try !everythingShown(of: redactor()).contains(canary))
   }
 }
+
+extension RedactorTests {
+  @Test func `S3: the user and the password of the scheme Basic are taken out, apart and together`() throws {
+    let value = Data("alice-smith:pass:word-\(canary)".utf8).base64EncodedString()
+    for name in ["Authorization", "X-Upstream"] {
+      let redactor = Redactor(
+        secretsOf: try request(headers: HTTPHeaders([HTTPField(name: name, value: "basic \(value)")])))
+      #expect(redactor.redact("no 'pass:word-\(canary)' of alice-smith") == "no '<redacted>' of <redacted>")
+      #expect(redactor.redact(value) == "<redacted>")
+    }
+    let odd = Redactor(secretsOf: try request(headers: ["Authorization": "Basic !!!"]))
+    #expect(odd.redact("text") == "text")
+  }
+
+  @Test func `S3: the values of a query are taken out, as they stand there and decoded`() throws {
+    let redactor = Redactor(secretsOf: try request("http://127.0.0.1/x?sid=ab%2Fcd+ef-123&plain-token-1&n=7"))
+    #expect(
+      redactor.redact("ab%2Fcd+ef-123, ab/cd ef-123 and plain-token-1, n=7")
+        == "<redacted>, <redacted> and <redacted>, n=7")
+    let graphQL = Redactor(
+      secretsOf: try request("http://127.0.0.1/x?operationName=getTimeline&query=query%20getTimeline"))
+    #expect(graphQL.redact("getTimeline has no field") == "getTimeline has no field")
+  }
+}

@@ -256,6 +256,13 @@ extension HTTPResponse {
         }
       }
     } catch {
+      // No error of one query may quote what came for the others.
+      if elements != nil || body.beginsList {
+        throw RequestError(
+          .undecodable,
+          "The response to a batch of \(count) queries cannot be read: expected \(error.expected) at byte \(error.offset).",
+          status: head.status)
+      }
       // A proxy's page, for example: each query says what is wrong with it.
       return Array(repeating: body, count: count)
     }
@@ -268,7 +275,7 @@ extension HTTPResponse {
     if elements.count == 1, !elements[0].errorsWithoutData(naming: "errors").isEmpty {
       return Array(repeating: elements[0], count: count)
     }
-    guard head.isSuccess else { return Array(repeating: body, count: count) }
+    guard head.isSuccess else { return Array(repeating: Data(), count: count) }
     throw mismatch("\(elements.count) responses to a batch of \(count) queries")
   }
 
@@ -279,6 +286,9 @@ extension HTTPResponse {
 }
 
 extension Data {
+  /// Whether it begins as a JSON list.
+  fileprivate var beginsList: Bool { first { !" \t\r\n".utf8.contains($0) } == UInt8(ascii: "[") }
+
   /// Whether the response to one query, in a batch where middlewares do not see it, is one that they act upon.
   fileprivate var isRefusedAlone: Bool {
     ([GraphQLError.unauthenticatedCode] + GraphQLErrors.throttlingCodes).contains { code in

@@ -12,6 +12,9 @@ protocol LiveDialler: Sendable {
   /// Whose connections they are.
   var credentials: LiveCredentials { get }
 
+  /// The secrets of all that goes out on its connections.
+  var sent: SentSecrets { get }
+
   /// Returns a cold stream of one attempt and the connection that comes of it. It ends with `lost`, and may fail or
   /// complete, which counts as lost, too. Disposing it closes the connection. With `refreshingToken`, the token of the
   /// last attempt was rejected; what came last had the identifier `position`.
@@ -128,6 +131,7 @@ final class LiveConnection: Sendable {
       if let outlet { inbox.outlet = outlet }
       return inbox.lastNumber
     }
+    operation.request.context.sent?.include(dialler.sent)
     send(.open(number, operation, outlet.map(Receiver.outlet) ?? .observer(observer)))
     return Disposables.create {
       outlet?.dispose()

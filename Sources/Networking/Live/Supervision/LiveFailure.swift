@@ -1,6 +1,7 @@
 public import HTTP
 import JSON
 import Platform
+import Streams
 
 /// Why a live connection, or an operation on it, ended, and what can be done about it.
 struct LiveFailure: Error {
@@ -130,11 +131,35 @@ public struct LiveClosure: Error, Hashable, CustomStringConvertible {
 }
 
 extension LiveClosure: RedactableCause {
-  func redacted(by redactor: Redactor) -> LiveClosure { LiveClosure(code: code, reason: redactor.redact(reason)) }
+  package func redacted(by redactor: Redactor) -> LiveClosure {
+    LiveClosure(code: code, reason: redactor.redact(reason))
+  }
 }
 
 extension RequestError.Kind {
   /// The server closed the connection of a subscription, and another attempt would end in the same way; `cause` is a
   /// ``LiveClosure``.
   public static let closed = RequestError.Kind("connection closed")
+}
+
+extension Observable<LiveLineEvent> {
+  /// The events of a connection, with no secret in any error of theirs. Results are data, which their subscription reads.
+  func redacted(by sent: SentSecrets) -> Observable<LiveLineEvent> {
+    map { event in
+      switch event {
+      case .lost(let failure): .lost(failure.redacted(by: sent.redactor))
+      case .message(.failed(let id, let failure)): .message(.failed(id: id, failure.redacted(by: sent.redactor)))
+      default: event
+      }
+    }
+    .catch { throw RequestError(wrapping: $0).redacted(by: sent.redactor) }
+  }
+}
+
+extension LiveFailure {
+  fileprivate func redacted(by redactor: Redactor) -> LiveFailure {
+    var failure = self
+    failure.error = error.redacted(by: redactor)
+    return failure
+  }
 }

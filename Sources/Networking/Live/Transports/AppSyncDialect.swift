@@ -13,8 +13,6 @@ public import Streams
 struct AppSyncDialect: Sendable {
   /// A JSON object: the host of the API, and a token or an API key.
   private let authorization: RawJSON
-  /// The same as it stands in the address, to be redacted.
-  let secret: HTTPField
 
   /// How many operations AppSync allows on a connection.
   static let operationLimit = 100
@@ -41,7 +39,6 @@ struct AppSyncDialect: Sendable {
     for name in ["Authorization", "x-api-key"] { opening.headers.remove(name) }
     // Some servers read '+' as a space.
     let header = Data(authorization.bytes).base64EncodedString().replacing("+", with: "%2B")
-    secret = HTTPField(received: "header", value: header)
     let query = "header=\(header)&payload=\(Data("{}".utf8).base64EncodedString())"
     opening.url = try opening.url.changed { components in
       components.percentEncodedQuery = components.percentEncodedQuery.map { "\($0)&\(query)" } ?? query

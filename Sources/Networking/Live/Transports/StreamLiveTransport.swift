@@ -76,6 +76,7 @@ private final class StreamDialler: LiveDialler {
   private let client: APIClient
   let credentials: LiveCredentials
   private let serverReplays: Bool
+  let sent: SentSecrets
 
   init(_ format: any LiveStreamFormat, _ request: HTTPRequest, _ client: APIClient, _ settings: LiveSettings) {
     self.format = format
@@ -88,6 +89,9 @@ private final class StreamDialler: LiveDialler {
     request.readsWholeResponse = false
     request.isReplayable = false
     request.isStream = true
+    sent = request.context.sent ?? SentSecrets(declared: request.context.secrets)
+    sent.add(request)
+    request.context.sent = sent
     self.request = request
   }
 
@@ -95,14 +99,14 @@ private final class StreamDialler: LiveDialler {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
       let lastEvent = position.flatMap(Self.lastEvent)
       let request = makeRequest(with: field, lastEvent)
-      let redactor = Redactor(secretsOf: request.context.secrets + request.headers)
-      request.context.onFieldsAdded?(field.map { [$0] } ?? [])
+      sent.add(request)
       let parts = client.transport.send(request, through: client.middlewares.forStreams)
       let isResumed = lastEvent != nil && serverReplays
       return .just(.prepared).concat(read(parts, after: position, isResumed: isResumed)).catch { error in
-        throw RequestError(wrapping: error).named(request.operationName).redacted(by: redactor)
+        throw RequestError(wrapping: error).named(request.operationName)
       }
     }
+    .redacted(by: sent)
   }
 
   private func makeRequest(with field: HTTPField?, _ lastEvent: HTTPField?) -> HTTPRequest {

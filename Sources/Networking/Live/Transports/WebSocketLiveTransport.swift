@@ -199,6 +199,7 @@ private struct WebSocketDialler: LiveDialler {
   let client: APIClient
   let request: HTTPRequest
   let credentials: LiveCredentials
+  let sent = SentSecrets()
   let prepare: @Sendable (inout WebSocketLiveTransport.Opening) throws -> Void
 
   var traits: LiveTraits { language.traits }
@@ -218,24 +219,26 @@ private struct WebSocketDialler: LiveDialler {
         opening.payload = nil
       }
       try prepare(&opening)
-      var secrets = Array(opening.headers) + opening.secrets
+      sent.add(opening.headers)
+      if let payload = opening.payload { sent.add(texts: payload.texts) }
       if case .appSync = language {
         let dialect = try AppSyncDialect(&opening, host: url.host ?? "")
         language = .appSync(dialect)
-        secrets.append(dialect.secret)
       }
       var request = try WebSocketRequest(url: opening.url, headers: opening.headers, subprotocols: [language.name])
+      sent.add(request)
       try client.checkCleartext(request.target)
       request.timeouts.connect = settings.dial
       request.timeouts.upgrade = settings.dial
       request.limits.message = liveMessageLimit
       return .just(.prepared).concat(
-        connect(request, language, language.initMessage(opening.payload), Redactor(secretsOf: secrets)))
+        connect(request, language, language.initMessage(opening.payload)))
     }
+    .redacted(by: sent)
   }
 
   private func connect(
-    _ request: WebSocketRequest, _ language: LiveProtocol, _ hello: String, _ redactor: Redactor
+    _ request: WebSocketRequest, _ language: LiveProtocol, _ hello: String
   ) -> Observable<LiveLineEvent> {
     sockets.connect(request).compactMap { event in
       switch event {
@@ -243,29 +246,28 @@ private struct WebSocketDialler: LiveDialler {
         try connection.send(hello)
         return .opened(WebSocketLine(connection, language), isResumed: false)
       case .message(.text(let text)):
-        do throws(LiveFailure) { return .message(try language.message(text)) } catch {
-          var failure = error
-          failure.error = failure.error.redacted(by: redactor)
-          return .lost(failure)
-        }
+        do throws(LiveFailure) { return .message(try language.message(text)) } catch { return .lost(error) }
       case .message(.binary):
         return .lost(.badMessage("The server sent a binary message, which \(language.name) does not have."))
       case .pong(let payload):
         guard case .legacy = language, let number = Int(String(decoding: payload, as: UTF8.self)) else { return .heard }
         return .message(.pong(number))
       case .closed(let closure):
-        return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: redactor.redact(closure.reason)))
+        return .lost(LiveFailure(closedWith: closure.code.rawValue, reason: closure.reason))
       }
     }
-    .catch { throw RequestError(wrapping: $0).redacted(by: redactor) }
   }
 }
 
-extension WebSocketLiveTransport.Opening {
-  /// The texts in the payload, which are mostly secrets.
-  fileprivate var secrets: [HTTPField] {
-    guard case .object(let members) = payload else { return [] }
-    return members.values.compactMap(\.stringValue).map { HTTPField(received: "secret", value: $0) }
+extension JSONValue {
+  /// All texts in it: in a payload, most are secrets.
+  fileprivate var texts: [String] {
+    switch self {
+    case .string(let text): [text]
+    case .array(let elements): elements.flatMap(\.texts)
+    case .object(let members): members.values.flatMap(\.texts)
+    default: []
+    }
   }
 }
 
