@@ -7,6 +7,8 @@ public struct CassetteError: Error, Hashable, Sendable {
   public enum Kind: Hashable, Sendable {
     /// The value of a secret stands in what would be written; nothing was written.
     case holdsSecret
+    /// A body cannot be searched for secrets; nothing was written.
+    case unreadable
     /// A response was larger than the limit of the recording; nothing was written.
     case tooLarge
     /// The file is not a cassette, or a body beside it is not the recorded one.

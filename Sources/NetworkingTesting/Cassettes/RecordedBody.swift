@@ -28,7 +28,9 @@ enum RecordedBody: Hashable, Sendable {
       return
     }
     let head = HTTPResponseHead(status: 200, headers: request.headers)
-    switch RecordedBody(request.body ?? Data(), head) {
+    let body = RecordedBody(request.body ?? Data(), head)
+    body.checkReadable(head, by: &finder)
+    switch body {
     case .json(let json):
       // Encoders may write members in any order.
       let json = finder.redact(json, isDecoded: false).sorted
@@ -39,7 +41,9 @@ enum RecordedBody: Hashable, Sendable {
 
   /// The body of a response without its secrets; `isSecret` if it is one as a whole.
   init(of response: HTTPResponse, isSecret: Bool, by finder: inout SecretFinder) {
-    switch RecordedBody(response.body, response.head) {
+    let body = RecordedBody(response.body, response.head)
+    if !isSecret { body.checkReadable(response.head, by: &finder) }
+    switch body {
     case .none: self = .none
     case .json(let json) where isSecret: self = .json(finder.redactSecretResponse(json))
     case let body where isSecret:
@@ -55,7 +59,7 @@ enum RecordedBody: Hashable, Sendable {
       self = .none
       return
     }
-    guard let text = String(validating: body, as: UTF8.self), !text.utf8.contains(0) else {
+    guard let text = String(cut: body), !text.utf8.contains(0) else {
       self = .bytes(body, fileExtension: Self.fileExtension(of: type))
       return
     }
@@ -68,6 +72,17 @@ enum RecordedBody: Hashable, Sendable {
       self = .parts(text.split(behind: text.utf8.contains(UInt8(ascii: "\r")) ? "\r\n\r\n" : "\n\n"))
     } else if head.isEndless, let boundary = head.multipartBoundary {
       self = .parts(text.split(before: "\r\n--\(boundary)"))
+    }
+  }
+
+  /// Refuses bytes that are no text where there should be one, and others in which a secret stands.
+  private func checkReadable(_ head: HTTPResponseHead, by finder: inout SecretFinder) {
+    guard case .bytes(let bytes, _) = self else { return }
+    let type = head.mediaType
+    if head.isJSON || head.isEndless || type == "application/x-www-form-urlencoded" {
+      finder.refuse("it is no text in UTF-8, though its type is '\(type ?? "")'")
+    } else if finder.findsNames(in: bytes) {
+      finder.refuse("it is no text, and holds the name of a secret")
     }
   }
 
@@ -276,6 +291,22 @@ extension JSONWriter {
 }
 
 extension String {
+  /// A text in UTF-8, of which the last character may be cut; `nil` for other bytes.
+  fileprivate init?(cut bytes: Data) {
+    if let text = String(validating: bytes, as: UTF8.self) {
+      self = text
+      return
+    }
+    // What is missing of a character is at most three bytes; the replacement says that it was cut.
+    for count in 1...Swift.min(3, bytes.count) {
+      guard let text = String(validating: bytes.dropLast(count), as: UTF8.self) else { continue }
+      guard bytes.suffix(count).first.map({ (0xC2...0xF4).contains($0) }) ?? false else { return nil }
+      self = text + "\u{FFFD}"
+      return
+    }
+    return nil
+  }
+
   /// The lines, without the line feeds between them. A carriage return before one stays: no character is lost.
   var lines: [String] {
     utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false).map {

@@ -42,6 +42,20 @@ public struct RecordedExchange: Hashable, Sendable {
     return ScriptedResponse(steps: steps)
   }
 
+  /// The exchange without what was found anywhere in the addresses that it names.
+  func redactingAddresses(by finder: SecretFinder) -> RecordedExchange {
+    var request = request
+    request.path = finder.redactKnown(inURL: request.path)
+    var response = response
+    if let headers = response?.headers {
+      response?.headers = headers.map { field in
+        guard field.hasName("Location") else { return field }
+        return HTTPField(received: field.name, value: finder.redactKnown(inURL: field.value))
+      }
+    }
+    return RecordedExchange(request: request, response: response, failure: failure, isOpen: isOpen)
+  }
+
   /// The exchange with other bodies.
   func mappingBodies<Failure: Error>(
     _ map: (RecordedBody) throws(Failure) -> RecordedBody
@@ -65,7 +79,7 @@ struct RecordedRequest: Hashable, Sendable, CustomStringConvertible {
   let method: String
   /// The scheme and the host, for people alone; the port of this machine is left out, since it is another in each run.
   let origin: String
-  let path: String
+  var path: String
   let parameters: [RecordedParameter]
   let headers: [HTTPField]
   var body: RecordedBody
@@ -123,7 +137,7 @@ extension HTTPTarget {
 /// What is recorded of a response.
 struct RecordedResponse: Hashable, Sendable {
   let status: Int
-  let headers: [HTTPField]
+  var headers: [HTTPField]
   var body: RecordedBody
 
   /// About the message on its way, which is decoded when it is recorded; and times, which differ in each run.

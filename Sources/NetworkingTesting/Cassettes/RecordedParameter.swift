@@ -44,10 +44,10 @@ struct RecordedParameter: Hashable, Sendable {
   func redacted(by finder: inout SecretFinder) -> RecordedParameter {
     switch value {
     case .text(let text):
-      let text = finder.redact(text, under: finder.isSecret(name) ? name : nil)
+      let text = finder.redact(text, under: finder.isSecret(name, isParameter: true) ? name : nil)
       return RecordedParameter(name: name, value: .text(text))
     case .json(let json):
-      let name = finder.isSecret(name) ? name : nil
+      let name = finder.isSecret(name, isParameter: true) ? name : nil
       return RecordedParameter(name: self.name, value: .json(finder.redact(json, under: name, isDecoded: false)))
     }
   }

@@ -46,10 +46,17 @@ public final class RecordingTransport: HTTPTransport {
 
   /// Writes the cassette in the place of the one that was there, whole or not at all.
   ///
-  /// Throws `holdsSecret`, with the place, if the value of a secret would be in the file, `tooLarge` if a response was
+  /// Throws `holdsSecret`, with the place, if the value of a secret would be in the file, `unreadable` if a body cannot be
+  /// searched for secrets, `tooLarge` if a response was
   /// over the limit, and `cannotWrite`; then the earlier cassette stays.
   public func finish() throws(CassetteError) {
-    let (cassette, finder, tooLarge) = tape.withLock { $0.cassette(keepsDates: keepsDates) }
+    let (cassette, finder, tooLarge, unreadable) = tape.withLock { $0.cassette(keepsDates: keepsDates) }
+    if let unreadable {
+      throw CassetteError(
+        .unreadable, at: unreadable.place,
+        "Nothing was recorded, since \(unreadable.place) cannot be searched for secrets: \(unreadable.reason). Leave the "
+          + "exchange out of the run, or let its session declare the response secret (isResponseSecret).")
+    }
     if let tooLarge {
       throw CassetteError(
         .tooLarge,
@@ -105,22 +112,31 @@ private struct Tape: Sendable {
     return exchanges.count - 1
   }
 
-  /// The cassette, the secrets that are not in it, and the first request whose response is missing.
-  func cassette(keepsDates: Bool) -> (cassette: Cassette, finder: SecretFinder, tooLarge: RecordedRequest?) {
+  /// The cassette, the secrets that are not in it, the first request whose response is missing, and the first body that
+  /// may hold secrets which are not found.
+  func cassette(
+    keepsDates: Bool
+  ) -> (
+    cassette: Cassette, finder: SecretFinder, tooLarge: RecordedRequest?, unreadable: (place: String, reason: String)?
+  ) {
     var finder = finder
     var tooLarge: RecordedRequest?
+    var unreadable: (place: String, reason: String)?
     var recorded: [RecordedExchange] = []
     for exchange in exchanges {
       let request = RecordedRequest(exchange.request, by: &finder)
+      let place = "exchanges[\(recorded.count)]"
+      if let reason = finder.takeUnreadable(), unreadable == nil { unreadable = ("\(place).request.body", reason) }
       if exchange.isTooLarge, tooLarge == nil { tooLarge = request }
       let response = exchange.response.map {
         RecordedResponse($0, to: exchange.request, keepsDates: keepsDates, by: &finder)
       }
+      if let reason = finder.takeUnreadable(), unreadable == nil { unreadable = ("\(place).response.body", reason) }
       var failure: RecordedFailure?
       if case .failure(let error)? = exchange.end { failure = RecordedFailure(error, of: exchange.request) }
       recorded.append(
         RecordedExchange(request: request, response: response, failure: failure, isOpen: exchange.end == nil))
     }
-    return (Cassette(recorded), finder, tooLarge)
+    return (Cassette(recorded.map { $0.redactingAddresses(by: finder) }), finder, tooLarge, unreadable)
   }
 }

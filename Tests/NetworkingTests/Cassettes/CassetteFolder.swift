@@ -34,7 +34,7 @@ final class CassetteFolder: Sendable {
 
   /// Sends requests one after another through a recorder of a scripted response, and finishes.
   func record(
-    _ requests: HTTPRequest..., response: ScriptedResponse, secrets: CassetteSecrets = CassetteSecrets()
+    _ requests: HTTPRequest..., response: ScriptedResponse = .json("{}"), secrets: CassetteSecrets = CassetteSecrets()
   ) async throws {
     let recorder = RecordingTransport(ScriptedTransport(always: response), to: file, secrets: secrets)
     for request in requests { _ = await recorder.send(request).collect(upTo: 1 << 20).outcome }
