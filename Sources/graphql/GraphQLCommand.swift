@@ -59,7 +59,9 @@ struct GraphQLCommand {
     case .check: return try checkSchema()
     case .diff: return try compareSchemas()
     case .download: return try await download()
-    case nil: throw Failure(exitCode: .usage, message: "no command is given\n\n" + Help.text(for: nil))
+    case nil:
+      console.complain("graphql: no command is given\n\n" + Help.text(for: nil))
+      return .usage
     }
   }
 }

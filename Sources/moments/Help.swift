@@ -62,7 +62,8 @@ enum Help {
 
     'watch' shows the timeline, and again whenever likes change: in a terminal, it
     is redrawn in place; elsewhere, what has changed is printed. A connection that
-    is lost is made again, and what was missed is fetched.
+    is lost is made again, and what was missed is fetched. It ends with 0 when the
+    server ends the subscription, or when nobody reads its output any more.
 
     'post-photo' sends the file as it is, and shows the new moment. In a terminal,
     standard error shows how much is sent, the rate, and the time that is left. A

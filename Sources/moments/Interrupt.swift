@@ -1,10 +1,14 @@
 import Dispatch
 import Platform
+import Streams
 import Synchronization
 
-/// Handles Ctrl-C and SIGTERM: cancels the running task, or ends the process if there is none.
+/// Handles Ctrl-C and SIGTERM: cancels the running task, or ends the process if there is none. Also notices when the
+/// window changes its size.
 final class Interrupt: Sendable {
   private let state = Mutex<(cancel: (@Sendable () -> Void)?, isTerminated: Bool)>((nil, false))
+
+  private let windows = PublishSubject<Void>()
 
   /// The pipe that the signal handler writes to, as a handler may do little else.
   private static let pipe = makePipe()
@@ -23,7 +27,10 @@ final class Interrupt: Sendable {
     source.setEventHandler { [self] in
       var bytes = [UInt8](repeating: 0, count: 64)
       let count = read(reader, &bytes, bytes.count)
-      let isTerminated = bytes.prefix(max(count, 0)).contains(UInt8(SIGTERM))
+      let signals = Set(bytes.prefix(max(count, 0)).map(Int32.init))
+      if signals.contains(SIGWINCH) { windows.onNext(()) }
+      guard !signals.isDisjoint(with: [SIGINT, SIGTERM]) else { return }
+      let isTerminated = signals.contains(SIGTERM)
       let cancel = state.withLock { state in
         state.isTerminated = state.isTerminated || isTerminated
         return state.cancel.take()
@@ -38,6 +45,14 @@ final class Interrupt: Sendable {
       }
     }
     source.activate()
+  }
+
+  /// Emits whenever the terminal's window has changed its size, from the subscription on.
+  var windowChanges: Observable<Void> {
+    .deferred { [windows] in
+      signal(SIGWINCH, { Interrupt.notify($0) })
+      return windows.asObservable()
+    }
   }
 
   /// The result of a task, which the first signal cancels.

@@ -1,4 +1,5 @@
 import Platform
+import Streams
 
 /// A file descriptor that text is written to, completely and unbuffered.
 struct Output: Sendable {
@@ -27,8 +28,29 @@ struct Output: Sendable {
     return poll(&entry, 1, 0) > 0
   }
 
+  /// Emits once when nobody can read any more what is written: the pipe's other end, or the socket's, is closed. A
+  /// thread waits for that, until the process ends.
+  var end: Observable<Void> {
+    .create { [descriptor] observer in
+      var status = stat()
+      guard fstat(descriptor, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
+        return Disposables.create()
+      }
+      // Without a thread, the end is found by the next write.
+      try? startThread(named: "moments.Output") {
+        var entry = pollfd(fd: descriptor, events: 0, revents: 0)
+        while poll(&entry, 1, -1) < 0 && errno == EINTR {}
+        observer.onNext(())
+      }
+      return Disposables.create()
+    }
+  }
+
   /// Writes all of the text. If the reader is gone, as with `head`, that is no error.
-  func write(_ text: String) throws(OutputError) {
+  func write(_ text: String) throws(OutputError) { _ = try writeToReader(text) }
+
+  /// Writes all of the text; returns whether it has a reader.
+  func writeToReader(_ text: String) throws(OutputError) -> Bool {
     var text = text
     let code = text.withUTF8 { bytes in
       var rest = UnsafeRawBufferPointer(bytes)
@@ -46,6 +68,7 @@ struct Output: Sendable {
       return 0
     }
     guard code == 0 || code == EPIPE else { throw OutputError(code: code) }
+    return code == 0
   }
 }
 

@@ -45,6 +45,19 @@ extension Terminal {
   static func redraw(_ lines: some Sequence<some StringProtocol>) -> String {
     "\u{1B}[H" + lines.map { "\u{1B}[K\($0)\n" }.joined() + "\u{1B}[J"
   }
+
+  /// Writes a text over what the screen shows, as far as it fits without scrolling; a last line says how much does not.
+  static func redraw(_ text: String, rows: Int, style: Style) -> String {
+    var lines = text.split(separator: "\n", omittingEmptySubsequences: false).map(String.init)
+    while lines.last == "" { lines.removeLast() }
+    // The line behind the last one is the cursor's.
+    let room = max(rows - 1, 1)
+    if lines.count > room {
+      let shown = lines.prefix(room - 1)
+      lines = shown + [style.paint("… \(counted(lines.count - shown.count, "more line"))", .dim)]
+    }
+    return redraw(lines)
+  }
 }
 
 extension Optional {

@@ -54,6 +54,16 @@ import Testing
         """)
   }
 
+  @Test("without a command, it says so, and prints its help in lines")
+  func noCommand() async throws {
+    let result = try await run()
+    #expect(result.code == 64)
+    #expect(result.output.isEmpty)
+    #expect(
+      result.errors.hasPrefix("graphql: no command is given\n\nChecks GraphQL documents and schemas.\n\nUsage:\n"))
+    #expect(!result.errors.contains("\\n"))
+  }
+
   @Test("with --json, the errors are an array")
   func validateJSON() async throws {
     let bad = try file("bad.graphql", "{ user(id: 1) { nmae } }")
