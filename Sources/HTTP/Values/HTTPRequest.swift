@@ -47,10 +47,6 @@ public struct HTTPRequest: Sendable {
   /// to `true` to have other responses asked for again, too.
   public var readsWholeResponse: Bool?
 
-  /// Whether its response is read for long, as that of an event stream or a subscription's multipart is: it does not use
-  /// up the places of requests.
-  package var isStream = false
-
   /// Whether the response goes into a file, which may take long.
   package var isDownload = false
 
