@@ -184,7 +184,25 @@ extension SharedQueue {
       state.removal?.isRunning = true
       return removal.version
     }
-    if let version { Task { await self.run(removal: version) } }
+    if let version {
+      Task { await self.run(removal: version) }
+    } else {
+      limitWaitForRemoval()
+    }
+  }
+
+  /// Completes a removal for those who wait, if what is running does not end within the limit; it is made nonetheless.
+  private func limitWaitForRemoval() {
+    guard state.withLock({ $0.removal.map { !$0.isRunning && !$0.completions.isEmpty } ?? false }) else { return }
+    _ = scheduler.schedule(after: truth.timeLimit) { [weak self] in
+      guard let self else { return }
+      let completions = state.withLock { state -> [WriteCompletion] in
+        guard state.removal?.isRunning == false else { return [] }
+        defer { state.removal?.completions = [] }
+        return state.removal?.completions ?? []
+      }
+      call(completions, RequestError(.timedOut, "The source of truth has taken too long for a change before."))
+    }
   }
 
   /// Begins all that waits, and all that has failed once more.
