@@ -86,7 +86,8 @@ extension JSONNumber: Codable {
   public init(from decoder: any Decoder) throws {
     let container = try decoder.singleValueContainer()
     let value = try? container.decode(Double.self)
-    if let value, value.hasFewDigits {
+    // A greater one may have lost digits, and its neighbour may have few.
+    if let value, value.hasFewDigits, value.magnitude < 1e15 {
       text = value.description
     } else if let exact = try? container.decode(Decimal.self), exact.isFinite {
       text = exact.description

@@ -82,8 +82,10 @@ import Testing
   }
 
   @Test func `a request is matched by the values of its variables, however exact`() throws {
-    let request = { (number: String) in
-      try HTTPRequest.post(#"{"operationName": "a", "query": "query a { x }", "variables": {"n": \#(number)}}"#)
+    let request = { (number: String) throws -> HTTPRequest in
+      var request = try HTTPRequest.post(#"{"query": "query a { x }", "variables": {"n": \#(number)}}"#)
+      request.operationName = "a"
+      return request
     }
     let exact = RequestMatcher.operation("a", variables: ["n": try JSONValue(json: "18446744073709551615")])
     #expect(exact.matches(try request("18446744073709551615")))

@@ -119,7 +119,11 @@ private struct Normalizing: SourceOfTruth {
   let truth: MemoryTruth<String, String>
 
   func read(_ key: String) -> StoredValue<String>? {
-    truth.read(key).map { StoredValue(normal($0.value), writtenAt: $0.writtenAt, isInvalidated: $0.isInvalidated) }
+    truth.read(key).map { stored in
+      var stored = stored
+      stored.value = normal(stored.value)
+      return stored
+    }
   }
   func write(_ stored: StoredValue<String>, for key: String) { truth.write(stored, for: key) }
   func remove(_ key: String) { truth.remove(key) }

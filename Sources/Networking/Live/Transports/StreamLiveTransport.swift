@@ -98,12 +98,15 @@ private final class StreamDialler: LiveDialler {
   func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { [self] field, _ in
       let lastEvent = position.flatMap(Self.lastEvent)
-      let request = makeRequest(with: field, lastEvent)
+      var request = makeRequest(with: field, lastEvent)
       sent.add(request)
+      // Middlewares add fields, too.
+      request.context.onSent = { [sent] in sent.add($0) }
       let parts = client.transport.send(request, through: client.middlewares.forStreams)
       let isResumed = lastEvent != nil && serverReplays
-      return .just(.prepared).concat(read(parts, after: position, isResumed: isResumed)).catch { error in
-        throw RequestError(wrapping: error).named(request.operationName)
+      return .just(.prepared).concat(read(parts, after: position, isResumed: isResumed)).catch {
+        [name = request.operationName] error in
+        throw RequestError(wrapping: error).named(name)
       }
     }
     .redacted(by: sent)
