@@ -34,6 +34,15 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var completions: [WriteCompletion]
     /// Whether it has failed before.
     var isOutstanding = false
+    /// Whether it has a value that had failed before: others may have written after it.
+    var isLate = false
+
+    /// New work in the place of the earlier work on the key, which is not done.
+    init(_ work: Work, after earlier: Job?, completions: [WriteCompletion]) {
+      self.work = earlier.map { work.merged(after: $0.work) } ?? work
+      self.completions = (earlier?.completions ?? []) + completions
+      if case .invalidate = work, let earlier { isLate = earlier.isOutstanding || earlier.isLate }
+    }
   }
 
   /// The work of one key, which is never empty.
@@ -127,9 +136,7 @@ extension SharedQueue {
     state.withLock { state in
       var line = state.lines[key] ?? Line()
       let old = line.waiting
-      line.waiting = Job(
-        work: old.map { work.merged(after: $0.work) } ?? work,
-        completions: (old?.completions ?? []) + (completion.map { [$0] } ?? []))
+      line.waiting = Job(work, after: old, completions: completion.map { [$0] } ?? [])
       state.lines[key] = line
       return old as Any
     }
@@ -274,9 +281,9 @@ extension SharedQueue {
         state.failures = 0
         state.suspicions.remove(key)
       } else if state.removal == nil, state.lines.count <= Self.limit {
-        line.waiting =
-          line.waiting.map { Job(work: $0.work.merged(after: job.work), completions: $0.completions) }
-          ?? Job(work: job.work, completions: [], isOutstanding: true)
+        var failed = job
+        (failed.completions, failed.isOutstanding) = ([], true)
+        line.waiting = line.waiting.map { Job($0.work, after: failed, completions: $0.completions) } ?? failed
       } else if state.removal == nil {
         state.suspicions.insert(key)
       }
@@ -371,13 +378,13 @@ extension SharedQueue {
   }
 
   private func perform(_ work: Work, _ key: Key) async throws {
-    let isNew = state.withLock { $0.lines[key]?.running?.isOutstanding == false }
+    let isNew = state.withLock { state in state.lines[key]?.running.map { !$0.isOutstanding && !$0.isLate } ?? false }
     var work = work
     // Each round ends with a greater version than the source had, so a second one is rare.
     for _ in 0..<8 {
       guard case .superseded(let version) = try await attempt(work, key) else { return }
-      if case .write(_, true, let invalidation) = work {
-        // The invalidation came after the response, and concerns what the source has instead.
+      if case .write(_, let isResponse, let invalidation) = work, isResponse || !isNew {
+        // The invalidation came after the value, and concerns what the source has instead.
         if let invalidation { _ = try await truth.invalidate(key, version: invalidation) }
         break
       }
