@@ -16,7 +16,8 @@ extension StoreConformance {
         failures.expect(try await one.read("k"), is: stored("new", late), "the value")
         await failures.expect(.done) { try await other.write(stored("new", late), for: "k", isResponse: false) }
         await failures.expect(.done) {
-          try await other.write(stored("newest", EntryVersion(time: late.time, writer: .max)), for: "k", isResponse: false)
+          let newest = stored("newest", EntryVersion(time: late.time, writer: .max))
+          return try await other.write(newest, for: "k", isResponse: false)
         }
         failures.expect(try await one.read("k")?.value, is: "newest", "the value of a greater writer")
       }
