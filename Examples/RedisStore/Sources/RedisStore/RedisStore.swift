@@ -23,7 +23,7 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
   private let name: [UInt8]
   /// The last lease of this process for each key: an earlier one has been lost by then.
   private let leases = Mutex<[Key: Held]>([:])
-  /// The versions that this process has written or read last, and when: a value with another one is news.
+  /// The greatest versions that this process has written or read, and when it last did: a value with another one is news.
   private let versions = Mutex<[Key: (version: String, at: ContinuousClock.Instant)]>([:])
 
   /// Makes a partition; does not wait for Redis.
@@ -236,7 +236,8 @@ public final class RedisStore<Key: Codable & Hashable & Sendable, Value: Codable
     versions.withLock { versions in
       // Without a number, only the origin is asked once more.
       if versions.count >= 1 << 16 { versions = [:] }
-      versions[key] = (version, .now)
+      // The greater one, since what was read before a write may be noted after it.
+      versions[key] = (max(version, versions[key]?.version ?? version), .now)
     }
   }
 }

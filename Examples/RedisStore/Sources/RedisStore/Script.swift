@@ -3,8 +3,10 @@
 /// of its latest removal `r` and invalidation `m`. `KEYS[2]` is the lease of whoever asks the origin for it, whose value
 /// is the fencing token: every change by others deletes it, so that a response from before is refused.
 ///
-/// Versions are texts of digits, which compare like the numbers: those of Lua would lose some of them. A script that may
-/// need memory frees some first, where it can, since Redis lets a script that has begun to write end.
+/// Versions are texts of digits, which compare like the numbers: those of Lua would lose some of them.
+///
+/// Redis lets a script that has begun to write end, even without memory. So a removal and an invalidation delete first, and
+/// are never refused for want of memory; a write counts first, which is refused.
 struct Script {
   let text: String
 
@@ -21,10 +23,10 @@ struct Script {
       local known = later(later(h[1], h[2]), redis.call('GET', KEYS[4]))
       if ARGV[5] ~= '' and redis.call('GET', KEYS[2]) ~= ARGV[5] then return {0, known} end
       if known > ARGV[6] then return {0, known} end
+      local n = redis.call('INCR', KEYS[3])
       redis.call('DEL', KEYS[2])
       local i = ARGV[3]
       if later(h[3], ARGV[6]) ~= ARGV[6] then i = '1' end
-      local n = redis.call('INCR', KEYS[3])
       redis.call('HSET', KEYS[1], 'd', ARGV[1], 'w', ARGV[2], 'i', i, 'n', n, 'v', ARGV[6])
       redis.call('PEXPIRE', KEYS[1], ARGV[4])
       return {n, ''}

@@ -97,7 +97,8 @@ struct RefusalTests {
     }
     for number in 1...20 {
       let snapshot = try await users.get("k", .networkOnly).value
-      #expect(snapshot.value == "\(number)" && snapshot.source == .network)
+      #expect(snapshot.value == "\(number)")
+      #expect(snapshot.source == .network)
     }
   }
 }
