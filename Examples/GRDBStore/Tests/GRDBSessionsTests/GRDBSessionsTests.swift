@@ -53,7 +53,8 @@ import Testing
 
   @Test("a change in the tables reaches the stream of a timeline, and one of another timeline does not")
   func observation() async throws {
-    var timelines = GetMomentsByUserIDSessionGRDB(database).observeMoments(userID: "0").values.makeAsyncIterator()
+    var timelines = GetMomentsByUserIDSessionGRDB(database).observeMoments(userID: "0").compactMap { $0 }
+      .values.makeAsyncIterator()
     #expect(try await timelines.next()?.userDetails.name == "Lin Wei")
     try execute("INSERT INTO moment VALUES ('m2', '1', '1', 'URL', 'Not here', 'https://tea.example/', 0)")
     try execute("UPDATE user SET name = 'Lin' WHERE id = '0'")
@@ -76,6 +77,16 @@ import Testing
     try execute("INSERT INTO moment VALUES ('m2', '0', '1', 'URL', 'New', 'https://tea.example/', 1800000000)")
     #expect(try await events.next() == .reconnected)
     #expect(try await timelines.next()?.moments.map(\.id) == ["m2", "m1", "m0"])
+  }
+
+  @Test("a user who is not there yet can be followed")
+  func followingBeforeTheUser() async throws {
+    var events = MomentLikedSessionGRDB(database).momentLiked(userID: "2").values.makeAsyncIterator()
+    #expect(try await events.next() == .connected)
+    try execute("INSERT INTO user VALUES ('2', 'An', 'an.png', 'tea.png')")
+    #expect(try await events.next() == .reconnected)
+    try execute("DELETE FROM user WHERE id = '2'")
+    #expect(try await events.next() == .reconnected)
   }
 
   @Test("a like of the repository is a row, once")

@@ -5,6 +5,7 @@ import HTTP
 import Repository
 import StoreConformance
 import Streams
+import Synchronization
 import Testing
 
 @Suite struct GRDBStoreTests {
@@ -56,7 +57,8 @@ import Testing
 
   @Test func `a write that meets a lock is reported`() async throws {
     defer { remove() }
-    let (errors, database) = (Locked(0), try DatabasePool.ofStores(at: path, timeout: 0.05))
+    let database = try DatabasePool.ofStores(at: path, timeout: 0.05)
+    let errors = Mutex(0)
     var configuration = StoreConfiguration<Int>()
     configuration.onStorageError = { _ in errors.withLock { $0 += 1 } }
     let store = Store<String, Int>(
