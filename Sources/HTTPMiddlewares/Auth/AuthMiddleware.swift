@@ -38,7 +38,7 @@ public import Streams
 public struct AuthMiddleware: HTTPMiddleware {
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
-  let fieldName: String
+  package let fieldName: String
   private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 
@@ -185,18 +185,39 @@ extension AuthMiddleware {
   /// The account that the current token belongs to.
   package var currentAccount: String? { keeper.ticket().token?.account }
 
+  /// Whether a token is of another account than that of a connection; not as long as it may be what a refresh brings that
+  /// has not ended. Nobody is an account of nobody's: who was not signed in continues with what a sign-in brings.
+  package func isAnothers(_ token: AccessToken?, than old: AccessToken?) -> Bool {
+    !continues(old, with: token) && refreshingTicket(of: old, replacedBy: token) == nil
+  }
+
+  private func continues(_ old: AccessToken?, with token: AccessToken?) -> Bool {
+    old == nil || TokenLineage.continues(old?.pinned, with: token)
+  }
+
+  private func refreshingTicket(of old: AccessToken?, replacedBy token: AccessToken?) -> TokenKeeper.Ticket? {
+    let account = RequestEntry.Account(provider: provider, fieldName: fieldName, token: old?.pinned)
+    return keeper.refreshingTicket(of: account, replacedBy: token)
+  }
+
   /// A cold stream of the token for a connection: the current one, or, if the server has rejected that of an earlier
-  /// grant, the one that a refresh brings, which is shared with all requests.
+  /// grant, the one that a refresh brings, which is shared with all requests. `old` is the last token of the connection's
+  /// account.
   ///
-  /// Fails with `cancelled` if the account of the earlier grant has signed out: the connection was its own.
-  package func grant(for request: HTTPRequest, after last: Grant?, isRejected: Bool) -> Observable<Grant> {
+  /// Fails with `cancelled` if that account has signed out: the connection was its own.
+  package func grant(
+    for request: HTTPRequest, of old: AccessToken?, after last: Grant?, isRejected: Bool
+  ) -> Observable<Grant> {
     .deferred {
-      let ticket = keeper.ticket()
+      let current = keeper.ticket()
+      let refreshing = continues(old, with: current.token) ? nil : refreshingTicket(of: old, replacedBy: current.token)
+      let ticket = refreshing ?? current
       // Another request may have had it replaced already.
-      let isOfNoUse = ticket.isExpired || isRejected && ticket.token?.value == last?.token?.value
+      let isOfNoUse =
+        refreshing != nil || ticket.isExpired || isRejected && ticket.token?.value == last?.token?.value
       let tickets = isOfNoUse ? keeper.renewed(ticket, for: request) : .just(ticket)
       return tickets.take(1).map { ticket in
-        if let old = last?.token, ticket.token == nil || ticket.token?.account != old.account {
+        if !continues(old, with: ticket.token) {
           throw RequestError(
             .cancelled, "The account that the subscription belongs to has signed out: subscribe again.",
             operationName: request.operationName)

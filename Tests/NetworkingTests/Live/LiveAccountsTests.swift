@@ -65,18 +65,117 @@ import Testing
 
   @Test("A2: a provider that does not say so has signed out by the next value")
   func silentProvider() throws {
-    final class Provider: TokenProvider {
-      let token = Locked<AccessToken?>(AccessToken("alice", account: "alice"))
-      var currentToken: AccessToken? { token.withLock { $0 } }
-      func refresh(replacing old: AccessToken?) -> Observable<AccessToken> { .never() }
-    }
-    let provider = Provider()
+    let provider = SilentProvider(AccessToken("alice", account: "alice"))
     let harness = try SocketHarness(tokens: provider)
     let (seen, attempt) = try harness.connected()
     provider.token.withLock { $0 = nil }
     attempt.next(attempt.ids[0], 3)
     harness.settle()
     #expect(seen.elements == [.connected] && seen.state.value.error?.kind == .cancelled)
+  }
+
+  @Test("S2: a subscription whose token names no account is not continued with the token of another sign-in")
+  func unnamedSuccessor() throws {
+    let provider = Self.provider(nil)
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, attempt) = try harness.connected()
+    provider.setToken(AccessToken("bob"))
+    attempt.next(attempt.ids[0], 2)
+    attempt.close(1012)
+    harness.advance(600)
+    #expect(seen.elements == [.connected])
+    #expect(seen.state.value.error?.kind == .cancelled)
+    #expect(harness.sockets.attempts.count == 1)
+  }
+
+  @Test("S2: a connection that is made for a token without an account does not take that of another sign-in")
+  func unnamedSuccessorOfSilentProvider() throws {
+    let provider = SilentProvider(AccessToken("alice"))
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, first) = try harness.connected()
+    provider.token.withLock { $0 = AccessToken("bob") }
+    first.close(1012)
+    harness.advance(600)
+    #expect(seen.state.value.error?.kind == .cancelled)
+    #expect(harness.sockets.attempts.map { $0.request.headers["Authorization"] } == ["Bearer alice"])
+  }
+
+  @Test("S2: a refresh that a provider reports before it ends, and without a name, ends no subscription")
+  func unnamedRefreshThatIsReportedFirst() throws {
+    let provider = SilentProvider(AccessToken("alice"))
+    let brought = ReplaySubject<AccessToken>.create(bufferSize: 1)
+    provider.refreshed.withLock { $0 = brought.asObservable().take(1) }
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, first) = try harness.connected()
+    first.close(4401)
+    harness.settle()
+    provider.token.withLock { $0 = AccessToken("alice2") }
+    provider.reported.onNext(AccessToken("alice2"))
+    harness.settle()
+    #expect(seen.state.value.error == nil)
+    brought.onNext(AccessToken("alice2"))
+    harness.settle()
+    #expect(try harness.last.request.headers["Authorization"] == "Bearer alice2")
+    #expect(seen.state.value.error == nil)
+    seen.dispose()
+  }
+
+  @Test(
+    "L5: a sign-out ends a stream whose token came only after the server had asked for one",
+    arguments: StreamLiveTests.Format.allCases)
+  func tokenAfterChallenge(format: StreamLiveTests.Format) throws {
+    let provider = InMemoryTokenProvider { _ in .just(AccessToken("alice", account: "alice")) }
+    let harness = try StreamLiveTests.Harness(format, tokens: provider)
+    harness.transport.expect(.any, .response(status: 401))
+    harness.transport.always(.any, format.response([3], isComplete: false).then(.never))
+    let seen = harness.subscribe()
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(harness.transport.requests.map { $0.headers["Authorization"] } == [nil, "Bearer alice"])
+    provider.setToken(nil)
+    harness.scheduler.advance(by: .zero)
+    #expect(seen.state.value.error?.kind == .cancelled)
+    #expect(harness.transport.cancellations == 1)
+  }
+
+  @Test("S2: nobody travels on a socket that began as nobody's and has since taken a token")
+  func nobodyAfterSignIn() throws {
+    let provider = SilentProvider(nil)
+    let harness = try SocketHarness(tokens: provider)
+    let (seen, first) = try harness.connected()
+    provider.token.withLock { $0 = AccessToken("alice", account: "alice") }
+    first.close(1012)
+    harness.advanceToNextAttempt()
+    try harness.last.acknowledge()
+    try harness.last.pong()
+    harness.settle()
+    provider.token.withLock { $0 = nil }
+    let nobody = harness.subscribe()
+    harness.settle()
+    let tokens = harness.sockets.attempts.map { $0.request.headers["Authorization"] }
+    #expect(tokens == [nil, "Bearer alice", nil])
+    #expect(seen.state.value.error?.kind == .cancelled)
+    #expect(nobody.state.value.error == nil)
+    nobody.dispose()
+  }
+
+  @Test("a default field of the client takes the place of the token's, as in requests", arguments: [true, false])
+  func ownField(isSocket: Bool) throws {
+    let provider = Self.provider("alice")
+    var values: [String]
+    if isSocket {
+      var harness = try SocketHarness(tokens: provider)
+      harness.client.defaultHeaders = ["Authorization": "Basic own"]
+      let seen = harness.subscribe()
+      values = try harness.last.request.headers.values(of: "Authorization")
+      seen.dispose()
+    } else {
+      var harness = try StreamLiveTests.Harness(.eventStream, tokens: provider)
+      harness.client.defaultHeaders = ["Authorization": "Basic own"]
+      harness.transport.always(.any, StreamLiveTests.Format.eventStream.response([1]))
+      _ = harness.run()
+      values = harness.transport.requests.first?.headers.values(of: "Authorization") ?? []
+    }
+    #expect(values == ["Basic own"])
   }
 
   @Test("A2: who signs in again has a new connection", arguments: [nil, "alice"])
@@ -150,4 +249,19 @@ import Testing
     #expect(first.sockets.attempts.count == 1 && second.sockets.attempts.count == 2)
     for seen in all { seen.dispose() }
   }
+}
+
+/// Does not say when its token changes, unless a test does.
+private final class SilentProvider: TokenProvider {
+  let token: Locked<AccessToken?>
+  let refreshed = Locked<Observable<AccessToken>>(.never())
+  let reported = PublishSubject<AccessToken?>()
+
+  init(_ token: AccessToken?) {
+    self.token = Locked(token)
+  }
+
+  var currentToken: AccessToken? { token.withLock { $0 } }
+  var changes: Observable<AccessToken?> { reported.asObservable() }
+  func refresh(replacing old: AccessToken?) -> Observable<AccessToken> { refreshed.withLock { $0 } }
 }

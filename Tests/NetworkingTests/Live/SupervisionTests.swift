@@ -183,15 +183,15 @@ import Testing
   @Test("R5: a token that requests have replaced while the socket was dialled is taken, not refreshed again")
   func replacedWhileDialling() throws {
     let refreshes = Locked(0)
-    let provider = InMemoryTokenProvider(AccessToken("old")) { _ in
+    let provider = InMemoryTokenProvider(AccessToken("old", account: "1")) { _ in
       refreshes.withLock { $0 += 1 }
-      return .just(AccessToken("new"))
+      return .just(AccessToken("new", account: "1"))
     }
     let harness = try SocketHarness(tokens: provider)
     let seen = harness.subscribe()
     let first = try harness.last
     #expect(first.request.headers["Authorization"] == "Bearer old")
-    provider.setToken(AccessToken("theirs"))
+    provider.setToken(AccessToken("theirs", account: "1"))
     first.open()
     first.close(4403)
     harness.settle()

@@ -1,4 +1,5 @@
 import HTTP
+import HTTPMiddlewares
 import Platform
 import Streams
 
@@ -112,6 +113,11 @@ final class LiveConnection: Sendable {
 
   /// Whether its account has signed out, so that it carries no further operation.
   var hasSignedOut: Bool { dialler.credentials.hasSignedOut }
+
+  /// Takes note of the current token, and ends with the account if it is another's.
+  func note(_ token: AccessToken?) {
+    if dialler.credentials.noteCurrent(token) { send(.signOut) }
+  }
 
   /// Takes the place of one operation; returns false if so many are taken already, or the account has signed out.
   func reserve(upTo limit: Int = .max) -> Bool {

@@ -40,9 +40,10 @@ final class LiveCredentials: Sendable {
   /// with `cancelled` once the account has signed out.
   func field(for request: HTTPRequest, isRejected: Bool) -> Observable<(field: HTTPField?, token: AccessToken?)> {
     guard let middleware else { return .just((nil, nil)) }
-    return middleware.grant(for: request, after: state.withLock { $0.last }, isRejected: isRejected).map { grant in
-      let isOver = self.state.withLock { state in
-        state.hasSignedOut = state.hasSignedOut || Self.isAnothers(grant.token, than: state.token)
+    let (last, token) = state.withLock { ($0.last, $0.token) }
+    return middleware.grant(for: request, of: token, after: last, isRejected: isRejected).map { [state] grant in
+      let isOver = state.withLock { state in
+        state.hasSignedOut = state.hasSignedOut || middleware.isAnothers(grant.token, than: state.token)
         if !state.hasSignedOut { (state.last, state.token) = (grant, grant.token ?? state.token) }
         return state.hasSignedOut
       }
@@ -65,19 +66,20 @@ final class LiveCredentials: Sendable {
   }
 
   /// Takes note of the current token; returns true the first time that it is not the account's.
-  private func noteCurrent(_ token: AccessToken?) -> Bool {
-    state.withLock { state in
-      guard !state.hasSignedOut, Self.isAnothers(token, than: state.token) else { return false }
+  func noteCurrent(_ token: AccessToken?) -> Bool {
+    guard let middleware else { return false }
+    return state.withLock { state in
+      guard !state.hasSignedOut, middleware.isAnothers(token, than: state.token) else { return false }
       state.hasSignedOut = true
       return true
     }
   }
 
-  /// Whether a token is of another account than an earlier one. Nobody is an account of nobody's: who was not signed in
-  /// continues with what a sign-in brings.
-  private static func isAnothers(_ token: AccessToken?, than old: AccessToken?) -> Bool {
-    guard let old else { return false }
-    return token == nil || token?.account != old.account
+  /// Takes note of a token that the middleware has sent by itself, such as after a challenge, for a connection that had
+  /// none: from then on it is the holder's.
+  func noteSent(_ token: AccessToken, in fieldName: String) {
+    guard fieldName == middleware?.fieldName else { return }
+    state.withLock { $0.token = $0.token ?? token }
   }
 }
 

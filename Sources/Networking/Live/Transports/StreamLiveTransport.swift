@@ -116,7 +116,10 @@ private final class StreamDialler: LiveDialler {
     var request = request
     request.headers.remove("Accept")
     request.headers.append(format.accept)
-    if let field { request.headers.append(field) }
+    if let field, !request.headers.contains(field.name) { request.headers.append(field) }
+    request.context.onAuthenticated = { [credentials] account, token, fieldName in
+      credentials.noteSent(AccessToken(token, account: account), in: fieldName)
+    }
     if let lastEvent {
       request.headers.remove(lastEvent.name)
       request.headers.append(lastEvent)

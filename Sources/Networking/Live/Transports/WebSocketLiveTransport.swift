@@ -17,7 +17,7 @@ public struct WebSocketLiveTransport: LiveTransport {
     public var url: URL
 
     /// The header fields of the upgrade. They begin as the client's default fields and, if it has an `AuthMiddleware`
-    /// and a token, the field of that.
+    /// and a token, the field of that, unless it is among them.
     public var headers: HTTPHeaders
 
     /// The payload of `connection_init`. It begins as an object with the token's header field, or with that of the
@@ -131,6 +131,8 @@ public struct WebSocketLiveTransport: LiveTransport {
       target: client.baseURL, allowsCleartext: client.allowsCleartext, sockets: TransportIdentity(sockets),
       tokens: middleware?.identity, account: Account(of: token), fields: client.defaultHeaders)
     let limit = language.operationLimit
+    // Its provider may not have said that somebody has signed out.
+    for connection in connections.withLock({ $0.all[holder] ?? [] }) { connection.note(token) }
     if let connection = connections.withLock({ $0.reserve(holder, upTo: limit) }) { return connection }
     let dialler = makeDialler(client, sockets, request, LiveCredentials(of: client, token))
     let new = LiveConnection(dialler, settings, scheduler: scheduler)
@@ -208,11 +210,13 @@ private struct WebSocketDialler: LiveDialler {
   func dial(refreshingToken: Bool, after position: String?) -> Observable<LiveLineEvent> {
     credentials.field(for: request, isRejected: refreshingToken).flatMap { field, _ in
       let fields = client.defaultHeaders
-      let token = field ?? fields.first { $0.hasName("Authorization") }
+      // As in requests, a field of the client's own takes the place of the token's.
+      let own = fields.first { $0.hasName(field?.name ?? "Authorization") }
+      let token = own ?? field ?? fields.first { $0.hasName("Authorization") }
       var opening = WebSocketLiveTransport.Opening(
         url: try url.withWebSocketScheme, headers: fields,
         payload: token.map { .object([$0.name: .string($0.value)]) })
-      if let field { opening.headers.append(field) }
+      if let field, own == nil { opening.headers.append(field) }
       var language = language
       if case .appSync = language {
         opening.url = try AppSyncDialect.realtimeURL(of: opening.url)
