@@ -52,7 +52,8 @@ struct WebSocketReader {
       }
       // An empty frame is complete at once.
       guard !input.isEmpty || frame.left == 0 else { return nil }
-      if let message, message.isCompressed, message.count - start > limit { return nil }
+      // An empty frame needs no turn of its own, and nothing may follow it by which there would be one.
+      if let message, message.isCompressed, !input.isEmpty, message.count - start > limit { return nil }
       let isControl = frame.head.opcode.isControl
       let size = isControl ? frame.left : min(frame.left, message?.largestPiece ?? .max)
       let piece = UnsafeRawBufferPointer(rebasing: input.prefix(size))

@@ -72,6 +72,22 @@ import Testing
     #expect(turns >= 5)
   }
 
+  @Test(arguments: [0, 1]) func `W2: an empty last frame ends a message that was decompressed in the turn before`(
+    emptyFrames: Int
+  ) throws {
+    let text = [UInt8](repeating: 97, count: 2 << 20)
+    let payload = try #require(text.withUnsafeBytes { MessageDeflater.deflate($0) })
+    #expect(payload.count < MessageInflater.largestInput)
+    var bytes = ServerFrame.bytes(1, payload, isFinal: false, reserved: 4)
+    for _ in 0..<emptyFrames { bytes += ServerFrame.continuation([], isFinal: false) }
+    bytes += ServerFrame.continuation([])
+    var machine = WebSocketMachine(limit: 4 << 20, compression: CompressionAgreement(serverKeepsContext: false))
+    var effects = effects(of: bytes, on: &machine)
+    while machine.hasUnread { machine.readOn(room: .max, into: &effects) }
+    #expect(effects.events.count == 1)
+    #expect(effects.end == nil)
+  }
+
   @Test(arguments: [1000, 1001, 1011, 4000])
   func `the server's close is answered with its code, and nothing that follows is read`(code: UInt16) {
     var machine = machine
