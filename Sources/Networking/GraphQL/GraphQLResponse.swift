@@ -14,7 +14,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
   public let extensions: JSONValue?
 
   /// The name of the operation, for errors.
-  private let operationName: String?
+  let operationName: String?
 
   /// Makes a response, for fixtures and other transports.
   public init(data: ResponseData, errors: [GraphQLError] = [], extensions: JSONValue? = nil) {

@@ -123,7 +123,11 @@ extension IncompleteResponse: Equatable where ResponseData: Equatable {
 
 extension IncompleteResponse: RedactableCause {
   package func redacted(by redactor: Redactor) -> IncompleteResponse {
-    IncompleteResponse(response: response, cause: (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause)
+    IncompleteResponse(
+      response: GraphQLResponse(
+        data: response.data, errors: GraphQLErrors(response.errors).redacted(by: redactor).errors,
+        extensions: response.extensions, operationName: response.operationName),
+      cause: (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause)
   }
 }
 

@@ -12,6 +12,12 @@ private struct AnyData: GraphQLSession {
   static let query: GraphQLDocument = "query anyData { a @stream }"
 }
 
+private struct DataWithErrors: GraphQLSession {
+  typealias ResponseData = JSONValue
+  static let query: GraphQLDocument = "query dataWithErrors { a @stream }"
+  var errorPolicy: GraphQLErrorPolicy { .all }
+}
+
 private struct GetFriends: GraphQLSession {
   struct ResponseData: Decodable, Sendable, Equatable {
     let user: User
@@ -171,6 +177,18 @@ private struct GetFriends: GraphQLSession {
     await #expect { try await GetFriends().post(on: client).value } throws: {
       ($0 as? RequestError)?.kind == .connectionLost
     }
+  }
+
+  @Test("S3: what an error keeps of a response that was cut does not repeat a secret")
+  func cutWithSecret() async throws {
+    let payload = #"{"data":{"a":[1]},"errors":[{"message":"no canary-0123456789"}],"hasNext":true}"#
+    var client = try IncrementalServer.client(sending: [payload], isCut: true)
+    client.defaultHeaders = ["Authorization": "Bearer canary-0123456789"]
+    let seen = Seen(DataWithErrors().post(on: client))
+    let end = try await seen.state.wait { $0.isEnded }
+    let kept = try #require(end.error?.cause as? IncompleteResponse<JSONValue>)
+    #expect(kept.response.data == ["a": [1]])
+    #expect(kept.response.errors.map(\.message) == ["no <redacted>"])
   }
 
   @Test("G10: a payload that does not say whether others follow is the last only where the response ends as it should")
