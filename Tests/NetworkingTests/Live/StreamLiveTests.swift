@@ -169,6 +169,26 @@ import Testing
     #expect(seen.elements.compactMap(\.value) == [3, 2] && seen.state.value.isCompleted)
   }
 
+  @Test("L7: a mutation that has brought a result is not sent again with a new token", arguments: Format.allCases)
+  func mutationWithResult(format: Format) throws {
+    let provider = InMemoryTokenProvider(AccessToken("old")) { _ in .just(AccessToken("new")) }
+    let harness = try Harness(format, tokens: provider)
+    let errors = #""errors":[{"message":"m","extensions":{"code":"UNAUTHENTICATED"}}]"#
+    let last =
+      format == .eventStream
+      ? "event: next\ndata: {\"data\":null,\(errors)}\n\n"
+      : "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n{\"payload\":null,\(errors)}\r\n--graphql--\r\n"
+    harness.transport.always(
+      .any,
+      .response(headers: format.contentType, body: Data((format.body([3], isComplete: false) + last).utf8)))
+    let request = try HTTPRequest(
+      method: .post, url: harness.client.baseURL, body: Data(#"{"query":"mutation { a }"}"#.utf8), isReplayable: false)
+    let seen = Seen(harness.client.live.open(LiveOperation(request), on: harness.client))
+    harness.scheduler.advance(by: .seconds(120))
+    #expect(harness.transport.requests.count == 1)
+    #expect(seen.state.value.error?.reached == .maybe)
+  }
+
   @Test("L6: Retry-After is obeyed", arguments: Format.allCases)
   func retryAfter(format: Format) throws {
     let harness = try Harness(format)

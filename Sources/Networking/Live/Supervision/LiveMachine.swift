@@ -94,6 +94,8 @@ struct LiveMachine: Sendable {
     /// The id on the current connection, once it has been sent there.
     var id: String?
     var hasBeenSent = false
+    /// Whether there has been a result, so that the server has carried it out, whatever it says afterwards.
+    var hasResult = false
     var sentAt = Duration.zero
     /// How often in a row the server has refused it for now.
     var refusals = 0
@@ -233,6 +235,7 @@ struct LiveMachine: Sendable {
       announce(number)
       if !refused.isEmpty { refused.remove(number) }
       operations[number]?.refusals = 0
+      operations[number]?.hasResult = true
       supervisor.proveToken()
       actions.append(.deliver(number, .value(result)))
     case .complete(let id):
@@ -331,7 +334,7 @@ struct LiveMachine: Sendable {
     for (number, operation) in operations.sorted(by: { $0.key < $1.key })
     where operation.hasBeenSent && !operation.isReplayable {
       // A request of its own may not have reached the server, or have been declined as it was.
-      if supervisor.isForOne, error.reached != .maybe {
+      if supervisor.isForOne, error.reached != .maybe, !operation.hasResult {
         operations[number]?.hasBeenSent = false
         continue
       }
