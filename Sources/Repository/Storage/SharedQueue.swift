@@ -29,18 +29,24 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     case superseded(EntryVersion)
   }
 
+  /// Who waits for a change; the numbers grow.
+  fileprivate struct Waiter {
+    let number: UInt64
+    let completion: WriteCompletion
+  }
+
   fileprivate struct Job {
     var work: Work
-    var completions: [WriteCompletion]
+    var waiters: [Waiter]
     /// Whether it has failed before.
     var isOutstanding = false
     /// Whether it has a value that had failed before: others may have written after it.
     var isLate = false
 
     /// New work in the place of the earlier work on the key, which is not done.
-    init(_ work: Work, after earlier: Job?, completions: [WriteCompletion]) {
+    init(_ work: Work, after earlier: Job?, waiters: [Waiter]) {
       self.work = earlier.map { work.merged(after: $0.work) } ?? work
-      self.completions = (earlier?.completions ?? []) + completions
+      self.waiters = (earlier?.waiters ?? []) + waiters
       if case .invalidate = work, let earlier { isLate = earlier.isOutstanding || earlier.isLate }
     }
   }
@@ -55,7 +61,7 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
   fileprivate struct Removal {
     let version: EntryVersion
-    var completions: [WriteCompletion] = []
+    var waiters: [Waiter] = []
     var isRunning = false
     var isOutstanding = false
   }
@@ -71,6 +77,22 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     var timer: (any Disposable)?
     var flushes: [@Sendable () -> Void] = []
     var onNotice: (@Sendable (Key, Notice) -> EntryVersion?)?
+    /// The number of the last one who waits.
+    var lastNumber: UInt64 = 0
+
+    mutating func waiters(_ completion: WriteCompletion?) -> [Waiter] {
+      guard let completion else { return [] }
+      lastNumber += 1
+      return [Waiter(number: lastNumber, completion: completion)]
+    }
+
+    /// Takes out those who have begun to wait by then, for a change of a key, or the removal of everything, that was not begun.
+    mutating func takeLate(through number: UInt64, _ key: Key?) -> [Waiter] {
+      var late = nextRemoval?.waiters.take(through: number) ?? []
+      if removal?.isRunning == false { late += removal?.waiters.take(through: number) ?? [] }
+      if let key { late += lines[key]?.waiting?.waiters.take(through: number) ?? [] }
+      return late
+    }
 
     /// What waits for all work, if there is none to be tried.
     mutating func flushesIfIdle() -> [@Sendable () -> Void] {
@@ -136,7 +158,7 @@ extension SharedQueue {
     state.withLock { state in
       var line = state.lines[key] ?? Line()
       let old = line.waiting
-      line.waiting = Job(work, after: old, completions: completion.map { [$0] } ?? [])
+      line.waiting = Job(work, after: old, waiters: state.waiters(completion))
       state.lines[key] = line
       return old as Any
     }
@@ -146,20 +168,21 @@ extension SharedQueue {
   func addRemoval(_ version: EntryVersion, completion: WriteCompletion?) -> Any {
     state.withLock { state in
       let old = state.lines
-      var removal = Removal(version: version, completions: completion.map { [$0] } ?? [])
+      var removal = Removal(version: version)
       for (key, line) in state.lines {
-        removal.completions += line.waiting?.completions ?? []
+        removal.waiters += line.waiting?.waiters ?? []
         state.lines[key]?.waiting = nil
         if line.running == nil {
           state.flushes += line.settling
           state.lines[key] = nil
         }
       }
+      removal.waiters += state.waiters(completion)
       if state.removal?.isRunning == true {
-        removal.completions = (state.nextRemoval?.completions ?? []) + removal.completions
+        removal.waiters = (state.nextRemoval?.waiters ?? []) + removal.waiters
         state.nextRemoval = removal
       } else {
-        removal.completions = (state.removal?.completions ?? []) + removal.completions
+        removal.waiters = (state.removal?.waiters ?? []) + removal.waiters
         state.removal = removal
       }
       return old
@@ -170,7 +193,7 @@ extension SharedQueue {
   func begin(_ key: Key) {
     busyAction.withLock { $0 }?()
     let work = state.withLock { take(key, of: &$0) }
-    if let work { Task { await self.run(work, key) } }
+    if let work { Task { await self.run(work, key) } } else { limitWait(for: key) }
   }
 
   private func take(_ key: Key, of state: inout State) -> Work? {
@@ -194,21 +217,24 @@ extension SharedQueue {
     if let version {
       Task { await self.run(removal: version) }
     } else {
-      limitWaitForRemoval()
+      limitWait(for: nil)
     }
   }
 
-  /// Completes a removal for those who wait, if what is running does not end within the limit; it is made nonetheless.
-  private func limitWaitForRemoval() {
-    guard state.withLock({ $0.removal.map { !$0.isRunning && !$0.completions.isEmpty } ?? false }) else { return }
+  /// Completes a change of a key, or the removal of everything, for those who wait, if what is running does not end within
+  /// the limit; it is made nonetheless.
+  private func limitWait(for key: Key?) {
+    let last = state.withLock { state -> UInt64? in
+      let waiting = [
+        key.flatMap { state.lines[$0]?.waiting?.waiters }, state.removal?.waiters, state.nextRemoval?.waiters,
+      ]
+      return waiting.compactMap { $0?.map(\.number).max() }.max()
+    }
+    guard let last else { return }
     _ = scheduler.schedule(after: truth.timeLimit) { [weak self] in
       guard let self else { return }
-      let completions = state.withLock { state -> [WriteCompletion] in
-        guard state.removal?.isRunning == false else { return [] }
-        defer { state.removal?.completions = [] }
-        return state.removal?.completions ?? []
-      }
-      call(completions, RequestError(.timedOut, "The source of truth has taken too long for a change before."))
+      let late = state.withLock { $0.takeLate(through: last, key) }
+      call(late, RequestError(.timedOut, "The source of truth has taken too long for a change before."))
     }
   }
 
@@ -258,7 +284,7 @@ extension SharedQueue {
     while let work = next {
       var failure: (any Error)?
       do {
-        try await limited({ [weak self] in self?.takeCompletions(key) ?? [] }) { try await self.perform(work, key) }
+        try await limited({ [weak self] in self?.takeWaiters(key) ?? [] }) { try await self.perform(work, key) }
       } catch { failure = error }
       next = end(key, failure)
     }
@@ -282,8 +308,8 @@ extension SharedQueue {
         state.suspicions.remove(key)
       } else if state.removal == nil, state.lines.count <= Self.limit {
         var failed = job
-        (failed.completions, failed.isOutstanding) = ([], true)
-        line.waiting = line.waiting.map { Job($0.work, after: failed, completions: $0.completions) } ?? failed
+        (failed.waiters, failed.isOutstanding) = ([], true)
+        line.waiting = line.waiting.map { Job($0.work, after: failed, waiters: $0.waiters) } ?? failed
       } else if state.removal == nil {
         state.suspicions.insert(key)
       }
@@ -297,7 +323,7 @@ extension SharedQueue {
       if isFirstFailure { onError(failure) }
       tryAgainLater()
     }
-    call(old?.completions ?? [], failure)
+    call(old?.waiters ?? [], failure)
     for action in settled { action() }
     return next
   }
@@ -307,14 +333,14 @@ extension SharedQueue {
     do {
       try await limited({ [weak self] in
         self?.state.withLock { state in
-          defer { state.removal?.completions = [] }
-          return state.removal?.completions ?? []
+          defer { state.removal?.waiters = [] }
+          return state.removal?.waiters ?? []
         } ?? []
       }) { [truth] in try await truth.removeAll(version: version) }
     } catch { failure = error }
-    let (completions, isFirstFailure, hasNext) = state.withLock { state -> ([WriteCompletion], Bool, Bool) in
+    let (waiters, isFirstFailure, hasNext) = state.withLock { state -> ([Waiter], Bool, Bool) in
       let isFirst = failure != nil && state.removal?.isOutstanding == false
-      let completions = state.removal?.completions ?? []
+      let waiters = state.removal?.waiters ?? []
       if failure == nil {
         state.failures = 0
         state.suspicions = Suspects()
@@ -324,24 +350,24 @@ extension SharedQueue {
       } else {
         state.removal?.isRunning = false
         state.removal?.isOutstanding = true
-        state.removal?.completions = []
+        state.removal?.waiters = []
       }
-      return (completions, isFirst, state.removal?.isOutstanding == false)
+      return (waiters, isFirst, state.removal?.isOutstanding == false)
     }
     if let failure {
       if isFirstFailure { onError(failure) }
       tryAgainLater()
     }
-    call(completions, failure)
+    call(waiters, failure)
     if hasNext { return beginRemoval() }
     if failure == nil { beginAll() }
-    let (flushes, late) = state.withLock { state -> ([@Sendable () -> Void], [WriteCompletion]) in
+    let (flushes, late) = state.withLock { state -> ([@Sendable () -> Void], [Waiter]) in
       // What waits behind a removal that has failed is outstanding, too.
-      var late: [WriteCompletion] = []
+      var late: [Waiter] = []
       if state.removal != nil {
         for key in state.lines.keys {
-          late += state.lines[key]?.waiting.map(\.completions) ?? []
-          state.lines[key]?.waiting?.completions = []
+          late += state.lines[key]?.waiting.map(\.waiters) ?? []
+          state.lines[key]?.waiting?.waiters = []
         }
       }
       return (state.flushesIfIdle(), late)
@@ -353,28 +379,27 @@ extension SharedQueue {
   /// Cancels what takes longer than the limit, and completes it for those who wait; but waits for its end nonetheless:
   /// else it might end after a later change.
   private func limited(
-    _ takeCompletions: @escaping @Sendable () -> [WriteCompletion], _ body: @escaping @Sendable () async throws -> Void
+    _ takeWaiters: @escaping @Sendable () -> [Waiter], _ body: @escaping @Sendable () async throws -> Void
   ) async throws {
     let task = Task { try await body() }
     let timer = scheduler.schedule(after: truth.timeLimit) { [weak self] in
       task.cancel()
-      self?.call(takeCompletions(), RequestError(.timedOut, "The source of truth has taken too long for a change."))
+      self?.call(takeWaiters(), RequestError(.timedOut, "The source of truth has taken too long for a change."))
     }
     defer { timer.dispose() }
     try await task.value
   }
 
-  private func takeCompletions(_ key: Key) -> [WriteCompletion] {
+  private func takeWaiters(_ key: Key) -> [Waiter] {
     state.withLock { state in
-      defer { state.lines[key]?.running?.completions = [] }
-      return state.lines[key]?.running?.completions ?? []
+      defer { state.lines[key]?.running?.waiters = [] }
+      return state.lines[key]?.running?.waiters ?? []
     }
   }
 
   /// Calls completions, which may run the user's code, on a thread that is none of Swift's pool.
-  private func call(_ completions: [WriteCompletion], _ error: (any Error)?) {
-    if completions.isEmpty { return }
-    _ = ElasticScheduler().schedule { for completion in completions { completion(error) } }
+  private func call(_ waiters: [Waiter], _ error: (any Error)?) {
+    for waiter in waiters { _ = ElasticScheduler().schedule { waiter.completion(error) } }
   }
 
   private func perform(_ work: Work, _ key: Key) async throws {
@@ -541,6 +566,16 @@ extension SharedQueue.Work {
     case .remove: return earlier
     case .invalidate: return self
     }
+  }
+}
+
+extension Array {
+  /// Takes out those with numbers up to this one.
+  fileprivate mutating func take<Key, Value>(through number: UInt64) -> [Element]
+  where Element == SharedQueue<Key, Value>.Waiter {
+    let late = filter { $0.number <= number }
+    removeAll { $0.number <= number }
+    return late
   }
 }
 
