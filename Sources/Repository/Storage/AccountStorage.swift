@@ -394,7 +394,8 @@ extension StorageQueue.Work {
     case (.write(var stored, let key, let isResponse), .invalidate):
       stored.isInvalidated = true
       return .write(stored, key, isResponse: isResponse)
-    case (.remove, .invalidate), (.remove, .expire), (.expire, .invalidate): return earlier
+    // What has expired may have been replaced by another process, and is as old when it is read again.
+    case (.remove, .invalidate), (.remove, .expire), (.invalidate, .expire): return earlier
     // What was to be replaced must not come back, whatever its version.
     case (.write, .expire(let key, _)): return .remove(key)
     default: return self

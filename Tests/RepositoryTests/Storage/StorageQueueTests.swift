@@ -117,6 +117,20 @@ import Testing
     suspicions.insertAll(.removed)
     #expect(suspicions[9] == .removed && suspicions[24] == .removed)
   }
+
+  @Test(arguments: [true, false])
+  func `an invalidation beside a removal of what has expired concerns what another process has written`(
+    isFirst: Bool
+  ) {
+    let truth = MemoryTruth<String, String>()
+    let queue = StorageQueue(truth, writesBehind: false, onError: { _ in })
+    truth.write(stored("newer"), for: "k")
+    var versions = VersionClock()
+    let works: [StorageQueue<String, String>.Work] = [.expire("k", versions.next()), .invalidate("k")]
+    let jobs = (isFirst ? works.reversed() : works).map { queue.enqueue($0).job }
+    for job in jobs { queue.finish(job) { #expect($0 == nil) } }
+    #expect(truth.read("k")?.isInvalidated == true)
+  }
 }
 
 /// A source of truth whose first write waits for the gate; a text says how its write fails.
