@@ -248,12 +248,14 @@ final class RecordFolder: Sendable {
   func setRefused(_ isRefused: Bool) throws {
     try changing { folder, _ in
       if isRefused {
+        if state.withLock({ $0.isRefused }) { return }
         try fileSystem.replace(Self.refusal, in: folder, at: path, with: [])
+        state.withLock { $0.isRefused = true }
       } else {
+        state.withLock { $0.isRefused = false }
         try remove(file: Self.refusal)
         try fileSystem.sync(folder)
       }
-      state.withLock { $0.isRefused = isRefused }
     }
   }
 

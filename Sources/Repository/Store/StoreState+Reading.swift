@@ -321,14 +321,10 @@ extension StoreState {
     case .remove where key != nil: if let key { remove(key, completion: completion) }
     case .keep, .remove: effects.append(.call { completion(nil) })
     case .hideAll:
-      let isNew = refusedAt == nil
       refusedAt = nextNumber()
       for other in Array(entries.keys) where other != key { publish(other) }
-      if isNew {
-        store(.refuse(true), isAsynchronous: true, completion: completion)
-      } else {
-        effects.append(.call { completion(nil) })
-      }
+      // Also if it is known: the mark may have been removed since, with everything, or by another process.
+      store(.refuse(true), isAsynchronous: true, completion: completion)
     case .removeAll: removeAll(then: completion)
     }
   }

@@ -148,4 +148,21 @@ struct RefusalTests {
     _ = try await store.fresh("0").value
     #expect(store.peek("1")?.isStale == true)
   }
+
+  @Test func `S1: a refusal is kept for the next process, also after everything was removed since the one before`()
+    async throws
+  {
+    let folder = TemporaryFolder()
+    let store = Store(partialFetch: server.fetch, sourceOfTruth: try DiskCache<String, Int>(folder: folder.url))
+    for round in 0..<2 {
+      await store.save(1, for: "a")
+      async let read = store.get("b", .networkOnly).value
+      try await server.wait(forCount: round + 1)
+      server[round].fail(RequestError(.httpStatus, "", status: 401))
+      _ = try? await read
+      #expect(store.peek("a") == nil)
+      if round == 0 { try await store.clear() }
+    }
+    #expect(try DiskCache<String, Int>(folder: folder.url).isRefused)
+  }
 }
