@@ -1,4 +1,3 @@
-import Dispatch
 import Streams
 
 /// Called once, when a write is done, or with the reason why it is not.
@@ -113,7 +112,7 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   func finishElsewhere(_ job: Job, then completion: @escaping WriteCompletion) {
     guard source.waitsForOtherProcesses else { return finish(job, then: completion) }
     begin(job)
-    account.performAllElsewhere { DispatchQueue.global().async { self.conclude(job, completion) } }
+    account.performAllElsewhere { _ = ElasticScheduler().schedule { self.conclude(job, completion) } }
   }
 
   /// Does so later, on the queue's thread.

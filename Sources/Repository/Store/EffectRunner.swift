@@ -4,7 +4,7 @@ import Streams
 ///
 /// The thread that has changed the state does so itself. If a watcher does not return from its snapshot within some
 /// milliseconds, another thread takes over the effects that are left: so a watcher that stalls stops the thread that has
-/// called it, and no other watcher, reader, request or write. It takes one thread at most, however much is written, since
+/// called it, and no other watcher, reader, request or write; and so does a reader. It takes one thread at most, however much is written, since
 /// it is not called while it stalls.
 final class EffectRunner<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   typealias Effect = StoreState<Key, Value>.Effect
@@ -18,7 +18,7 @@ final class EffectRunner<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     /// How many effects were begun, and how many the last time that was looked.
     var count = 0
     var lastCount = 0
-    /// Whether what was begun last is the call of a watcher.
+    /// Whether what was begun last is the call of a watcher, or of a reader.
     var isDelivering = false
   }
 
@@ -38,8 +38,8 @@ final class EffectRunner<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if isSimple { return effects.forEach(carryOut) }
     var rest: [Effect] = []
     for effect in effects.reversed() {
-      if effect.isDelivery {
-        for watcher in effect.watchers.reversed() { rest.append(.deliver([watcher])) }
+      if case .deliver(let watchers) = effect {
+        for watcher in watchers.reversed() { rest.append(.deliver([watcher])) }
       } else {
         rest.append(effect)
       }
@@ -51,6 +51,14 @@ final class EffectRunner<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     }
     watch()
     run(number, as: 0, carryOut)
+  }
+
+  /// Gives readers their result.
+  static func answer(
+    _ waiters: [Fetch<Key, Value>.Waiter], _ result: Result<KeyState<Key, Value>, any Error>
+  ) {
+    let answers = waiters.map { waiter in Effect.answer { waiter.completion(result) } }
+    EffectRunner().run(answers) { if case .answer(let action) = $0 { action() } }
   }
 
   private func run(_ number: UInt64, as worker: Int, _ carryOut: @Sendable (Effect) -> Void) {
@@ -85,19 +93,34 @@ final class EffectRunner<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 }
 
+/// The effects of a change in several steps.
+final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let effects = Locked<[StoreState<Key, Value>.Effect]>([])
+
+  func append(_ more: [StoreState<Key, Value>.Effect]) { effects.withLock { $0 += more } }
+
+  func take() -> [StoreState<Key, Value>.Effect] { effects.withLock { exchange(&$0, with: []) } }
+}
+
 extension EffectRunner.State {
   fileprivate mutating func next(_ number: UInt64, for worker: Int) -> EffectRunner<Key, Value>.Effect? {
-    guard var batch = batches[number], batch.worker == worker, let effect = batch.rest.popLast() else { return nil }
-    batch.count += 1
-    batch.isDelivering = effect.isDelivery
+    // Changed in its place: a copy for each effect would take time in proportion to the square of their number.
+    guard batches[number]?.worker == worker, let effect = batches[number]?.rest.popLast() else { return nil }
+    batches[number]?.count += 1
+    batches[number]?.isDelivering = effect.isDelivery
     // The last one may take its time.
-    batches[number] = batch.rest.isEmpty ? nil : batch
+    if batches[number]?.rest.isEmpty == true { batches[number] = nil }
     return effect
   }
 }
 
 extension StoreState.Effect {
-  fileprivate var isDelivery: Bool { if case .deliver = self { true } else { false } }
+  fileprivate var isDelivery: Bool {
+    switch self {
+    case .deliver, .answer: true
+    case .start, .refetchLater, .sweepLater, .call: false
+    }
+  }
 
   fileprivate var watchers: [Watcher<Key, Value>] { if case .deliver(let watchers) = self { watchers } else { [] } }
 }

@@ -116,8 +116,10 @@ extension Store {
   /// The completion is called once, with the error if the store has ended.
   func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
     let isCacheable = response.map { configuration.isCacheable($0.value) } ?? true
-    guard isCacheable, perform({ $0.beginCommit(of: layer.id) }) else {
-      removeLayer(layer.id)
+    let steps = Steps<Key, Value>()
+    defer { end(steps) }
+    guard isCacheable, perform(in: steps, { $0.beginCommit(of: layer.id) }) else {
+      perform(in: steps) { $0.removeLayer(layer.id) }
       return completion(ending)
     }
     // Failures of writes are reported elsewhere.
@@ -128,19 +130,19 @@ extension Store {
       invalidateShared(layer, except: known.union(response.map { [$0.key] } ?? []), writes.add())
       for key in known where key != response?.key && mayAffect(key, layer) {
         let written = writes.add()
-        rebase(key, writes) {
+        rebase(key, writes, in: steps) {
           layer.apply(key, $0.value)
         } commit: {
           $0.commit(layer, rebased: $1, for: key, version: $2, completion: written)
         }
       }
     }
-    guard let response else { return perform { $0.endLayer(layer.id) } }
+    guard let response else { return perform(in: steps) { $0.endLayer(layer.id) } }
     let (key, value) = (response.key, makeCachedValue(response.value))
     let written = writes.add()
-    let isCommitted = perform { $0.commit(layer, response: value, for: key, completion: written) }
+    let isCommitted = perform(in: steps) { $0.commit(layer, response: value, for: key, completion: written) }
     if isCommitted { return }
-    rebase(key, writes) { newer in
+    rebase(key, writes, in: steps) { newer in
       // A partial value is no better than the response.
       newer.isPartial ? nil : layer.apply(key, newer.value) ?? (layer.key == nil ? newer.value : response.value)
     } commit: {
@@ -200,19 +202,25 @@ extension Store {
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.
   /// - Parameters:
   ///   - writes: Whom an invalidation is added to, if an asynchronous source of truth has the value, and memory has not.
+  ///   - steps: The change that this is a step of, if it has others.
   ///   - change: The changed value; `nil` if the change does not affect it.
   ///   - commit: Gets the changed value, or `nil` if there is none, and the version that it was made from. Returns
   ///     whether that is still the current one; if not, it must do nothing.
   func rebase(
-    _ key: Key, _ writes: WriteGroup, _ change: (CachedValue<Value>) throws -> Value?,
+    _ key: Key, _ writes: WriteGroup, in steps: Steps<Key, Value>? = nil,
+    _ change: (CachedValue<Value>) throws -> Value?,
     commit: (inout StoreState<Key, Value>, CachedValue<Value>?, _ version: UInt64) -> Bool
   ) rethrows {
     perform { $0.acquire(key) }
     defer { perform { $0.release(key) } }
-    if load(key) == nil, shared != nil { perform { $0.store(.invalidate(key), completion: writes.add()) } }
+    if load(key) == nil, shared != nil {
+      perform(in: steps) { $0.store(.invalidate(key), completion: writes.add()) }
+    }
     while true {
       let now = clock.now
-      let (current, version) = perform { ($0.current(key, now: now, evenHidden: true), $0.entries[key]?.version ?? 0) }
+      let (current, version) = perform(in: steps) {
+        ($0.current(key, now: now, evenHidden: true), $0.entries[key]?.version ?? 0)
+      }
       var changed = current
       if let current {
         if let value = try change(current) {
@@ -223,7 +231,7 @@ extension Store {
           changed = nil
         }
       }
-      if perform({ commit(&$0, changed, version) }) { return }
+      if perform(in: steps, { commit(&$0, changed, version) }) { return }
     }
   }
 }

@@ -111,12 +111,14 @@ extension Store {
   ) {
     let writes = WriteGroup(then: completion)
     let known = knownKeys()
-    // All are stale before the first is written.
-    for key in known where isAffected(key) { invalidate(key, completion: writes.add()) }
+    let affected = known.filter(isAffected)
+    // All are stale before the first is written, and before a watcher is notified, which may stall.
+    perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
     if let shared {
       let listed = writes.add()
       shared.keys { keys in
-        for key in keys.subtracting(known) where isAffected(key) { self.invalidate(key, completion: writes.add()) }
+        let affected = keys.subtracting(known).filter(isAffected)
+        self.perform { state in for key in affected { state.invalidate(key, completion: writes.add()) } }
         listed(nil)
       }
     }

@@ -112,11 +112,35 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return result
   }
 
+  /// The same as a part of a change in several steps, whose effects are carried out after the last one: a watcher that
+  /// stalls at the first would keep the others from being made.
+  func perform<Result>(
+    in steps: Steps<Key, Value>?, _ change: (inout StoreState<Key, Value>) -> Result
+  ) -> Result {
+    guard let steps else { return perform(change) }
+    var garbage: [Any] = []
+    let result = state.withLockUnchecked { state in
+      defer {
+        steps.append(exchange(&state.effects, with: []))
+        swap(&garbage, &state.garbage)
+      }
+      return change(&state)
+    }
+    _ = garbage
+    return result
+  }
+
+  /// Carries out the effects of all steps.
+  func end(_ steps: Steps<Key, Value>) {
+    let effects = steps.take()
+    if !effects.isEmpty { runner.run(effects) { self.carryOut($0) } }
+  }
+
   private func carryOut(_ effect: StoreState<Key, Value>.Effect) {
     switch effect {
     case .deliver(let watchers): for watcher in watchers { watcher.deliver(freshness: freshness, clock: clock) }
     case .start(let key, let fetch): start(key, fetch)
-    case .call(let action): action()
+    case .call(let action), .answer(let action): action()
     case .refetchLater(let key, let pause):
       _ = clock.scheduler.schedule(after: pause) { [weak self] in self?.perform { $0.refetchAfterPause(key) } }
     case .sweepLater: sweepLater()

@@ -184,7 +184,7 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
   /// Opens a member on a thread that may block.
   private func open(_ account: Account) async throws -> Member {
     try await withCheckedThrowingContinuation { continuation in
-      DispatchQueue.global().async { continuation.resume(with: Result { try self.member(for: account) }) }
+      _ = ElasticScheduler().schedule { continuation.resume(with: Result { try self.member(for: account) }) }
     }
   }
 

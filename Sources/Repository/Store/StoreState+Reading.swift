@@ -205,7 +205,7 @@ extension StoreState {
   ) {
     let readsCache = isOutage && waiter.policy.cacheRead != .never
     let standsIn = readsCache && cached.map { freshness.isUsableOnError($0, now: now) } ?? false
-    effects.append(.call { waiter.completion(standsIn ? .success(state) : .failure(error)) })
+    effects.append(.answer { waiter.completion(standsIn ? .success(state) : .failure(error)) })
   }
 
   /// Handles the response to a request; drops it if the request was cancelled, or the store signed out.
@@ -229,7 +229,7 @@ extension StoreState {
     state.errors = []
     let waiters = fetch.waiters
     let completeAll: WriteCompletion = { [state] error in
-      for waiter in waiters { waiter.completion(error.map { .failure($0) } ?? .success(state)) }
+      EffectRunner.answer(waiters, error.map { .failure($0) } ?? .success(state))
     }
 
     // Watchers are notified before readers get the response.
@@ -295,7 +295,7 @@ extension StoreState {
     // the next process, too. Nothing stands in.
     let effectsBefore = effects.count
     if effect != .keep {
-      apply(effect, of: key) { _ in for waiter in waiters { waiter.completion(.failure(error)) } }
+      apply(effect, of: key) { _ in EffectRunner.answer(waiters, .failure(error)) }
     }
     let applying = Array(effects[effectsBefore...])
     effects.removeSubrange(effectsBefore...)
@@ -359,7 +359,7 @@ extension StoreState {
       for fetch in entry.fetches {
         end(fetch, of: key)
         effects.append(.call { fetch.subscription.dispose() })
-        for waiter in fetch.waiters { effects.append(.call { waiter.completion(.failure(error)) }) }
+        for waiter in fetch.waiters { effects.append(.answer { waiter.completion(.failure(error)) }) }
         releaseOwn(fetch, of: key)
       }
     }

@@ -14,6 +14,8 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     /// Remove idle values from memory after a part of the idle time.
     case sweepLater
     case call(@Sendable () -> Void)
+    /// Give a reader its result: it may stall, as a watcher may.
+    case answer(@Sendable () -> Void)
   }
 
   @usableFromInline let freshness: Freshness
