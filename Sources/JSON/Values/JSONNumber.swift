@@ -21,7 +21,7 @@ public struct JSONNumber: Sendable {
   public var doubleValue: Double { Double(text) ?? .infinity }
 
   /// Whether it is written without a fraction and an exponent.
-  public var isPlainInteger: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isDigit } }
+  public var isPlainInteger: Bool { text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || $0.isASCIIDigit } }
 }
 
 extension JSONNumber: Hashable, CustomStringConvertible {
@@ -40,12 +40,12 @@ extension JSONNumber: Hashable, CustomStringConvertible {
       while let byte = rest.popFirst() {
         if byte == UInt8(ascii: ".") {
           isFraction = true
-        } else if byte.isDigit {
+        } else if byte.isASCIIDigit {
           digits.append(byte)
           if isFraction { exponent -= 1 }
         } else {
           let isBelow = rest.first == UInt8(ascii: "-")
-          let power = rest.filter(\.isDigit).reduce(0) { min($0 * 10 + Int($1 & 15), 1 << 40) }
+          let power = rest.filter(\.isASCIIDigit).reduce(0) { min($0 * 10 + Int($1 & 15), 1 << 40) }
           exponent += isBelow ? -power : power
           break
         }
@@ -122,7 +122,7 @@ extension Decimal {
     }
     // `Decimal(string:)` does not read every spelling of a number: its exponent is that of the last digit, zeros too.
     let number = JSONNumber.Value(text)
-    guard text.utf8.contains(where: \.isDigit), number.exponent <= 127 + 38 else { return nil }
+    guard text.utf8.contains(where: \.isASCIIDigit), number.exponent <= 127 + 38 else { return nil }
     guard !number.digits.isEmpty else {
       self = 0
       return
@@ -199,9 +199,9 @@ extension DecimalNumber {
 
 extension Double {
   /// Whether it is written with at most 15 digits.
-  fileprivate var hasFewDigits: Bool { isFinite && description.utf8.lazy.filter(\.isDigit).count <= 15 }
+  fileprivate var hasFewDigits: Bool { isFinite && description.utf8.lazy.filter(\.isASCIIDigit).count <= 15 }
 }
 
 extension UInt8 {
-  fileprivate var isDigit: Bool { self &- UInt8(ascii: "0") < 10 }
+  fileprivate var isASCIIDigit: Bool { self &- UInt8(ascii: "0") < 10 }
 }
