@@ -4,3 +4,10 @@ package struct RequestObservation: Sendable {}
 
 /// The same for what sends a request in its own way.
 package protocol RequestCarrier: Sendable {}
+
+/// And for what is sent for a request, and through what.
+package struct RequestEntry: Sendable {
+  package let accounts: [String]
+  package init(_ accounts: [String]) { self.accounts = accounts }
+}
+package protocol HTTPMiddleware: Sendable {}
