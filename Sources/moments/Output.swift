@@ -36,8 +36,7 @@ struct Output: Sendable {
       guard fstat(descriptor, &status) == 0, [S_IFIFO, S_IFSOCK].contains(status.st_mode & S_IFMT) else {
         return Disposables.create()
       }
-      // Without a thread, the end is found by the next write.
-      try? startThread(named: "moments.Output") {
+      _ = ElasticScheduler().schedule {
         var entry = pollfd(fd: descriptor, events: 0, revents: 0)
         while poll(&entry, 1, -1) < 0 && errno == EINTR {}
         observer.onNext(())
