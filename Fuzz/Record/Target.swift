@@ -14,10 +14,13 @@ public func fuzz(_ start: UnsafePointer<UInt8>, _ count: Int) -> CInt {
 private func check(_ bytes: [UInt8]) {
   let key = try? Record.key(atStartOf: Array(bytes.prefix(512)))
   guard let record = try? Record(bytes) else { return }
-  precondition(record.key.count + record.value.count + Record.headerLength == bytes.count, "There are other bytes.")
+  // A version is 16 bytes behind the value.
+  let rest = bytes.count - record.key.count - record.value.count - Record.headerLength
+  precondition(rest == 16 || rest == 0 && record.version == .zero, "There are other bytes.")
   precondition(key.map { $0 == record.key } ?? (record.key.count > 512 - Record.headerLength), "Another key.")
   guard let again = try? Record(record.bytes) else { preconditionFailure("What is written is not read.") }
   precondition(again.key == record.key && again.value == record.value, "What is written is read as something else.")
+  precondition(again.version == record.version, "Another version.")
   precondition(again.writtenAt == record.writtenAt && again.isInvalidated == record.isInvalidated, "Another time.")
   check(name: "\(RecordName(hashing: record.key))")
 }
