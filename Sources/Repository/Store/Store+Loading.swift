@@ -57,10 +57,12 @@ extension Store {
       shared?.clearSuspicion(of: key)
       follow(key)
     case .all:
+      let keys = perform { state in Set(Array(state.memory.keys) + Array(state.entries.keys)) }
+      // What is not in the source yet is newer than what it has, unless the source says otherwise when it gets that.
+      let unwritten = keys.filter { shared?.pending($0) != nil }
       // What could not be written while the source was away.
       shared?.beginAll()
-      let keys = perform { state in Set(Array(state.memory.keys) + Array(state.entries.keys)) }
-      for key in keys { follow(key) }
+      for key in keys where !unwritten.contains(key) || perform({ $0.entries[key] != nil }) { follow(key) }
     }
   }
 
