@@ -7,7 +7,7 @@ import Testing
 
 @testable import Repository
 
-/// Outboxes of many accounts: whoever holds one, what waits in it is sent..
+/// Outboxes of many accounts: what waits in one is sent, also after its group has released it.
 @Suite(.timeLimit(.minutes(1))) struct OutboxGroupTests {
   private let folder = TemporaryFolder()
   private let server = OutboxServer()
