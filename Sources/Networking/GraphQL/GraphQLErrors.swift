@@ -52,7 +52,8 @@ extension [String: JSONValue] {
 }
 
 extension JSONValue {
-  fileprivate func redacted(by redactor: Redactor) -> JSONValue {
+  /// The value without secrets in any of its texts and names.
+  func redacted(by redactor: Redactor) -> JSONValue {
     switch self {
     case .string(let text): .string(redactor.redact(text))
     case .array(let elements): .array(elements.map { $0.redacted(by: redactor) })

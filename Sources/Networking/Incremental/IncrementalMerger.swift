@@ -27,13 +27,16 @@ struct IncrementalMerger: Sendable {
   private var hasNext: Bool? = true
 
   private let plan: IncrementalPlan
+  private let sent: SentSecrets
   private var hasBegun = false
   private var pending: [String: Fragment] = [:]
   private var delivered: Set<Fragment> = []
   private var failed: [Fragment: [GraphQLError]] = [:]
 
-  init(_ plan: IncrementalPlan) {
+  /// Merges the response to a request that carried these secrets.
+  init(_ plan: IncrementalPlan, without sent: SentSecrets) {
     self.plan = plan
+    self.sent = sent
   }
 
   /// Takes the next payload. Throws `badResponse` for one that does not fit what came before. Does nothing once the
@@ -168,10 +171,12 @@ struct IncrementalMerger: Sendable {
   }
 
   private mutating func fail(_ fragment: Fragment, _ errors: [GraphQLError]) {
-    let errors =
+    let given =
       errors.isEmpty
       ? [GraphQLError(message: "A part of the response failed; the server does not say why.", path: fragment.path)]
       : errors
+    // They become part of the data, in which no one can find them later.
+    let errors = GraphQLErrors(given).redacted(by: sent.redactor).errors
     failed[fragment] = errors
     add(errors)
   }

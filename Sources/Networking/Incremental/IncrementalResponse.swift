@@ -59,7 +59,7 @@ extension GraphQLSession {
       let plan = Self.query.incrementalPlan(named: operationName) ?? IncrementalPlan()
       return try client.exchange(self, method, readsWholeResponse: false) { parts, sent in
         let reader = IncrementalReader<ResponseData>(
-          plan, errorPolicy, client.decoder, limit: client.responseBodyLimit)
+          plan, errorPolicy, client.decoder, limit: client.responseBodyLimit, without: sent.sent)
         let last = Locked<IncrementalResponse<ResponseData>?>(nil)
         return reader.responses(of: parts, scheduler: ElasticScheduler())
           .map { IncrementalResponse(sent.described($0.response), isComplete: $0.isComplete) }
@@ -87,8 +87,8 @@ extension ResponseParser {
   private static func incremental<ResponseData: Decodable & Sendable>(
     _ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy
   ) -> Self where Output == GraphQLResponse<ResponseData> {
-    ResponseParser(accept: GraphQLHeaders.incremental) { response, decoder in
-      var reader = IncrementalReader<ResponseData>(plan, policy, decoder, limit: .max)
+    ResponseParser(accept: GraphQLHeaders.incremental) { response, decoder, sent in
+      var reader = IncrementalReader<ResponseData>(plan, policy, decoder, limit: .max, without: sent)
       var last: IncrementalResponse<ResponseData>?
       do {
         for part in response.parts { try reader.read(part) { last = $0 } }
@@ -121,12 +121,17 @@ extension IncompleteResponse: Equatable where ResponseData: Equatable {
   }
 }
 
+extension IncompleteResponse: CustomReflectable {
+  /// What `dump` shows: not the data, which may repeat what the request contained.
+  public var customMirror: Mirror { Mirror(self, children: [(label: "description", value: description)]) }
+}
+
 extension IncompleteResponse: RedactableCause {
   package func redacted(by redactor: Redactor) -> IncompleteResponse {
     IncompleteResponse(
       response: GraphQLResponse(
         data: response.data, errors: GraphQLErrors(response.errors).redacted(by: redactor).errors,
-        extensions: response.extensions, operationName: response.operationName),
+        extensions: response.extensions?.redacted(by: redactor), operationName: response.operationName),
       cause: (cause as? any RedactableCause)?.redacted(by: redactor) ?? cause)
   }
 }
@@ -165,9 +170,12 @@ struct IncrementalReader<ResponseData: Decodable & Sendable>: Sendable {
   private static var decodedFactor: Int { 8 }
   private static var decodedFloor: Int { 4 << 20 }
 
-  init(_ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy, _ decoder: any BodyDecoder, limit: Int) {
+  init(
+    _ plan: IncrementalPlan, _ policy: GraphQLErrorPolicy, _ decoder: any BodyDecoder, limit: Int,
+    without sent: SentSecrets
+  ) {
     (self.policy, self.decoder, self.limit) = (policy, decoder, limit)
-    merger = IncrementalMerger(plan)
+    merger = IncrementalMerger(plan, without: sent)
   }
 
   /// Takes the next part, and passes on the response if it has grown: once, whatever has come together, since all data

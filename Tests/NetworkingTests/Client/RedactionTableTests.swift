@@ -154,6 +154,107 @@ import Testing
     }
   }
 
+  // MARK: - Responses in parts
+
+  /// How a response in parts repeats the secrets.
+  private enum PartQuote: CaseIterable {
+    case completedErrors, partErrors, flatErrors, itemErrors, pathOfFailure, laterErrors
+    case unknownID, twiceAnnounced, unknownPath, missingEnd, cutExtensions, cutData, wrongType, eventStreamErrors
+
+    /// The payloads; without an end, the response is cut.
+    var payloads: [String] {
+      let errors = #"[{"message": "\#(echo)", "path": ["\#(echo)"], "extensions": {"a": ["\#(echo)"], "\#(echo)": 1}}]"#
+      let first = #"{"data": {"user": {"name": "Wei", "list": []}}, "hasNext": true"#
+      let announced = first + #", "pending": [{"id": "0", "path": ["user"], "label": "stats"}]}"#
+      return switch self {
+      case .completedErrors:
+        [announced, #"{"completed": [{"id": "0", "errors": \#(errors)}], "hasNext": false}"#]
+      case .partErrors:
+        [
+          first + "}",
+          #"{"incremental": [{"path": ["user"], "label": "stats", "data": null, "errors": \#(errors)}], "hasNext": false}"#,
+        ]
+      case .flatErrors:
+        [first + "}", #"{"path": ["user"], "label": "stats", "data": null, "errors": \#(errors), "hasNext": false}"#]
+      case .itemErrors:
+        [
+          first + "}",
+          #"{"incremental": [{"path": ["user", "list"], "items": null, "errors": \#(errors)}], "hasNext": false}"#,
+        ]
+      case .pathOfFailure:
+        [first + "}", #"{"incremental": [{"path": ["user", "\#(echo)"], "data": null}], "hasNext": false}"#]
+      case .laterErrors: [first + "}", #"{"errors": \#(errors), "hasNext": false}"#]
+      case .unknownID: [first + "}", #"{"completed": [{"id": "\#(echo)"}], "hasNext": false}"#]
+      case .twiceAnnounced:
+        [#"{"data": {}, "pending": [{"id": "\#(echo)", "path": []}, {"id": "\#(echo)", "path": []}], "hasNext": true}"#]
+      case .unknownPath:
+        [first + "}", #"{"incremental": [{"path": ["user", "\#(echo)"], "items": [1]}], "hasNext": false}"#]
+      case .missingEnd:
+        [#"{"data": {"user": {}}, "pending": [{"id": "\#(echo)", "path": ["user"]}], "hasNext": false}"#]
+      case .cutExtensions: [first + #", "extensions": {"\#(echo)": "\#(echo)"}}"#]
+      case .cutData: [first.replacing("Wei", with: echo) + "}"]
+      case .wrongType: [first + "}", #"{"incremental": [{"path": [], "data": {"user": {"\#(echo)": 1, "name": 1}}}]}"#]
+      case .eventStreamErrors: []
+      }
+    }
+
+    var response: RawResponse {
+      if self == .eventStreamErrors {
+        return RawResponse(
+          contentType: "text/event-stream", body: "event: next\ndata: {\"errors\": [{\"message\": \"\(echo)\"}]}\n\n")
+      }
+      let isCut = self == .cutExtensions || self == .cutData
+      let parts = payloads.map { "\r\n--graphql\r\nContent-Type: application/json\r\n\r\n\($0)" }
+      return RawResponse(
+        contentType: "multipart/mixed; boundary=\"graphql\"; deferSpec=20220824",
+        body: parts.joined() + (isCut ? "\r\n--gra" : "\r\n--graphql--\r\n"))
+    }
+  }
+
+  private struct Growing: GraphQLSession {
+    struct ResponseData: Decodable, Sendable { let user: User? }
+    struct User: Decodable, Sendable {
+      let name: String?
+      let stats: Deferred<Stats>
+    }
+    struct Stats: Decodable, Sendable { let likeCount: Int }
+    static let query: GraphQLDocument =
+      "query growing { user { name list @stream ... @defer(label: \"stats\") { likeCount } } }"
+    var errorPolicy = GraphQLErrorPolicy.all
+    var secrets: [String] { [Kind.sessionSecret.value] }
+  }
+
+  @Test(arguments: PartQuote.allCases, [GraphQLErrorPolicy.all, .ignore, .none])
+  private func `S3: no error of a response in parts shows what a server repeats`(
+    quote: PartQuote, policy: GraphQLErrorPolicy
+  ) async throws {
+    let server = try ScriptedServer(.answering { _ in quote.response })
+    let session = Growing(errorPolicy: policy)
+    let seen = try Seen(session.responses(on: client(server)))
+    let state = try await seen.state.wait { $0.isEnded }
+    let fragments = state.elements.compactMap { $0.data.user?.stats }
+    expectNothing(
+      Kind.overHTTP,
+      in: everythingShown(of: fragments) + everythingShown(of: state.elements.map(\.response.errors))
+        + everythingShown(of: state.error as Any) + everythingShown(of: state.error?.graphQLErrors as Any))
+    switch quote {
+    case .completedErrors, .partErrors, .flatErrors:
+      let failed = fragments.last?.errors ?? state.error?.graphQLErrors ?? []
+      #expect(failed.first?.message.hasPrefix("<redacted> is no good; <redacted> is no good") == true)
+    case .itemErrors, .pathOfFailure, .laterErrors: #expect((state.error == nil) == (policy != .none))
+    default: #expect(state.error != nil)
+    }
+
+    let whole = try Seen(session.post(on: client(server)))
+    let end = try await whole.state.wait { $0.isEnded }
+    expectNothing(
+      Kind.overHTTP,
+      in: everythingShown(of: end.elements.compactMap { $0.data.user?.stats })
+        + everythingShown(of: end.elements.map(\.errors)) + everythingShown(of: end.error as Any)
+        + everythingShown(of: end.error?.graphQLErrors as Any))
+    expectNothing(Kind.overHTTP, in: shown.withLock { $0.joined(separator: "\n") })
+  }
+
   // MARK: - Subscriptions
 
   private func frame(_ text: String, opcode: UInt8 = 0x1) -> [UInt8] { frame(Array(text.utf8), opcode: opcode) }
