@@ -136,6 +136,7 @@ extension Observable where Element == LiveEvent<Data> {
   /// Delivers the events on a scheduler, one at a time, so that the source never waits for the observer; what the
   /// observer has not taken yet is kept by a policy. For implementations of ``LiveTransport``.
   ///
+  /// An error comes behind what is kept; but `cancelled`, which says that the account has signed out, comes in its place.
   /// With `suspend`, the source waits for the observer.
   public func buffered(_ buffering: LiveBuffering, on scheduler: some Scheduler) -> Observable<Element> {
     guard buffering.policy != .suspend else { return self }
@@ -150,7 +151,7 @@ extension Observable where Element == LiveEvent<Data> {
 }
 
 /// The queue between a transport and one observer.
-private final class LiveQueue: Sendable {
+final class LiveQueue: Sendable {
   private struct State {
     var backlog: LiveBacklog
     var end: (any Error)??
@@ -161,12 +162,18 @@ private final class LiveQueue: Sendable {
 
   private let scheduler: any Scheduler
   private let observer: AnyObserver<LiveEvent<Data>>
+  private let cancellation: @Sendable () -> RequestError?
   private let state: Locked<State>
 
-  init(_ buffering: LiveBuffering, _ scheduler: any Scheduler, _ observer: AnyObserver<LiveEvent<Data>>) {
+  /// `cancellation` is asked before each event: if it has an error, that ends the queue in place of what waits.
+  init(
+    _ buffering: LiveBuffering, _ scheduler: any Scheduler, _ observer: AnyObserver<LiveEvent<Data>>,
+    cancellation: @escaping @Sendable () -> RequestError? = { nil }
+  ) {
     state = Locked(State(backlog: LiveBacklog(buffering)))
     self.scheduler = scheduler
     self.observer = observer
+    self.cancellation = cancellation
   }
 
   func attach(_ source: any Disposable) {
@@ -190,12 +197,16 @@ private final class LiveQueue: Sendable {
   }
 
   func end(_ error: (any Error)?) {
-    let isFirst = state.withLock { state in
-      if state.isDisposed || state.end != nil { return false }
+    let isCancelled = (error as? RequestError)?.kind == .cancelled
+    let (isFirst, dropped, source) = state.withLock { state -> (Bool, LiveBacklog?, (any Disposable)?) in
+      if state.isDisposed || state.end != nil && !isCancelled { return (false, nil, nil) }
       state.end = .some(error)
+      let dropped = isCancelled ? exchange(&state.backlog, with: LiveBacklog(.latest)) : nil
       defer { state.isScheduled = true }
-      return !state.isScheduled
+      return (!state.isScheduled, dropped, state.source)
     }
+    withExtendedLifetime(dropped) {}
+    source?.dispose()
     if isFirst { schedule() }
   }
 
@@ -221,6 +232,7 @@ private final class LiveQueue: Sendable {
         case end((any Error)?)
         case stop
       }
+      if let error = cancellation() { end(error) }
       let step = state.withLock { state -> Step in
         if state.isDisposed { return .stop }
         if let event = state.backlog.popFirst() { return .deliver(event) }

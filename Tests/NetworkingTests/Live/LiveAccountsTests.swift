@@ -1,3 +1,4 @@
+import Dispatch
 import Foundation
 import HTTP
 import HTTPMiddlewares
@@ -46,6 +47,71 @@ import Testing
     provider.setToken(nil)
     harness.scheduler.advance(by: .zero)
     #expect(seen.state.value.error?.kind == .cancelled && harness.transport.cancellations == 1)
+  }
+
+  @Test(
+    "L5: what waits for an observer when its account signs out is not delivered, over a WebSocket",
+    arguments: [.dropOldest(), .latest, .fail(values: 1), .fail()] as [LiveBuffering], [true, false])
+  func waitingOnSocket(buffering: LiveBuffering, isCompleted: Bool) throws {
+    let provider = Self.provider("alice")
+    let harness = try SocketHarness(tokens: provider)
+    var countdown = Countdown(9)
+    countdown.buffering = buffering
+    let seen = Seen(countdown.subscribe(on: harness.client).map { event in event.map(\.data.countdown) }) { event in
+      if event.value != nil { provider.setToken(nil) }
+    }
+    harness.settle()
+    let attempt = try harness.last
+    attempt.acknowledge()
+    attempt.pong()
+    harness.settle()
+    for number in 1...3 { attempt.next(attempt.ids[0], number) }
+    if isCompleted { attempt.complete(attempt.ids[0]) }
+    harness.settle()
+    #expect(seen.elements.count { $0.value != nil } == 1)
+    #expect(seen.state.value.error?.kind == .cancelled)
+    #expect(seen.state.value.error?.operationName == "countdown")
+    #expect(attempt.closeCode == 1000)
+  }
+
+  @Test(
+    "L5: what waits for an observer when its account signs out is not delivered, over streams",
+    arguments: StreamLiveTests.Format.allCases, [.dropOldest(), .suspend] as [LiveBuffering])
+  func waitingOnStream(format: StreamLiveTests.Format, buffering: LiveBuffering) throws {
+    let provider = Self.provider("alice")
+    let harness = try StreamLiveTests.Harness(format, tokens: provider)
+    harness.transport.always(.any, format.response([3, 2, 1]))
+    var countdown = Countdown(3)
+    countdown.buffering = buffering
+    let seen = Seen(countdown.subscribe(on: harness.client).map { event in event.map(\.data.countdown) }) { event in
+      if event.value != nil { provider.setToken(nil) }
+    }
+    harness.scheduler.advance(by: .seconds(1))
+    #expect(seen.elements == [.connected, .value(3)])
+    #expect(seen.state.value.error?.kind == .cancelled)
+  }
+
+  @Test("L5: an observer that blocks while its account signs out gets no other event", arguments: LiveWay.allCases)
+  func blockedWhileSigningOut(way: LiveWay) async throws {
+    let provider = Self.provider("alice")
+    var client = try way.client(await BFFServer.shared().graphqlURL)
+    client.middlewares = [AuthMiddleware(provider, challenge: .graphQL)]
+    let (gate, isOut) = (DispatchSemaphore(value: 0), Locked(false))
+    let late = Locked(0)
+    let seen = Seen(Countdown(2_000).subscribe(on: client)) { event in
+      if isOut.withLock({ $0 }) { late.withLock { $0 += 1 } }
+      if event.value?.data.countdown == 2_000 { gate.wait() }
+    }
+    try await seen.state.wait { $0.elements.contains { $0.value != nil } }
+    let other = Seen(Countdown(2_000).data(on: client))
+    try await other.state.wait { $0.isEnded }
+    provider.setToken(nil)
+    isOut.withLock { $0 = true }
+    gate.signal()
+    let end = try await seen.state.wait { $0.isEnded }
+    #expect(end.error?.kind == .cancelled)
+    #expect(end.elements.count { $0.value != nil } == 1)
+    #expect(late.withLock { $0 } == 0)
   }
 
   @Test(

@@ -142,6 +142,17 @@ import Testing
     #expect(other.take() == "")
   }
 
+  @Test("L5: an error comes behind what was kept, and `cancelled` in its place")
+  func errors() {
+    for (kind, expected) in [(RequestError.Kind.connectionLost, "1 2"), (.cancelled, "")] {
+      let harness = Harness(.dropOldest())
+      harness.send(1...2)
+      harness.source.onError(RequestError(kind, "The end."))
+      #expect(harness.take() == expected)
+      #expect(harness.seen.state.value.error?.kind == kind)
+    }
+  }
+
   @Test("L4: an observer that is blocked delays neither the source nor other observers on the scheduler")
   func blocked() async throws {
     let (first, second) = (PublishSubject<LiveEvent<Data>>(), PublishSubject<LiveEvent<Data>>())

@@ -46,8 +46,23 @@ final class LiveConnection: Sendable {
   /// How an operation's events reach its observer.
   private enum Receiver: Sendable {
     /// By a queue of the observer's.
-    case observer(AnyObserver<LiveEvent<Data>>)
+    case queue(LiveQueue)
+    /// By one that the connection waits for.
     case outlet(LiveOutlet)
+
+    func append(_ event: LiveEvent<Data>) {
+      switch self {
+      case .queue(let queue): queue.append(event)
+      case .outlet(let outlet): outlet.append(event)
+      }
+    }
+
+    func end(_ error: RequestError?) {
+      switch self {
+      case .queue(let queue): queue.end(error)
+      case .outlet(let outlet): outlet.end(error)
+      }
+    }
   }
 
   private struct Inbox {
@@ -131,20 +146,35 @@ final class LiveConnection: Sendable {
 
   /// Runs an operation, in the place that was reserved for it; see ``LiveTransport/open(_:on:)``.
   func run(_ operation: LiveOperation, _ observer: AnyObserver<LiveEvent<Data>>) -> any Disposable {
-    let outlet = operation.buffering == .suspend ? LiveOutlet(observer) : nil
     let number = inbox.withLock { inbox in
       inbox.lastNumber += 1
-      if let outlet { inbox.outlet = outlet }
       return inbox.lastNumber
     }
-    operation.request.context.sent?.include(dialler.sent)
-    send(.open(number, operation, outlet.map(Receiver.outlet) ?? .observer(observer)))
-    return Disposables.create {
-      outlet?.dispose()
+    let place = Disposables.create {
       self.send(.close(number))
       // Only now: the operation that takes the place is sent behind the end of this one.
       self.inbox.withLock { $0.openCount -= 1 }
     }
+    // What an observer has not taken by the time its account signs out, it does not get, also if the connection has ended
+    // before that.
+    let cancellation: @Sendable () -> RequestError? = { [credentials = dialler.credentials, notices] in
+      let hasSignedOut = withExtendedLifetime(notices) { credentials.hasSignedOut }
+      return hasSignedOut ? LiveCredentials.signedOut.named(operation.request.operationName) : nil
+    }
+    operation.request.context.sent?.include(dialler.sent)
+    if operation.buffering == .suspend {
+      let outlet = LiveOutlet(observer, cancellation: cancellation)
+      inbox.withLock { $0.outlet = outlet }
+      send(.open(number, operation, .outlet(outlet)))
+      return Disposables.create {
+        outlet.dispose()
+        place.dispose()
+      }
+    }
+    let queue = LiveQueue(operation.buffering, scheduler, observer, cancellation: cancellation)
+    queue.attach(place)
+    send(.open(number, operation, .queue(queue)))
+    return Disposables.create { queue.dispose() }
   }
 
   // MARK: - The inbox
@@ -243,19 +273,10 @@ final class LiveConnection: Sendable {
       work.attempt = nil
     case .deliver(let number, let event):
       guard let (operation, receiver) = work.operations[number] else { return }
-      let named = event.named(operation.request.operationName)
-      switch receiver {
-      case .observer(let observer): observer.onNext(named)
-      case .outlet(let outlet): outlet.append(named)
-      }
+      receiver.append(event.named(operation.request.operationName))
     case .end(let number, let error):
       guard let (operation, receiver) = work.operations.removeValue(forKey: number) else { return }
-      let error = error?.named(operation.request.operationName)
-      switch (receiver, error) {
-      case (.observer(let observer), let error?): observer.onError(error)
-      case (.observer(let observer), nil): observer.onCompleted()
-      case (.outlet(let outlet), let error): outlet.end(error)
-      }
+      receiver.end(error?.named(operation.request.operationName))
     }
   }
 

@@ -1,3 +1,4 @@
+import HTTP
 import Platform
 import Streams
 
@@ -21,10 +22,13 @@ final class LiveOutlet: Sendable {
   }
 
   private let observer: AnyObserver<LiveEvent<Data>>
+  private let cancellation: @Sendable () -> RequestError?
   private let state = Locked(State())
 
-  init(_ observer: AnyObserver<LiveEvent<Data>>) {
+  /// `cancellation` is asked before each event: if it has an error, that ends the outlet in place of what waits.
+  init(_ observer: AnyObserver<LiveEvent<Data>>, cancellation: @escaping @Sendable () -> RequestError?) {
     self.observer = observer
+    self.cancellation = cancellation
   }
 
   func append(_ event: LiveEvent<Data>) {
@@ -34,7 +38,15 @@ final class LiveOutlet: Sendable {
   }
 
   func end(_ error: (any Error)?) {
-    state.withLock { $0.end = $0.end ?? .some(error) }
+    let dropped = state.withLock { state -> LiveBacklog? in
+      guard (error as? RequestError)?.kind == .cancelled else {
+        state.end = state.end ?? .some(error)
+        return nil
+      }
+      state.end = .some(error)
+      return exchange(&state.backlog, with: LiveBacklog(.fail(values: .max, bytes: .max)))
+    }
+    withExtendedLifetime(dropped) {}
   }
 
   /// Holds back what a connection may read until the observer has taken all that was appended. Returns false if it has.
@@ -50,6 +62,7 @@ final class LiveOutlet: Sendable {
   func deliver() {
     guard state.withLock({ exchange(&$0.isDelivering, with: true) == false }) else { return }
     while true {
+      if let error = cancellation() { end(error) }
       let (step, held) = state.withLock { state in Self.next(&state) }
       for (intake, size) in held { intake.remove(size) }
       switch step {

@@ -25,7 +25,6 @@ public struct StreamLiveTransport: LiveTransport {
       _ = connection.reserve()
       return connection.run(operation, observer)
     }
-    .buffered(operation.buffering, on: scheduler)
   }
 }
 

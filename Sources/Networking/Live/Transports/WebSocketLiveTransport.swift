@@ -96,11 +96,9 @@ public struct WebSocketLiveTransport: LiveTransport {
         try check(operation)
         return try connection(of: client, operation.request).run(operation, observer)
       } catch {
-        observer.onError(error)
-        return Disposables.create()
+        return Observable.error(error).buffered(operation.buffering, on: scheduler).subscribe(observer)
       }
     }
-    .buffered(operation.buffering, on: scheduler)
   }
 
   private func check(_ operation: LiveOperation) throws(RequestError) {
