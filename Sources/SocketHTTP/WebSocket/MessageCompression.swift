@@ -5,13 +5,16 @@ import Platform
 struct CompressionAgreement: Equatable {
   /// Whether the server's messages may refer to earlier ones.
   var serverKeepsContext: Bool
+  /// How far back a message of the client may refer within itself: a power of two, 8 to 15 (section 7.1.2.2).
+  var clientWindow = MessageDeflater.largestWindow
 
   /// The value of `Sec-WebSocket-Extensions` in the upgrade; `nil` if nothing is offered. The client's own messages
   /// never refer to earlier ones (section 7.1.1.2).
   static func offer(_ compression: WebSocketCompression, hasLibrary: Bool = Inflater.isAvailable) -> String? {
-    switch compression {
-    case .perMessage where hasLibrary: "permessage-deflate; client_no_context_takeover; server_no_context_takeover"
-    case .acrossMessages where hasLibrary: "permessage-deflate; client_no_context_takeover"
+    let offer = "permessage-deflate; client_no_context_takeover; client_max_window_bits"
+    return switch compression {
+    case .perMessage where hasLibrary: "\(offer); server_no_context_takeover"
+    case .acrossMessages where hasLibrary: offer
     case .off, .perMessage, .acrossMessages: nil
     }
   }
@@ -39,12 +42,17 @@ extension CompressionAgreement {
       case ("server_no_context_takeover", nil): serverKeepsContext = false
       case ("client_no_context_takeover", nil): break
       // Section 7.1.2.1: a server may limit its own window unasked.
-      case ("server_max_window_bits", let bits?) where ["8", "9", "10", "11", "12", "13", "14", "15"].contains(bits):
-        break
+      case ("server_max_window_bits", let bits?) where Self.windows.contains(bits): break
+      case ("client_max_window_bits", let bits?) where Self.windows.contains(bits):
+        clientWindow = Int(bits) ?? MessageDeflater.largestWindow
       default: throw Refusal(reason: "it agrees to a compression that was not offered: \(part)")
       }
     }
   }
+}
+
+extension CompressionAgreement {
+  private static let windows: Set<Substring> = ["8", "9", "10", "11", "12", "13", "14", "15"]
 }
 
 extension StringProtocol {
@@ -165,15 +173,19 @@ extension ZStream {
 enum MessageDeflater {
   /// Smaller messages do not get any smaller.
   static let smallest = 128
+  static let largestWindow = 15
 
-  /// The compressed message; `nil` if that is not worth it.
-  static func deflate(_ message: UnsafeRawBufferPointer) -> [UInt8]? {
-    guard message.count >= smallest, message.count <= 1 << 30, let library = ZLibrary.shared else { return nil }
+  /// The compressed message, which refers back no further than the power of two; `nil` if that is not worth it, or not
+  /// possible: zlib has no smaller window than 2 to the 9th.
+  static func deflate(_ message: UnsafeRawBufferPointer, window limit: Int = largestWindow) -> [UInt8]? {
+    guard message.count >= smallest, message.count <= 1 << 30, limit >= 9, let library = ZLibrary.shared else {
+      return nil
+    }
     let stream = UnsafeMutablePointer<ZStream>.allocate(capacity: 1)
     stream.initialize(to: ZStream())
     defer { stream.deallocate() }
     // A window as large as the message, since a larger one only takes more memory; from 2 to the 9th to the 15th.
-    let window = CInt(min(max(Int.bitWidth - (message.count - 1).leadingZeroBitCount, 9), 15))
+    let window = CInt(min(max(Int.bitWidth - (message.count - 1).leadingZeroBitCount, 9), limit))
     let size = CInt(MemoryLayout<ZStream>.size)
     guard
       library.deflateInit2(stream, 6, 8, -window, max(window - 7, 1), 0, library.version(), size) == ZStatus.ok

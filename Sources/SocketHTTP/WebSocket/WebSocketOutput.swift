@@ -40,7 +40,7 @@ struct WebSocketOutput {
   private var hasClosed = false
   private var writeError: RequestError?
   private let limit: Int
-  private let compresses: Bool
+  private let compression: CompressionAgreement?
 
   /// How many pongs wait at most; of more, the latest (RFC 6455, section 5.5.3).
   static let mostPongs = 64
@@ -49,11 +49,11 @@ struct WebSocketOutput {
   /// The capacity that is kept while nothing waits.
   private static let keptCapacity = 1 << 10
 
-  init(_ channel: any ByteChannel, on loop: EventLoop, limit: Int, compresses: Bool) {
+  init(_ channel: any ByteChannel, on loop: EventLoop, limit: Int, compression: CompressionAgreement?) {
     self.channel = channel
     self.loop = loop
     self.limit = limit
-    self.compresses = compresses
+    self.compression = compression
   }
 
   enum Sending {
@@ -67,9 +67,9 @@ struct WebSocketOutput {
   mutating func send(_ message: WebSocketMessage) throws(RequestError) -> Sending {
     let size = message.size
     try checkRoom(for: size)
-    let isCompressed = compresses && size >= MessageDeflater.smallest
-    guard !isCompressed, size <= Self.largestTurn else {
-      return .framing(MessageFraming(key: keys.next(), compresses: isCompressed))
+    let compression = size >= MessageDeflater.smallest ? compression : nil
+    guard compression == nil, size <= Self.largestTurn else {
+      return .framing(MessageFraming(key: keys.next(), compression: compression))
     }
     message.withBytes { opcode, payload in add(opcode, payload) }
     return .sent(write())
@@ -207,7 +207,7 @@ struct WebSocketOutput {
 /// Makes a message to frames, which takes long if the message is large: compresses it, copies it and masks it.
 struct MessageFraming {
   fileprivate let key: UInt32
-  fileprivate let compresses: Bool
+  fileprivate let compression: CompressionAgreement?
 
   /// The size of the parts of a large message: pongs and pings can go out between them (RFC 6455, section 5.4).
   private static let largestFrame = 256 << 10
@@ -215,7 +215,7 @@ struct MessageFraming {
   /// The whole frames, in order.
   func frames(of message: WebSocketMessage) -> [[UInt8]] {
     message.withBytes { opcode, payload in
-      guard compresses, let compressed = MessageDeflater.deflate(payload) else {
+      guard let compression, let compressed = MessageDeflater.deflate(payload, window: compression.clientWindow) else {
         return frames(opcode, payload, isCompressed: false)
       }
       return compressed.withUnsafeBytes { frames(opcode, $0, isCompressed: true) }

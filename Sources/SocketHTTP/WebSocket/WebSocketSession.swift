@@ -230,7 +230,7 @@ extension WebSocketSession {
     let opened = WebSocketMachine(limit: request.limits.message, compression: agreement.compression)
     machine.withLockUnchecked { $0 = opened }
     let output = WebSocketOutput(
-      channel, on: loop, limit: request.limits.unsent, compresses: agreement.compression != nil)
+      channel, on: loop, limit: request.limits.unsent, compression: agreement.compression)
     self.output.withLockUnchecked { $0 = output }
     lastSign = .now
     if let silence = request.timeouts.ping {

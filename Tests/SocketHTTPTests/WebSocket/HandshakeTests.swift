@@ -53,7 +53,8 @@ import Testing
       head.components(separatedBy: "\r\n") == [
         "GET /chat?room=1 HTTP/1.1", "Host: server.example.com", "Origin: http://example.com", "Connection: Upgrade",
         "Upgrade: websocket", "Sec-WebSocket-Version: 13", "Sec-WebSocket-Key: \(Self.key)",
-        "Sec-WebSocket-Protocol: a, b", "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover",
+        "Sec-WebSocket-Protocol: a, b",
+        "Sec-WebSocket-Extensions: permessage-deflate; client_no_context_takeover; client_max_window_bits",
         "User-Agent: me/1", "", "",
       ])
   }
@@ -143,10 +144,17 @@ import Testing
     #expect(agreement == CompressionAgreement(serverKeepsContext: keepsContext))
   }
 
+  @Test(arguments: [8, 10, 15]) func `a server may limit the window of what it gets`(window: Int) throws {
+    let value = "permessage-deflate; client_max_window_bits=\(window)"
+    let agreement = try handshake([], .perMessage).1.check(response(["Sec-WebSocket-Extensions": value])).compression
+    #expect(agreement == CompressionAgreement(serverKeepsContext: true, clientWindow: window))
+  }
+
   /// RFC 7692, sections 5.1 and 7.1.
   @Test(arguments: [
     "x-webkit-deflate-frame", "permessage-deflate, permessage-deflate", "permessage-deflate; mystery",
-    "permessage-deflate; client_max_window_bits=10", "permessage-deflate; server_max_window_bits",
+    "permessage-deflate; client_max_window_bits", "permessage-deflate; client_max_window_bits=7",
+    "permessage-deflate; client_max_window_bits=16", "permessage-deflate; server_max_window_bits",
     "permessage-deflate; server_max_window_bits=7", "permessage-deflate; server_max_window_bits=16",
     "permessage-deflate; server_max_window_bits=08", "permessage-deflate; server_no_context_takeover=1",
     "permessage-deflate; server_no_context_takeover; server_no_context_takeover", "permessage-deflate;",

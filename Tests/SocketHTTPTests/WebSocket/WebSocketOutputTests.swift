@@ -1,6 +1,7 @@
 import Foundation
 import HTTP
 import Streams
+import TestSupport
 import Testing
 
 @testable import SocketHTTP
@@ -58,9 +59,11 @@ import Testing
     }
   }
 
-  private func output(_ channel: FakeChannel, limit: Int = 100, compresses: Bool = false) throws -> WebSocketOutput {
+  private func output(
+    _ channel: FakeChannel, limit: Int = 100, compression: CompressionAgreement? = nil
+  ) throws -> WebSocketOutput {
     let loop = EventLoop(poller: try EpollPoller(), unfinished: DispatchGroup())
-    return WebSocketOutput(channel, on: loop, limit: limit, compresses: compresses)
+    return WebSocketOutput(channel, on: loop, limit: limit, compression: compression)
   }
 
   /// RFC 6455, section 5.5.3.
@@ -109,7 +112,7 @@ import Testing
 
   @Test func `what is compressed is not compressed under the lock, and the lock is free after each part`() throws {
     let channel = FakeChannel(room: .max)
-    var output = try output(channel, limit: 8 << 20, compresses: true)
+    var output = try output(channel, limit: 8 << 20, compression: CompressionAgreement(serverKeepsContext: false))
     let message = WebSocketMessage.text(String(repeating: "abc", count: 100))
     guard case .framing(let framing) = try output.send(message) else {
       return try #require(Bool(false), "it was compressed under the lock")
@@ -121,6 +124,50 @@ import Testing
     let before = channel.sent.count
     #expect(try output.send(more.frames(of: large), of: large.size) == .more)
     #expect(channel.sent.count - before <= 64 << 10)
+  }
+
+  @Test(arguments: [8, 9, 10, 12, 15])
+  func `what is compressed refers back no further than the server allows`(window: Int) throws {
+    let channel = FakeChannel(room: .max)
+    var output = try output(
+      channel, limit: 8 << 20, compression: CompressionAgreement(serverKeepsContext: false, clientWindow: window))
+    // Random letters that come again after 700 bytes.
+    var random = SplitMix(seed: 1)
+    let block = (0..<700).map { _ in 97 + UInt8(random.next() >> 60) }
+    let text = block + block + block + block
+    let message = WebSocketMessage.text(String(decoding: text, as: UTF8.self))
+    guard case .framing(let framing) = try output.send(message) else {
+      return try #require(Bool(false), "it was not compressed")
+    }
+    _ = try output.send(framing.frames(of: message), of: message.size)
+    let frame = try #require(channel.parsed.first)
+    guard window >= 9 else {
+      #expect(frame.payload == text)
+      return
+    }
+    #expect(try inflated(frame.payload + [0x00, 0x00, 0xFF, 0xFF], window: window) == text)
+    #expect((frame.payload.count < 700) == (window >= 10))
+  }
+
+  /// Decompresses with no larger window than this.
+  private func inflated(_ bytes: [UInt8], window: Int) throws -> [UInt8] {
+    let library = try #require(ZLibrary.shared)
+    let stream = UnsafeMutablePointer<ZStream>.allocate(capacity: 1)
+    stream.initialize(to: ZStream())
+    defer { stream.deallocate() }
+    let size = CInt(MemoryLayout<ZStream>.size)
+    try #require(library.inflateInit2(stream, CInt(-window), library.version(), size) == ZStatus.ok)
+    defer { _ = library.inflateEnd(stream) }
+    return try bytes.withUnsafeBufferPointer { input in
+      try [UInt8](unsafeUninitializedCapacity: 1 << 16) { output, count in
+        stream.pointee.nextIn = input.baseAddress
+        stream.pointee.availableIn = CUnsignedInt(input.count)
+        stream.pointee.nextOut = output.baseAddress
+        stream.pointee.availableOut = CUnsignedInt(output.count)
+        try #require(library.inflate(stream, 0) == ZStatus.ok)
+        count = output.count - Int(stream.pointee.availableOut)
+      }
+    }
   }
 
   @Test func `nothing is accepted beyond the limit, except a single message and a close`() throws {
