@@ -27,12 +27,12 @@ public struct ScriptedResponse: Sendable {
   /// No response, ever.
   public static let never = ScriptedResponse(steps: [.hang])
 
-  /// The same response after a delay.
+  /// The response after a delay.
   public func after(_ delay: Duration) -> ScriptedResponse {
     ScriptedResponse(steps: [.wait(delay)] + steps)
   }
 
-  /// The same response, with its body in pieces of `size` bytes.
+  /// The response, with its body in pieces of `size` bytes.
   public func inPieces(of size: Int) -> ScriptedResponse {
     precondition(size > 0, "A piece holds at least one byte.")
     return ScriptedResponse(
@@ -42,12 +42,12 @@ public struct ScriptedResponse: Sendable {
       })
   }
 
-  /// The same response, followed by the steps of another one: parts that come later, for example.
+  /// The response, followed by the steps of another one: parts that come later, for example.
   package func then(_ other: ScriptedResponse) -> ScriptedResponse {
     ScriptedResponse(steps: steps + other.steps)
   }
 
-  /// The same response, but with a failure instead of its end: a connection that is lost during the body, for example.
+  /// The response, but with a failure instead of its end: a connection that is lost during the body, for example.
   public func thenFailing(_ error: RequestError) -> ScriptedResponse {
     ScriptedResponse(steps: steps + [.fail(error)])
   }

@@ -159,7 +159,7 @@ private final class TimelineScreen: Sendable {
     return !isRead || limit.map { count >= $0 } ?? false
   }
 
-  /// The same timeline again: a screen may have another size.
+  /// A timeline that has not changed, again: a screen may have another size.
   private func textAgain(_ details: MomentsDetails) throws -> String {
     let terminal = Terminal(descriptor: Output.standardOutput.descriptor, environment: command.environment)
     return command.arguments.showsJSON || terminal.rows == nil ? "" : try text(details, after: details)

@@ -85,8 +85,8 @@ extension WebSocketRequest: Hashable, CustomStringConvertible, CustomDebugString
 
 /// Whether messages are compressed (permessage-deflate, RFC 7692); the server decides whether it takes the offer.
 ///
-/// Over TLS, compression lets whoever can have a text of theirs sent beside a secret guess the secret by the size of
-/// messages. Offer it only where that cannot be.
+/// Over TLS, somebody who can have a text of theirs sent beside a secret can guess the secret by the size of compressed
+/// messages. Offer compression only where that cannot be.
 public enum WebSocketCompression: Hashable, Sendable {
   /// Messages are not compressed.
   case off

@@ -25,7 +25,7 @@ public struct APIClient: Sendable {
   public var defaultHeaders: HTTPHeaders
 
   /// See each request and response as bytes; the first is outermost. A request is for the account that an
-  /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for nobody else.
+  /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for no other.
   public var middlewares: [any HTTPMiddleware] {
     didSet {
       batches = QueryBatches()
@@ -118,7 +118,7 @@ extension APIClient {
   /// base URL.
   public func url(forPath path: String) throws(RequestError) -> URL { try target(forPath: path).url }
 
-  /// The same as a parsed target.
+  /// The URL as a parsed target.
   func target(forPath path: String) throws(RequestError) -> HTTPTarget {
     path.isEmpty ? target : try HTTPTarget(url(appending: path))
   }

@@ -51,7 +51,7 @@ struct SentFields: HTTPMiddleware {
 protocol ResponseWithErrors {
   /// Whether there are no errors.
   var isWhole: Bool { get }
-  /// The same with its errors under an operation's name, and without the request's secrets.
+  /// The response with its errors under an operation's name, and without the request's secrets.
   func described(as operationName: String, by redactor: Redactor) -> Self
 }
 

@@ -12,7 +12,7 @@ extension HTTPHeaders {
     headers([("User-Agent", "\(name.productToken)/\(version.productToken) (\(platformName) \(systemVersion))")])
   }
 
-  /// The same as ``platform(name:version:)``, with the name and version of this SDK.
+  /// ``platform(name:version:)`` with the name and version of this SDK.
   public static func platform() -> HTTPHeaders { platform(name: sdkName, version: sdkVersion) }
 
   /// `User-Agent`, and the same information in separate fields, by which some backends count their clients:

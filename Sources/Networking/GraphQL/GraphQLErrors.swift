@@ -112,7 +112,7 @@ extension RequestError {
 }
 
 extension GraphQLErrors: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }
 

@@ -45,7 +45,7 @@ public struct GraphQLResponse<ResponseData: Sendable>: Sendable {
     self.init(data: data, errors: policy == .all ? errors : [], extensions: extensions)
   }
 
-  /// The same response with its data transformed; errors and extensions are kept.
+  /// The response with its data transformed; errors and extensions are kept.
   public func map<Other>(_ transform: (ResponseData) throws -> Other) rethrows -> GraphQLResponse<Other> {
     GraphQLResponse<Other>(
       data: try transform(data), errors: errors, extensions: extensions, operationName: operationName)

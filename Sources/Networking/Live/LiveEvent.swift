@@ -43,7 +43,7 @@ extension LiveEvent {
     }
   }
 
-  /// The same event with its value transformed.
+  /// The event with its value transformed.
   public func map<Other>(_ transform: (Value) throws -> Other) rethrows -> LiveEvent<Other> {
     switch self {
     case .connected: .connected

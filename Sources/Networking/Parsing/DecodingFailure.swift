@@ -88,7 +88,7 @@ extension DecodingFailure: RedactableCause {
 }
 
 extension DecodingFailure: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }
 

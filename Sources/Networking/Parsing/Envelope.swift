@@ -150,7 +150,7 @@ extension EnvelopeFailure: RedactableCause {
 }
 
 extension EnvelopeFailure: LocalizedError {
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { description }
 }
 

@@ -114,7 +114,7 @@ extension HTTPResponse {
     try requireJSON(mediaType: head.mediaType)
   }
 
-  /// The same for a media type that was read before.
+  /// Checks a media type that was read before.
   func requireJSON(mediaType: String?) throws(RequestError) {
     if let type = mediaType, type != "application/json", type != "text/json", !type.hasSuffix("+json") {
       throw RequestError(

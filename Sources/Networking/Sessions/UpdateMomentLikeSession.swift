@@ -7,7 +7,7 @@ public protocol UpdateMomentLikeSessionType: Sendable {
   /// A cold stream of one timeline, the one with the moment; each subscriber makes a new request.
   func updateLike(_ isLiked: Bool, momentID: String, fromUserID: String) -> Observable<MomentsDetails>
 
-  /// The same with an idempotency key, by which a server recognises a request that it has already carried out; for
+  /// The mutation with an idempotency key, by which a server recognises a request that it has already carried out; for
   /// requests that may be sent more than once.
   func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
@@ -42,7 +42,7 @@ public struct UpdateMomentLikeSession: UpdateMomentLikeSessionType, MomentsSessi
     updateLike(isLiked, momentID, fromUserID, idempotencyKey: nil)
   }
 
-  /// The same with an idempotency key: such a request may be sent again even if the first may have arrived.
+  /// The mutation with an idempotency key: such a request may be sent again even if the first may have arrived.
   public func updateLike(
     _ isLiked: Bool, momentID: String, fromUserID: String, idempotencyKey: String
   ) -> Observable<MomentsDetails> {

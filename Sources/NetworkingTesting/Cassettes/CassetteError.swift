@@ -40,6 +40,6 @@ extension CassetteError: CustomStringConvertible, LocalizedError {
   /// The message.
   public var description: String { message }
 
-  /// The same as `description`: what `localizedDescription` gives.
+  /// What `localizedDescription` gives: `description`.
   public var errorDescription: String? { message }
 }

@@ -47,14 +47,14 @@ public struct CassetteSecrets: Hashable, Sendable {
   }
 
   /// Fixed values that say nothing, and validators, which are as public as the `ETag` that they repeat.
-  private static let harmlessHeaders: Set<String> = [
+  private static let openHeaders: Set<String> = [
     "accept-ranges", "apollo-require-preflight", "content-range", "graphql-require-preflight", "if-match",
     "if-none-match", "range", "x-graphql-yoga-csrf",
   ]
 
   func shows(_ field: HTTPField) -> Bool {
     let name = field.name.lowercased()
-    return field.isPublic || Self.harmlessHeaders.contains(name) || shownHeaders.containsName(name)
+    return field.isPublic || Self.openHeaders.contains(name) || shownHeaders.containsName(name)
   }
 }
 

@@ -248,7 +248,7 @@ extension RecordedJSON {
 
   private var hasDocument: Bool { if case .string? = self["query"] { true } else { false } }
 
-  /// The same with each document as an array of lines, if it has several.
+  /// The value with each document as an array of lines, if it has several.
   fileprivate var splittingDocuments: RecordedJSON {
     mappingDocuments { document in
       guard case .string(let text) = document, text.lines.count > 1 else { return document }

@@ -29,7 +29,7 @@ indirect enum RecordedJSON: Hashable, Sendable {
     return members.first { $0.key == key }?.value
   }
 
-  /// The same value with the members of all objects sorted by key, for what has no order of its own.
+  /// The value with the members of all objects sorted by key, for what has no order of its own.
   var sorted: RecordedJSON {
     switch self {
     case .scalar, .string: self

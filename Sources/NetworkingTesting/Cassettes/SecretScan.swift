@@ -99,7 +99,7 @@ struct SecretScan {
     return true
   }
 
-  /// Skips white space, line breaks too, and the field name of an event that goes on in the next line.
+  /// Skips white space, line breaks too, and the field name of an event that continues in the next line.
   private mutating func skipBlanks() {
     while place < bytes.count {
       if " \t\r\n".utf8.contains(bytes[place]) {

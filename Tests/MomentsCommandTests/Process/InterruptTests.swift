@@ -83,7 +83,7 @@ struct InterruptTests {
       URL(fileURLWithPath: "/bin/sh"), ["-c", script, path, server.url.absoluteString, pipe])
     try await server.waitForRequests()
     let number = try #require(try await Int32(child.waitForOutput(containing: "\n").prefix { $0 != "\n" }))
-    // The first may find the request under way, and is then no more than the request's end.
+    // The first may find the request being sent, and is then no more than the request's end.
     let end = ContinuousClock.now + .seconds(10)
     while .now < end, kill(number, SIGINT) == 0, !child.state.value.outputText.contains("status") { await Task.yield() }
     #expect(try await child.waitForEnd(within: .seconds(10)).outputText.hasSuffix("status 130\n"))

@@ -174,7 +174,7 @@ import Testing
   }
 
   @Test(
-    "it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server is told that the subscription is over",
+    "it ends with 130 at Ctrl-C and with 143 at SIGTERM, and the server learns that the subscription is over",
     arguments: [SIGINT, SIGTERM], ["ws", "sse", "multipart"])
   func signals(number: Int32, live: String) async throws {
     let server = try await BFFServer.start()
@@ -189,7 +189,7 @@ import Testing
     if live == "ws" { try await server.expectOneGoodbye() }
   }
 
-  @Test("the server is told that the subscription is over at the end of --count, too")
+  @Test("the server learns that the subscription is over at the end of --count, too")
   func goodbye() async throws {
     let server = try await BFFServer.start()
     let child = try Moments.start(arguments(server, ["--user", "1", "--json", "--count", "2"]))

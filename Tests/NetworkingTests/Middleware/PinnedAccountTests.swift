@@ -194,7 +194,9 @@ struct PinnedAccountTests {
     #expect(server.requests.filter(Self.isOfAlice).map { $0["Authorization"] } == ["Bearer a1", "Bearer a2"])
   }
 
-  @Test func `S2: what nobody has asked for is not sent with the token of whoever signs in meanwhile`() async throws {
+  @Test func `S2: what nobody has asked for is not sent with the token of an account that signs in meanwhile`()
+    async throws
+  {
     let held = Latch()
     let server = try ScriptedServer([.forever([.readRequest, .wait(for: held), .send(Self.ok)])])
     let tokens = InMemoryTokenProvider { _ in .never() }

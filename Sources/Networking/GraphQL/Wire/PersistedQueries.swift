@@ -73,7 +73,7 @@ struct PersistedQueryExchange: Sendable {
   let queries: PersistedQueries
   let hash: String
 
-  /// The same request by `POST`, with the document, and with the hash beside it if the server is to keep it.
+  /// The request by `POST`, with the document, and with the hash beside it if the server is to keep it.
   let whole: @Sendable (_ withHash: Bool) throws -> HTTPRequest
 
   private enum Verdict {
@@ -84,7 +84,7 @@ struct PersistedQueryExchange: Sendable {
     /// It says that it keeps none.
     case unsupported
     /// It failed, perhaps since it knows nothing of hashes.
-    case doubtful
+    case suspect
     /// It failed before it looked at the document.
     case unrelated
   }
@@ -109,7 +109,7 @@ struct PersistedQueryExchange: Sendable {
             if response.head.isSuccess { queries.recordHit(of: hash) }
             return nil
           case .unrelated: return nil
-          case .missing, .unsupported, .doubtful: return RefusedResponse(response, isWhole: isWhole)
+          case .missing, .unsupported, .suspect: return RefusedResponse(response, isWhole: isWhole)
           }
         }
         .catch { error in
@@ -118,12 +118,12 @@ struct PersistedQueryExchange: Sendable {
           switch verdict {
           case .missing: queries.recordMiss(of: hash)
           case .unsupported: queries.turnOff()
-          case .known, .doubtful, .unrelated: break
+          case .known, .suspect, .unrelated: break
           }
           var second = try request.replacingContent(by: whole(verdict == .missing))
           second.timeouts = request.timeouts.after(scheduler.now - start)
           request.context.entry?.recordStep()
-          guard verdict == .doubtful else { return next(second) }
+          guard verdict == .suspect else { return next(second) }
           return next(second).held {
             $0.isSuccess && $0.isJSON
           } refusal: { response, _ in
@@ -150,8 +150,8 @@ struct PersistedQueryExchange: Sendable {
     let others = GraphQLErrors.throttlingCodes + [GraphQLError.unauthenticatedCode, "FORBIDDEN"]
     if errors.contains(where: { others.contains($0.code ?? "") }) { return .unrelated }
     switch response.head.status {
-    case 400, 422, 500: return .doubtful
-    case 200: return errors.isEmpty ? .known : .doubtful
+    case 400, 422, 500: return .suspect
+    case 200: return errors.isEmpty ? .known : .suspect
     default: return .known
     }
   }

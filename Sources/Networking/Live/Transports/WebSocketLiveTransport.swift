@@ -342,7 +342,8 @@ extension LiveTransport where Self == WebSocketLiveTransport {
     WebSocketLiveTransport(.transport, url: url, over: sockets, settings, scheduler: scheduler, prepare: prepare)
   }
 
-  /// The same by the older protocol `graphql-ws`, of the library subscriptions-transport-ws.
+  /// One WebSocket for all subscriptions of a client, by the older protocol `graphql-ws` of the library
+  /// subscriptions-transport-ws; with the parameters of `webSocket`.
   public static func legacyWebSocket(
     _ url: URL? = nil, over sockets: (any WebSocketTransport)? = nil, settings: LiveSettings = LiveSettings(),
     scheduler: some Scheduler = ElasticScheduler(),
