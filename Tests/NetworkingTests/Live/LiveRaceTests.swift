@@ -138,6 +138,60 @@ import Testing
     #expect(try #require(ProcessUsage.current).descriptors <= descriptors + 8)
   }
 
+  @Test(
+    "L5: while accounts come and go, each subscription ends with its own, and nothing comes after that",
+    arguments: LiveWay.allCases)
+  func signOuts(way: LiveWay) async throws {
+    let server = try await BFFServer.start()
+    let provider = InMemoryTokenProvider(AccessToken("0", account: "0")) { _ in .never() }
+    var client = try APIClient(
+      baseURL: server.graphqlURL, transport: SocketTransport(),
+      middlewares: [AuthMiddleware(provider, challenge: .graphQL)])
+    client.live = way.transport()
+    let (turn, done) = (Locked(0), Locked(0))
+    let problems = Locked<[String]>([])
+    let count = TestScale.count(40, long: 1_000)
+    let task = Task.detached { [client] in
+      try TestSupport.race(4) { thread in
+        if thread == 0 {
+          while done.withLock({ $0 }) < 3 {
+            Thread.sleep(forTimeInterval: 0.01)
+            let next = turn.withLock { $0 } + 1
+            provider.setToken(AccessToken("\(next)", account: "\(next)"))
+            turn.withLock { $0 = next }
+          }
+          return
+        }
+        for _ in 0..<count {
+          // The account is of this turn, or already of the next.
+          let begin = turn.withLock { $0 }
+          let (late, end) = (Locked(0), DispatchSemaphore(value: 0))
+          let subscription = Countdown(100_000).subscribe(on: client).subscribe(
+            onNext: { event in
+              guard turn.withLock({ $0 }) >= begin + 2 else { return }
+              // One event may have been on its way on another thread.
+              let isLate = late.withLock { late in
+                late += 1
+                return late > 1
+              }
+              if isLate { problems.withLock { $0.append("\(event) came after the sign-out") } }
+            },
+            onError: { error in
+              if (error as? RequestError)?.kind != .cancelled { problems.withLock { $0.append("\(error)") } }
+              end.signal()
+            },
+            onCompleted: { problems.withLock { $0.append("it completed") } })
+          if end.wait(timeout: .now() + 30) == .timedOut { problems.withLock { $0.append("it has no end") } }
+          subscription.dispose()
+        }
+        done.withLock { $0 += 1 }
+      }
+    }
+    try await task.value
+    #expect(problems.withLock { Array($0.prefix(5)) } == [])
+    try await server.waitForSubscribers { $0 == 0 }
+  }
+
   @Test("L3: pings are answered within a second, and a silent server is found, while hundreds of observers are blocked")
   func pings() async throws {
     let program = RepositoryLayout.root.appendingPathComponent("Tests/NetworkingTests/Live/pings.py").path

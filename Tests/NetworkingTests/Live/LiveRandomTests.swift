@@ -265,7 +265,7 @@ import Testing
     arguments: [false, true])
   func anything(legacy: Bool) throws {
     var delivered = 0
-    for seed in 0..<TestScale.count(400, long: 20_000) {
+    for seed in 0..<TestScale.count(400, long: 5_000) {
       let world = try World(seed: UInt64(seed), legacy: legacy)
       for _ in 0..<120 { world.step() }
       let problems = world.end()
