@@ -9,7 +9,7 @@ public struct JSONError: Error, Hashable, Sendable {
   public enum Kind: Hashable, Sendable {
     /// The text is not JSON.
     case malformed
-    /// Arrays and objects nest deeper than ``JSONReader/depthLimit``.
+    /// Arrays and objects nest deeper than ``JSONReader/depthLimit``, or than the stack of the thread has room for.
     case tooDeep
     /// The value is of another kind.
     case mismatch(JSONReader.Kind)
@@ -63,6 +63,11 @@ public struct JSONError: Error, Hashable, Sendable {
   /// What was expected at the place: `a whole number`, for example.
   public var expected: String { details.expected }
 
+  /// What is expected of the depth of a text.
+  static var expectedLevels: String { "\(JSONReader.depthLimit)" }
+
+  static var expectedRoom: String { "the stack of this thread has room for" }
+
   @usableFromInline static var empty: JSONError {
     JSONError(.malformed, path: [], offset: 0, expected: "a value")
   }
@@ -102,7 +107,7 @@ extension JSONError: CustomStringConvertible {
   public var reason: String {
     switch kind {
     case .malformed, .outOfRange, .invalid: "expected \(expected)"
-    case .tooDeep: "arrays and objects nest deeper than \(JSONReader.depthLimit)"
+    case .tooDeep: "arrays and objects nest deeper than \(expected)"
     case .mismatch(let found): "expected \(expected), found \(found.name)"
     case .missing: "a value is missing"
     }
@@ -146,23 +151,29 @@ extension DecodingError {
 }
 
 extension EncodingError {
-  /// Converts a writer's error.
+  /// Converts a writer's error. `path` leads to the value, and the error's own path on from there.
   init(_ error: JSONError, value: Any, inside path: [any CodingKey] = []) {
     let context = Context(
       codingPath: path + error.codingPath, debugDescription: "Cannot be written: \(error.reason).",
-      underlyingError: error)
+      underlyingError: path.isEmpty ? error : error.inside(path, from: 0))
     self = .invalidValue(value, context)
+  }
+}
+
+extension JSONError.PathElement {
+  /// A step of a coder's path, with the start of its key.
+  init(_ key: any CodingKey) {
+    self = key.intValue.map(Self.index) ?? .key(key.stringValue.asPathKey)
   }
 }
 
 extension JSONError {
   /// This error of a nested value as an error of the whole text. `outer` is the path to that value, `start` its offset.
   func inside(_ outer: [any CodingKey], from start: Int) -> JSONError {
-    let steps = outer.map { $0.intValue.map(PathElement.index) ?? .key($0.stringValue.asPathKey) }
-    return JSONError(kind, path: steps + path, offset: start + offset, expected: expected)
+    JSONError(kind, path: outer.map(PathElement.init) + path, offset: start + offset, expected: expected)
   }
 
-  fileprivate var codingPath: [any CodingKey] {
+  var codingPath: [any CodingKey] {
     path.map {
       switch $0 {
       case .key(let key): JSONKey(stringValue: key)

@@ -21,16 +21,16 @@ final class JSONPath {
     self.bytes = bytes
   }
 
-  /// The path to the value, array or object that contains a byte, or to the value directly before it.
-  func path(to offset: Int, isBehindValue: Bool = false) -> [JSONError.PathElement] {
+  /// The path to the value that contains a byte, that is directly before it, or that is missing there. `isOfContainer`
+  /// asks for the array or object instead whose closing bracket the byte is.
+  func path(to offset: Int, isOfContainer: Bool = false) -> [JSONError.PathElement] {
     if offset < position {
       position = 0
       levels = []
     }
     advance(to: offset)
-    // The closing bracket of an array or object belongs to that, not to its last element.
     let endsLevel =
-      !isBehindValue && offset < bytes.count
+      isOfContainer && offset < bytes.count
       && (bytes[offset] == UInt8(ascii: "}") || bytes[offset] == UInt8(ascii: "]"))
     return levels.dropLast(endsLevel ? 1 : 0).compactMap { level in
       level.isObject ? level.key.map { .key(Self.key(UnsafeBufferPointer(rebasing: bytes[$0]))) } : .index(level.index)

@@ -54,3 +54,28 @@ private final class ThreadStart {
     return nil
   }
 }
+
+/// The addresses of the calling thread's stack; `nil` if the system does not say.
+package func stackOfThread() -> Range<UInt>? {
+  #if canImport(Darwin)
+    let isMain = pthread_main_np() != 0
+  #else
+    let isMain = clinux_is_main_thread() != 0
+  #endif
+  return isMain ? stackOfMainThread : lookForStack()
+}
+
+// It does not move, and Linux reads the process's memory map for it.
+private let stackOfMainThread = lookForStack()
+
+private func lookForStack() -> Range<UInt>? {
+  #if canImport(Darwin)
+    let end = UInt(bitPattern: pthread_get_stackaddr_np(pthread_self()))
+    return end - UInt(pthread_get_stacksize_np(pthread_self()))..<end
+  #else
+    var low: UInt = 0
+    var size = 0
+    guard clinux_stack(&low, &size) == 0, size > 0 else { return nil }
+    return low..<low + UInt(size)
+  #endif
+}

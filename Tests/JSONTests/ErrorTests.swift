@@ -70,6 +70,18 @@ import Testing
     #expect(#expect(throws: JSONError.self) { try [String: Yes](json: text) }?.description == description)
   }
 
+  @Test(arguments: [
+    ("[1.]", "[0]"), (#"{"a":-}"#, "a"), (#"{"a":}"#, "a"), (#"{"a":[1,-]}"#, "a[1]"), (#"{"a":1e]}"#, "a"),
+    (#"{"a":[{"b":1.}]}"#, "a[0].b"), (#"{"a":tru}"#, "a"), ("[[1,]]", "[0]"), (#"[{"a":1,}]"#, "[0]"),
+    (#"[{"a":1]"#, "[0]"), (#"{"a":[1}"#, "a"), (#"[{"a"}]"#, "[0].a"), ("[nul]", "[0]"), (#"[{"a":"x}]"#, "[0].a"),
+  ])
+  func `a value that is cut off before a bracket has its own path`(text: String, path: String) {
+    #expect(#expect(throws: JSONError.self) { try JSONValue(json: text) }?.pathText == path)
+    let error = #expect(throws: DecodingError.self) { try JSONCoder().decode([[Int]].self, from: Data(text.utf8)) }
+    guard case .dataCorrupted(let context) = error else { return }
+    #expect((context.underlyingError as? JSONError)?.pathText == path)
+  }
+
   @Test func `a rejected last element has its index`() {
     #expect(#expect(throws: JSONError.self) { try [Yes](json: #"["yes","no"]"#) }?.pathText == "[1]")
   }

@@ -6,6 +6,32 @@ import Testing
 @Suite struct JSONCoderTests {
   private let coder = JSONCoder()
 
+  @Test func `names are written in snake case as by Foundation, whatever their letters are`() throws {
+    let scalars: [Unicode.Scalar] = [
+      "a", "Z", "Q", "_", "1", "é", "É", "ǅ", "ǆ", "Ǆ", "\u{301}", "ß", "İ", "早", "ᾈ", "ª", "Ⓐ", "ⓐ", "ⅷ", "Ⅷ", "𝐀",
+      "𝐚",
+    ]
+    let encoder = JSONCoder.foundationEncoder(snakeCase: true)
+    for first in scalars {
+      for second in scalars {
+        for third in scalars {
+          var key = "x"
+          key.unicodeScalars.append(contentsOf: [first, second, third, "b"])
+          let value = Single(key: AnyKey(stringValue: key))
+          #expect(try JSONCoder(keys: .snakeCase).encode(value) == encoder.encode(value), "\(key)")
+        }
+      }
+    }
+  }
+
+  private struct Single: Encodable {
+    let key: AnyKey
+    func encode(to encoder: any Encoder) throws {
+      var container = encoder.container(keyedBy: AnyKey.self)
+      try container.encode(1, forKey: key)
+    }
+  }
+
   @Test(arguments: [false, true])
   func `values of any kind are read and written as by Foundation`(snakeCase: Bool) throws {
     let coder = JSONCoder(keys: snakeCase ? .snakeCase : .asWritten)

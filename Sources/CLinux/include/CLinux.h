@@ -4,10 +4,12 @@
 // Linux system calls that Swift's Glibc module lacks. Everything is inline, so there is nothing to link.
 #if __linux__
 
+#include <pthread.h>
 #include <stdint.h>
 #include <sys/epoll.h>
 #include <sys/eventfd.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <unistd.h>
 
@@ -65,6 +67,24 @@ static inline int clinux_timer_set(int timer, uint64_t nanoseconds) {
 // Names the calling thread, by at most 15 bytes.
 static inline void clinux_name_thread(const char *name) {
   prctl(PR_SET_NAME, name, 0, 0, 0);
+}
+
+static inline int clinux_is_main_thread(void) {
+  return (long)getpid() == syscall(SYS_gettid);
+}
+
+// Declared by <pthread.h> for GNU's C alone.
+extern int pthread_getattr_np(pthread_t thread, pthread_attr_t *attributes);
+
+// Finds the lowest address of the calling thread's stack and its size; returns 0 if it did.
+static inline int clinux_stack(uintptr_t *low, size_t *size) {
+  pthread_attr_t attributes;
+  void *address = 0;
+  if (pthread_getattr_np(pthread_self(), &attributes) != 0) return -1;
+  int result = pthread_attr_getstack(&attributes, &address, size);
+  pthread_attr_destroy(&attributes);
+  *low = (uintptr_t)address;
+  return result;
 }
 
 #endif

@@ -62,17 +62,19 @@ extension String {
 
   /// The name in `snake_case`: `userId` becomes `user_id`, `myURLProperty` becomes `my_url_property`.
   ///
-  /// A word begins at a capital letter that is not the first character. Of several capitals in a row, the last one
+  /// A word begins at a capital or titlecase letter that is not the first character. Of several in a row, the last one
   /// begins a word if a small letter follows.
   var toSnakeCase: String {
     let characters = Array(self)
     var words: [ArraySlice<Character>] = []
     var start = 0
     var search = 1
-    while let upper = characters.indices.dropFirst(search).first(where: { characters[$0].isUppercase }) {
+    while let upper = characters.indices.dropFirst(search).first(where: { characters[$0].isCapital }) {
       words.append(characters[start..<upper])
       start = upper
-      guard let lower = characters.indices.dropFirst(upper).first(where: { characters[$0].isLowercase }) else { break }
+      guard let lower = characters.indices.dropFirst(upper).first(where: { characters[$0].isSmallLetter }) else {
+        break
+      }
       if lower > upper + 1 {
         words.append(characters[upper..<lower - 1])
         start = lower - 1
@@ -81,5 +83,21 @@ extension String {
     }
     words.append(characters[start...])
     return words.map { String($0).lowercased() }.joined(separator: "_")
+  }
+}
+
+// By general categories, as Foundation decides: a circled letter or a Roman numeral is neither.
+extension Character {
+  fileprivate var isCapital: Bool {
+    unicodeScalars.contains {
+      switch $0.properties.generalCategory {
+      case .uppercaseLetter, .titlecaseLetter: true
+      default: false
+      }
+    }
+  }
+
+  fileprivate var isSmallLetter: Bool {
+    unicodeScalars.contains { $0.properties.generalCategory == .lowercaseLetter }
   }
 }

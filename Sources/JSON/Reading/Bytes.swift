@@ -6,6 +6,12 @@ func bytesAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, 
   memcmp(left, right, count) == 0
 }
 
+/// The order of two places by their first `count` bytes: negative, zero or positive.
+@inline(__always)
+func compareBytes(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Int32 {
+  memcmp(left, right, count)
+}
+
 /// Like ``bytesAreEqual(_:_:_:)``, for a count that is unknown at compile time: faster than a call for short keys.
 @inline(__always)
 func keysAreEqual(_ left: UnsafePointer<UInt8>, _ right: UnsafePointer<UInt8>, _ count: Int) -> Bool {

@@ -22,11 +22,17 @@ extension JSONDecodable {
 }
 
 extension RawRepresentable where Self: JSONDecodable, RawValue: JSONDecodable {
-  /// Reads the raw value; throws if the type has no such value.
+  /// Reads the raw value; throws if the type has no such value. A string with more than 30 combining characters in a row
+  /// is an error, as it is in a key, since enums compare it.
   public init(from json: inout JSONReader) throws(JSONError) {
     _ = json.peek()
     let first = json.offset
-    guard let value = Self(rawValue: try RawValue(from: &json)) else {
+    let raw = try RawValue(from: &json)
+    if let text = raw as? String, !text.isName {
+      json.goBack(to: first)
+      throw json.invalid(String.expectedOfNames)
+    }
+    guard let value = Self(rawValue: raw) else {
       json.goBack(to: first)
       throw json.invalid("a value of \(Self.self)")
     }

@@ -192,16 +192,17 @@ extension JSONReader {
       return false
     }
     if !isFirst {
-      guard byte == UInt8(ascii: ",") else { throw malformed("',' or '}'") }
+      guard byte == UInt8(ascii: ",") else { throw malformed("',' or '}'", isOfContainer: true) }
       position += 1
       byte = peek()
     }
     isFirst = false
-    guard byte == UInt8(ascii: "\"") else { throw malformed("a key in quotes") }
+    guard byte == UInt8(ascii: "\"") else { throw malformed("a key in quotes", isOfContainer: true) }
     position += 1
     keyStart = position
     keyShape = try scanString()
     keyCount = position - keyStart - 1
+    if !keyShape.isASCII { try checkKey() }
     guard peek() == UInt8(ascii: ":") else { throw malformed("':'") }
     position += 1
     return true
@@ -271,9 +272,9 @@ extension JSONReader {
       isFirst = false
       return true
     }
-    guard byte == UInt8(ascii: ",") else { throw malformed("',' or ']'") }
+    guard byte == UInt8(ascii: ",") else { throw malformed("',' or ']'", isOfContainer: true) }
     position += 1
-    guard peek() != UInt8(ascii: "]") else { throw malformed("a value") }
+    guard peek() != UInt8(ascii: "]") else { throw malformed("a value", isOfContainer: true) }
     return true
   }
 
@@ -411,7 +412,7 @@ extension JSONReader {
   /// Its place is the reader's position: after a value has been read, that is behind the value, and its path is the
   /// value's.
   public mutating func invalid(_ expected: String) -> JSONError {
-    JSONError(.invalid, path: path(to: offset, isBehindValue: true), offset: offset, expected: expected)
+    error(.invalid, expected)
   }
 
   /// An error for a value of another kind than the type reads: `throw json.mismatch("a string or a number")`.
@@ -434,14 +435,16 @@ extension JSONReader {
     }
   }
 
+  /// `isOfContainer` says that the innermost array or object itself is malformed, and none of its values.
   @usableFromInline @inline(never)
-  mutating func malformed(_ expected: String) -> JSONError {
-    error(.malformed, expected)
+  mutating func malformed(_ expected: String, isOfContainer: Bool = false) -> JSONError {
+    JSONError(
+      .malformed, path: path(to: offset, isOfContainer: isOfContainer), offset: offset, expected: expected)
   }
 
   @usableFromInline @inline(never)
   mutating func tooDeep() -> JSONError {
-    error(.tooDeep, "less depth")
+    error(.tooDeep, JSONError.expectedLevels)
   }
 
   @usableFromInline @inline(never)
@@ -456,16 +459,17 @@ extension JSONReader {
   public mutating func missing(_ key: String) -> JSONError {
     let offset = max(offset - 1, 0)
     return JSONError(
-      .missing(key: key), path: path(to: offset) + [.key(key)], offset: offset, expected: "a value")
+      .missing(key: key), path: path(to: offset, isOfContainer: true) + [.key(key)], offset: offset, expected: "a value"
+    )
   }
 
   private mutating func error(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
     JSONError(kind, path: path(to: offset), offset: offset, expected: expected)
   }
 
-  private mutating func path(to offset: Int, isBehindValue: Bool = false) -> [JSONError.PathElement] {
+  private mutating func path(to offset: Int, isOfContainer: Bool = false) -> [JSONError.PathElement] {
     let search = search ?? JSONPath(of: UnsafeBufferPointer(start: start, count: end - start))
     self.search = search
-    return search.path(to: offset, isBehindValue: isBehindValue)
+    return search.path(to: offset, isOfContainer: isOfContainer)
   }
 }

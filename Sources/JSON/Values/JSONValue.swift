@@ -194,13 +194,17 @@ extension JSONValue: JSONDecodable, JSONEncodable {
     // Not by the generic `write`, which is several times slower.
     case .array(let elements):
       json.beginArray()
-      for element in elements { element.encode(to: &json) }
+      if !json.isTooDeep {
+        for element in elements { element.encode(to: &json) }
+      }
       json.endArray()
     case .object(let members):
       json.beginObject()
-      for (key, value) in members.sorted(by: { $0.key < $1.key }) {
-        json.writeKey(key)
-        value.encode(to: &json)
+      if !json.isTooDeep {
+        for (key, value) in members.sorted(by: { $0.key.precedes($1.key) }) {
+          json.writeKey(key)
+          value.encode(to: &json)
+        }
       }
       json.endObject()
     }
@@ -208,14 +212,25 @@ extension JSONValue: JSONDecodable, JSONEncodable {
 }
 
 extension JSONValue: CustomStringConvertible {
-  /// The value as JSON; `NaN` or an infinity, which JSON does not have, as Swift writes the whole.
+  /// The value as JSON; `NaN` or an infinity, which JSON does not have, as Swift writes the whole, and `…` in the place
+  /// of what nests deeper than JSON may.
   public var description: String {
     if let json = try? json() { return String(decoding: json, as: UTF8.self) }
-    return switch self {
-    case .number(let number): "\(number)"
-    case .array(let elements): "\(elements)"
-    case .object(let members): "\(members)"
-    default: "null"
+    return description(levels: JSONReader.depthLimit)
+  }
+
+  private func description(levels: Int) -> String {
+    switch self {
+    case .array where levels == 0, .object where levels == 0: return "…"
+    case .array(let elements):
+      return "[\(elements.map { $0.description(levels: levels - 1) }.joined(separator: ", "))]"
+    case .object(let members) where members.isEmpty: return "[:]"
+    case .object(let members):
+      let texts = members.map { "\($0.key.debugDescription): \($0.value.description(levels: levels - 1))" }
+      return "[\(texts.joined(separator: ", "))]"
+    case .number(let number): return "\(number)"
+    default:
+      return (try? json()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
     }
   }
 }

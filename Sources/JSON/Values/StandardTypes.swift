@@ -169,7 +169,7 @@ extension Optional: JSONEncodable where Wrapped: JSONEncodable {
   /// Writes `nil` as `null`.
   @inlinable
   public func encode(to json: inout JSONWriter) {
-    if let self { self.encode(to: &json) } else { json.writeNull() }
+    if let self, !json.isTooDeep { self.encode(to: &json) } else { json.writeNull() }
   }
 }
 
@@ -190,15 +190,24 @@ extension Array: JSONEncodable where Element: JSONEncodable {
   @inlinable
   public func encode(to json: inout JSONWriter) {
     json.beginArray()
-    for element in self { element.encode(to: &json) }
+    if !json.isTooDeep {
+      for element in self { element.encode(to: &json) }
+    }
     json.endArray()
   }
 }
 
 extension Set: JSONDecodable where Element: JSONDecodable {
-  /// Reads an array; of equal elements only one is kept.
+  /// Reads an array; of equal elements only one is kept. A string with more than 30 combining characters in a row is an
+  /// error, as it is in a key.
   public init(from json: inout JSONReader) throws(JSONError) {
-    self = Set(try [Element](from: &json))
+    self = []
+    try json.beginArray()
+    while try json.nextElement() {
+      let element = try Element(from: &json)
+      if let text = element as? String, !text.isName { throw json.invalid(String.expectedOfNames) }
+      insert(element)
+    }
   }
 }
 
@@ -223,13 +232,15 @@ extension Dictionary: JSONDecodable where Key == String, Value: JSONDecodable {
 }
 
 extension Dictionary: JSONEncodable where Key == String, Value: JSONEncodable {
-  /// Writes an object, sorted by key, so that equal values give equal texts.
+  /// Writes an object, sorted by the bytes of its keys, so that equal values give equal texts.
   @inlinable
   public func encode(to json: inout JSONWriter) {
     json.beginObject()
-    for (key, value) in sorted(by: { $0.key < $1.key }) {
-      json.writeKey(key)
-      value.encode(to: &json)
+    if !json.isTooDeep {
+      for (key, value) in sorted(by: { $0.key.precedes($1.key) }) {
+        json.writeKey(key)
+        value.encode(to: &json)
+      }
     }
     json.endObject()
   }

@@ -3,7 +3,8 @@ public import Platform
 /// Writes a JSON text from front to back, in its shortest form, into memory that it hands over at the end.
 ///
 /// A value that JSON cannot express, such as a number that is not finite, is written as `null` and makes ``finish()``
-/// throw. So does nesting deeper than ``JSONReader/depthLimit``.
+/// throw. So does nesting deeper than ``JSONReader/depthLimit``, below which `write` writes nothing more, and a key that
+/// no ``JSONReader`` would read, with more than 30 combining characters in a row.
 @frozen
 public struct JSONWriter: ~Copyable {
   // The invariant that keeps every access in bounds: count <= capacity, and every write is preceded by `reserve`.
@@ -14,6 +15,8 @@ public struct JSONWriter: ~Copyable {
   /// Whether the next value of the innermost array or object needs a comma before it.
   @usableFromInline var needsComma = false
   @usableFromInline var failure: JSONError?
+  /// Where the value began that is written now: the path of a failure leads from there.
+  @usableFromInline var origin = 0
 
   /// Makes a writer with room for `capacity` bytes; it grows when it needs more.
   @inlinable
@@ -84,11 +87,16 @@ public struct JSONWriter: ~Copyable {
   /// Reports that the next value cannot be written; only the first such failure is kept. Types call it before they
   /// write something in the value's place.
   public mutating func fail(expected: String) {
+    fail(.invalid, expected: expected)
+  }
+
+  private mutating func fail(_ kind: JSONError.Kind, expected: String) {
     guard failure == nil else { return }
-    var path = JSONPath(of: UnsafeBufferPointer(start: buffer, count: count)).path(to: count)
+    let text = UnsafeBufferPointer(start: buffer + origin, count: count - origin)
+    var path = JSONPath(of: text).path(to: text.count)
     // The comma before the value has not been written yet.
     if needsComma, case .index(let index) = path.last { path[path.count - 1] = .index(index + 1) }
-    failure = JSONError(.invalid, path: path, offset: count + (needsComma ? 1 : 0), expected: expected)
+    failure = JSONError(kind, path: path, offset: count + (needsComma ? 1 : 0), expected: expected)
   }
 }
 
@@ -136,8 +144,12 @@ extension JSONWriter {
 
   @usableFromInline
   mutating func failTooDeep() {
-    fail(expected: "less than \(JSONReader.depthLimit) levels")
+    fail(.tooDeep, expected: JSONError.expectedLevels)
   }
+
+  /// Whether arrays and objects nest deeper than they may, so that nothing may go deeper: what is written is dropped.
+  @inlinable @inline(__always)
+  var isTooDeep: Bool { depth > JSONReader.depthLimit }
 
   @inlinable
   mutating func end(_ bracket: UInt8) {
@@ -179,6 +191,12 @@ extension JSONWriter {
 
   /// Writes a key; its value must follow.
   public mutating func writeKey(_ key: String) {
+    if !key.isName { fail(expected: String.expectedOfKeys) }
+    writeName(key)
+  }
+
+  /// Writes a key that is a name.
+  mutating func writeName(_ key: String) {
     writeString(key)
     append(UInt8(ascii: ":"))
     needsComma = false
@@ -188,7 +206,7 @@ extension JSONWriter {
   @inlinable @inline(__always)
   public mutating func write(_ key: StaticString, _ value: some JSONEncodable) {
     writeKey(key)
-    value.encode(to: &self)
+    write(value)
   }
 
   /// Writes a member of an object, or nothing if the value is nil.
@@ -202,6 +220,7 @@ extension JSONWriter {
   /// Writes a value of any ``JSONEncodable`` type.
   @inlinable @inline(__always)
   public mutating func write(_ value: some JSONEncodable) {
+    if isTooDeep { return }
     value.encode(to: &self)
   }
 

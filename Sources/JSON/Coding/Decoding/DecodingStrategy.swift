@@ -9,8 +9,12 @@ enum DecodingStrategy: @unchecked Sendable {
   case direct(any JSONDecodable.Type)
   /// By its `Decodable` conformance.
   case generic
+  /// By its `Decodable` conformance, from a name: enums compare their raw values.
+  case name
   /// As an array of strings, which is a common case.
   case strings
+  /// As a set of names.
+  case names
   /// As an array, one element after another.
   case array(any ArrayOfDecodables.Type)
   /// As an object whose keys are data, not names: the key strategy does not apply to them.
@@ -33,13 +37,21 @@ enum DecodingStrategy: @unchecked Sendable {
       self = .strings
     } else if let direct = type as? any JSONDecodable.Type, allowsDirect || Self.isOfNoOption(type) {
       self = .direct(direct)
+    } else if type == Set<String>.self {
+      self = .names
     } else if let array = type as? any ArrayOfDecodables.Type {
       self = .array(array)
     } else if let dictionary = type as? any StringKeyedDictionary.Type {
       self = .dictionary(dictionary)
+    } else if let wrapper = type as? any RawRepresentable.Type, Self.hasStrings(wrapper) {
+      self = .name
     } else {
       self = .generic
     }
+  }
+
+  private static func hasStrings<Wrapper: RawRepresentable>(_ type: Wrapper.Type) -> Bool {
+    Wrapper.RawValue.self == String.self
   }
 
   private static func isOfNoOption(_ type: Any.Type) -> Bool {

@@ -71,6 +71,7 @@ final class TapeDecoder: Decoder {
   /// Lends a decoder for a value: this one if `step` is nil, otherwise one for the nested value.
   @inline(__always)
   func lendingDecoder<Value>(at place: Int, step: Step?, _ body: (TapeDecoder) throws -> Value) throws -> Value {
+    guard document.hasRoom() else { throw outOfRoom(at: place, step: step) }
     guard let step else { return try body(self) }
     guard let inner = lend(at: place, step: step) else { return try body(decoder(at: place, step: step)) }
     defer { takeBack() }
@@ -250,12 +251,25 @@ extension TapeDecoder {
   }
 
   private func decodeOther<Value: Decodable>(_ type: Value.Type, at place: Int, step: Step?) throws -> Value {
-    switch document.strategy(of: type) {
+    let strategy = document.strategy(of: type)
+    if case .generic = strategy { return try lendingDecoder(at: place, step: step) { try type.init(from: $0) } }
+    return try decode(type, by: strategy, at: place, step: step)
+  }
+
+  // Not inlined, so that the values of types that decode themselves take less of the stack.
+  @inline(never)
+  private func decode<Value: Decodable>(
+    _ type: Value.Type, by strategy: DecodingStrategy, at place: Int, step: Step?
+  ) throws -> Value {
+    switch strategy {
     case .generic: return try lendingDecoder(at: place, step: step) { try type.init(from: $0) }
-    case .strings:
-      return unsafeBitCast(try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }, to: type)
-    case .array(let array): return try lendingDecoder(at: place, step: step) { try $0.decode(array, as: type) }
-    case .dictionary(let map): return try lendingDecoder(at: place, step: step) { try $0.decode(map, as: type) }
+    case .name:
+      try requireName(at: place, step: step)
+      return try lendingDecoder(at: place, step: step) { try type.init(from: $0) }
+    case .names: return unsafeBitCast(try names(at: place, step: step), to: type)
+    case .strings: return unsafeBitCast(try strings(at: place, step: step), to: type)
+    case .array(let array): return try decode(array, as: type, at: place, step: step)
+    case .dictionary(let map): return try decode(map, as: type, at: place, step: step)
     case .direct(let direct): return try self.direct(direct, as: type, at: place, step: step)
     case .date: return unsafeBitCast(try date(at: place, step: step), to: type)
     case .data: return unsafeBitCast(try data(at: place, step: step), to: type)
@@ -267,12 +281,18 @@ extension TapeDecoder {
   // The cast is safe, though the compiler cannot know: a strategy is kept under its own type, so the two types are the
   // same.
 
-  private func decode<Elements: ArrayOfDecodables, Value>(_ array: Elements.Type, as type: Value.Type) throws -> Value {
-    unsafeBitCast(try array.decode(from: self), to: type)
+  @inline(never)
+  private func decode<Elements: ArrayOfDecodables, Value>(
+    _ array: Elements.Type, as type: Value.Type, at place: Int, step: Step?
+  ) throws -> Value {
+    unsafeBitCast(try lendingDecoder(at: place, step: step) { try array.decode(from: $0) }, to: type)
   }
 
-  private func decode<Map: StringKeyedDictionary, Value>(_ map: Map.Type, as type: Value.Type) throws -> Value {
-    unsafeBitCast(try map.decode(from: self), to: type)
+  @inline(never)
+  private func decode<Map: StringKeyedDictionary, Value>(
+    _ map: Map.Type, as type: Value.Type, at place: Int, step: Step?
+  ) throws -> Value {
+    unsafeBitCast(try lendingDecoder(at: place, step: step) { try map.decode(from: $0) }, to: type)
   }
 
   private func direct<Direct: JSONDecodable, Value>(
@@ -286,6 +306,31 @@ extension TapeDecoder {
       return unsafeBitCast(value, to: type)
     } catch {
       throw DecodingError(error.inside(path(to: step), from: token.start), type: type)
+    }
+  }
+
+  /// Throws if the value at a place is a string that is not fit to be compared.
+  private func requireName(at place: Int, step: Step?) throws {
+    let token = document.tape[place]
+    guard token.kind == .string || token.kind == .escapedString, !token.isASCII, !document.string(token).isName else {
+      return
+    }
+    throw corrupted(.invalid, String.expectedOfNames, at: place, step: step)
+  }
+
+  @inline(never)
+  private func strings(at place: Int, step: Step?) throws -> [String] {
+    try lendingDecoder(at: place, step: step) { try [String].decode(from: $0) }
+  }
+
+  @inline(never)
+  private func names(at place: Int, step: Step?) throws -> Set<String> {
+    try lendingDecoder(at: place, step: step) { decoder in
+      let names = try [String].decode(from: decoder)
+      if let index = names.firstIndex(where: { !$0.isName }) {
+        throw decoder.corrupted(.invalid, String.expectedOfNames, at: decoder.place, step: .element(index))
+      }
+      return Set(names)
     }
   }
 
@@ -418,6 +463,11 @@ extension TapeDecoder {
   /// The error for a missing member.
   func missing(_ key: JSONKey) -> DecodingError {
     .keyNotFound(key, context("The member '\(key.stringValue)' is missing.", step: nil))
+  }
+
+  @inline(never)
+  private func outOfRoom(at place: Int, step: Step?) -> DecodingError {
+    corrupted(.tooDeep, JSONError.expectedRoom, at: place, step: step)
   }
 
   /// The error for a value of the right kind that its type rejects.

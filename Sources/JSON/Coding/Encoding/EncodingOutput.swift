@@ -8,15 +8,23 @@ final class EncodingOutput {
   // A pointer, to avoid exclusivity checks at run time: encoders are used by one thread, and accesses do not overlap.
   let writer: UnsafeMutablePointer<JSONWriter>
   let options: JSONCoder.Options
-  private var nested: [(offset: Int, encoder: StreamEncoder)] = []
+  /// The encoder of the innermost value that is not complete: only this one may write. `nil` once all is written.
+  private(set) var current: ObjectIdentifier?
+  /// Why nothing can become of this output, noted where nothing can be thrown.
+  private(set) var refusal: EncodingError?
+  private var nested: [Nested] = []
   /// The indices in `nested` of those containers that can be requested again by name.
   private var nestedMembers: [Member: Int] = [:]
+  private var room: StackRoom
   private let strategies: JSONCoder.StrategyCache
   private var knownStrategies: TypeTable<EncodingStrategy>
 
-  init(options: JSONCoder.Options, strategies: JSONCoder.StrategyCache, depth: Int = 0) {
+  init(
+    options: JSONCoder.Options, strategies: JSONCoder.StrategyCache, depth: Int = 0, room: StackRoom = StackRoom()
+  ) {
     self.options = options
     self.strategies = strategies
+    self.room = room
     knownStrategies = strategies.encoding
     writer = .allocate(capacity: 1)
     writer.initialize(to: JSONWriter(capacity: depth == 0 ? 1024 : 64))
@@ -41,35 +49,59 @@ final class EncodingOutput {
 
   /// A separate output for a nested value.
   func inside() -> EncodingOutput {
-    EncodingOutput(options: options, strategies: strategies, depth: writer.pointee.depth)
+    EncodingOutput(options: options, strategies: strategies, depth: writer.pointee.depth, room: room)
+  }
+
+  /// Says whose turn it is to write.
+  @inline(__always)
+  func setCurrent(_ encoder: StreamEncoder) { current = ObjectIdentifier(encoder) }
+
+  /// Whether the stack has room for one value more.
+  @inline(__always)
+  func hasRoom() -> Bool {
+    let here = StackRoom.here
+    return room.contains(here) || lookForRoom(at: here)
+  }
+
+  @inline(never)
+  private func lookForRoom(at address: UInt) -> Bool {
+    guard let room = StackRoom.ofThread(at: address) else { return true }
+    self.room = room
+    return room.contains(address)
+  }
+
+  /// Notes that nothing can become of this output.
+  func refuse(_ error: EncodingError) {
+    guard refusal == nil, writer.pointee.failure == nil else { return }
+    refusal = error
+    writer.pointee.failure = JSONError(.invalid, path: [], offset: writer.pointee.count, expected: "another value")
+  }
+
+  /// A nested value, which has an output of its own.
+  private struct Nested {
+    /// The place in this output at which it will be inserted.
+    let offset: Int
+    let encoder: StreamEncoder
+    /// What it is a member of, if it can be requested again.
+    let member: Member?
+  }
+
+  /// A member of an object.
+  struct Member: Hashable {
+    /// Where the object begins, which no other object of this output does.
+    let object: Int
+    let name: MemberName
   }
 
   /// Reserves the place at which the output of an encoder will be inserted.
-  func nest(_ encoder: StreamEncoder) {
+  func nest(_ encoder: StreamEncoder, as member: Member?) {
     writer.pointee.separate()
-    nested.append((writer.pointee.count, encoder))
+    if let member { nestedMembers[member] = nested.count }
+    nested.append(Nested(offset: writer.pointee.count, encoder: encoder, member: member))
   }
 
-  /// A member of the object that an encoder writes.
-  private struct Member: Hashable {
-    let object: ObjectIdentifier
-    let name: MemberName
-
-    init(_ name: String, of object: StreamEncoder) {
-      self.object = ObjectIdentifier(object)
-      self.name = MemberName(name)
-    }
-  }
-
-  /// Notes the name of the encoder that was nested last.
-  func remember(_ name: String, of object: StreamEncoder) {
-    nestedMembers[Member(name, of: object)] = nested.count - 1
-  }
-
-  /// The encoder that was nested as a member with this name, if any.
-  func nestedMember(_ name: String, of object: StreamEncoder) -> StreamEncoder? {
-    nestedMembers[Member(name, of: object)].map { nested[$0].encoder }
-  }
+  /// The encoder that was nested as this member last, if any.
+  func nestedEncoder(of member: Member) -> StreamEncoder? { nestedMembers[member].map { nested[$0].encoder } }
 
   /// A state to go back to if what follows fails.
   struct Mark {
@@ -83,14 +115,16 @@ final class EncodingOutput {
 
   func goBack(to mark: Mark) {
     writer.pointee.goBack(to: mark.writer)
-    guard nested.count > mark.nested else { return }
-    nested[mark.nested...].forEach { $0.encoder.output.discardNested() }
-    nested.removeSubrange(mark.nested...)
-    nestedMembers = nestedMembers.filter { $0.value < mark.nested }
+    if writer.pointee.failure == nil { refusal = nil }
+    while nested.count > mark.nested, let last = nested.popLast() {
+      last.encoder.output.discardNested()
+      if let member = last.member { nestedMembers[member] = nil }
+    }
   }
 
-  /// Releases the nested encoders, which hold this output through their parents.
+  /// Ends this output, and releases the nested encoders, which hold it through their parents.
   func discardNested() {
+    current = nil
     nested.forEach { $0.encoder.output.discardNested() }
     nested = []
     nestedMembers = [:]
@@ -108,30 +142,41 @@ final class EncodingOutput {
     guard range.count > 1, range.upperBound == writer.pointee.count else { return nil }
     let text = UnsafeBufferPointer(start: writer.pointee.buffer + range.lowerBound, count: range.count - 1)
     guard text.first == bracket else { return nil }
-    let isEmpty = text.count == 1 && nested.last?.offset != range.lowerBound + 1
+    // Raw JSON may have whitespace there; what is nested stands in another output.
+    let isEmpty = text.dropFirst().allSatisfy(\.isWhitespace) && (nested.last?.offset ?? 0) <= range.lowerBound
     writer.pointee.reopen(isEmpty: isEmpty)
     return isEmpty ? 0 : JSONPath.commas(in: text) + 1
   }
 
-  /// The whole text, once everything is written.
-  func finish() throws(JSONError) -> Data {
+  /// The whole text, once everything is written. Throws a `JSONError` or an `EncodingError`.
+  func finish() throws -> Data {
+    current = nil
+    if let refusal { throw refusal }
     guard !nested.isEmpty else { return try writer.move().finishAndRefill(writer) }
     var whole = JSONWriter(capacity: writer.pointee.count * 2)
     try append(to: &whole)
     return try whole.finish()
   }
 
-  private func append(to whole: inout JSONWriter) throws(JSONError) {
+  private func append(to whole: inout JSONWriter) throws {
+    current = nil
+    if let refusal { throw refusal }
     if let failure = writer.pointee.failure { throw failure }
     var start = 0
-    for (offset, encoder) in nested {
-      whole.append(writer.pointee.buffer + start, count: offset - start)
-      encoder.close()
-      try encoder.output.append(to: &whole)
-      start = offset
+    for value in nested {
+      whole.append(writer.pointee.buffer + start, count: value.offset - start)
+      value.encoder.close()
+      try value.encoder.output.append(to: &whole)
+      start = value.offset
     }
     whole.append(writer.pointee.buffer + start, count: writer.pointee.count - start)
     nested = []
+  }
+}
+
+extension UInt8 {
+  fileprivate var isWhitespace: Bool {
+    self == UInt8(ascii: " ") || self == UInt8(ascii: "\n") || self == UInt8(ascii: "\r") || self == UInt8(ascii: "\t")
   }
 }
 
@@ -185,13 +230,13 @@ extension Dictionary: SortedMembers where Key: Encodable, Value: Encodable {
     encoder.begin(.object)
     if Key.self == String.self {
       // The cast is safe: the two types are the same.
-      for (key, value) in unsafeBitCast(self, to: [String: Value].self).sorted(by: { $0.key < $1.key }) {
+      for (key, value) in unsafeBitCast(self, to: [String: Value].self).sorted(by: { $0.key.precedes($1.key) }) {
         try encoder.encodeMember(value, name: key, key: JSONKey(stringValue: key))
       }
       return
     }
     let members = compactMap { key, value in (key as? any CodingKeyRepresentable).map { (key: $0.codingKey, value) } }
-    for (key, value) in members.sorted(by: { $0.key.stringValue < $1.key.stringValue }) {
+    for (key, value) in members.sorted(by: { $0.key.stringValue.precedes($1.key.stringValue) }) {
       try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
     }
   }

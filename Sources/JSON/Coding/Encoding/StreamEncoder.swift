@@ -11,16 +11,20 @@ final class StreamEncoder: Encoder {
   private let parent: StreamEncoder?
   private let key: (any CodingKey)?
   private var form = Form.nothing
+  /// Where in the output the object begins.
+  private var start = 0
   /// Where in the output a plain value was written.
   private var plain: Range<Int>?
   var isEmpty: Bool { form == .nothing }
   /// The number of elements of an array so far.
   private(set) var count = 0
+  private let isRefusing: Bool
 
   init(output: EncodingOutput, parent: StreamEncoder?, key: (any CodingKey)?) {
     self.output = output
     self.parent = parent
     self.key = key
+    isRefusing = false
   }
 
   /// Encodes a value as a whole text.
@@ -28,11 +32,12 @@ final class StreamEncoder: Encoder {
     let output = EncodingOutput(options: coder.options, strategies: coder.strategies)
     defer { output.discardNested() }
     let encoder = StreamEncoder(output: output, parent: nil, key: nil)
+    output.setCurrent(encoder)
     try encoder.encodeValue(value, key: nil, isWhole: true)
-    let result: Result<Data, JSONError> = Result { () throws(JSONError) in try encoder.output.finish() }
-    switch result {
-    case .success(let data): return data
-    case .failure(let error): throw encoder.error(error, for: value)
+    do {
+      return try output.finish()
+    } catch let error as JSONError {
+      throw EncodingError(error, value: value)
     }
   }
 
@@ -48,16 +53,22 @@ final class StreamEncoder: Encoder {
     return path.reversed()
   }
 
-  /// Begins an array or object, or continues it: a value may request its container more than once.
+  /// Whether this encoder's value is the innermost one, and an array or object that is not complete.
+  @inline(__always)
+  private func isOpen(_ form: Form) -> Bool { output.current == ObjectIdentifier(self) && self.form == form }
+
+  /// Begins an array or object, or continues it: a value may request its container more than once. Where that is not
+  /// possible, nothing can be written into the container.
   func begin(_ form: Form) {
-    guard self.form != form, !reopen(as: form) else { return }
-    precondition(self.form == .nothing, "A value is encoded as one object, one array or one plain value.")
-    self.form = form
-    switch form {
-    case .object: output.writer.pointee.beginObject()
-    case .array: output.writer.pointee.beginArray()
-    case .plain, .nothing: break
+    guard self.form != form else { return }
+    guard output.current == ObjectIdentifier(self), !reopen(as: form) else { return }
+    guard self.form == .nothing else { return output.refuse(misuse) }
+    guard output.writer.pointee.depth < JSONReader.depthLimit else {
+      return output.refuse(tooDeep(JSONError.expectedLevels, value: Self.unknown, key: nil))
     }
+    self.form = form
+    if form == .object { output.writer.pointee.beginObject() } else { output.writer.pointee.beginArray() }
+    start = output.writer.pointee.count - 1
   }
 
   /// Continues an array or object that was written through the single value container, by a superclass for example.
@@ -66,6 +77,7 @@ final class StreamEncoder: Encoder {
     self.plain = nil
     self.form = form
     self.count = count
+    start = plain.lowerBound
     return true
   }
 
@@ -103,8 +115,9 @@ final class StreamEncoder: Encoder {
   /// Writes a member. If that fails, nothing of it stays in the output.
   @inline(__always)
   func encodeMember<Value: Encodable>(_ value: Value, name: String, key: some CodingKey) throws {
+    guard isOpen(.object), name.isName else { throw refusal(of: value, name: name) }
     let mark = output.mark
-    output.writer.pointee.writeKey(name)
+    output.writer.pointee.writeName(name)
     do {
       try encodeValue(value, key: key)
     } catch {
@@ -113,9 +126,17 @@ final class StreamEncoder: Encoder {
     }
   }
 
+  /// Writes a member that is null.
+  func encodeNull(name: String) throws {
+    guard isOpen(.object), name.isName else { throw refusal(of: Self.unknown, name: name) }
+    output.writer.pointee.writeName(name)
+    output.writer.pointee.writeNull()
+  }
+
   /// Writes an element. If that fails, nothing of it stays in the output.
   @inline(__always)
   func encodeElement<Value: Encodable>(_ value: Value) throws {
+    guard isOpen(.array) else { throw refusal(of: value) }
     let mark = output.mark
     do {
       try encodeValue(value, key: JSONKey(intValue: count))
@@ -126,29 +147,89 @@ final class StreamEncoder: Encoder {
     }
   }
 
-  /// An encoder for a nested value that may be written to in turns with others.
-  func nestedEncoder(key: any CodingKey) -> StreamEncoder {
-    let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
-    output.nest(encoder)
-    if form == .array { count += 1 }
-    return encoder
+  /// An encoder for an element that may be written to in turns with others.
+  func nestedElement() -> StreamEncoder {
+    let key = JSONKey(intValue: count)
+    guard isOpen(.array) else { return refusingEncoder(refusal(of: Self.unknown), key: key) }
+    count += 1
+    return nest(key: key, as: nil)
   }
 
-  /// An encoder for the object or array that is a member's value: the same one each time it is requested.
-  func nestedMember(_ key: some CodingKey, as form: Form) -> StreamEncoder {
+  /// An encoder for a member that may be written to in turns with others. With a form, the member is an object or an
+  /// array, and its encoder the same one each time it is requested.
+  func nestedMember(_ key: some CodingKey, as form: Form?) -> StreamEncoder {
     let name = name(of: key)
-    if let encoder = output.nestedMember(name, of: self), encoder.form == form { return encoder }
-    output.writer.pointee.writeKey(name)
-    let encoder = nestedEncoder(key: key)
-    output.remember(name, of: self)
+    guard isOpen(.object), name.isName else {
+      return refusingEncoder(refusal(of: Self.unknown, name: name), key: key)
+    }
+    let member = form == nil ? nil : EncodingOutput.Member(object: start, name: MemberName(name))
+    if let member, let encoder = output.nestedEncoder(of: member), encoder.form == form { return encoder }
+    output.writer.pointee.writeName(name)
+    return nest(key: key, as: member)
+  }
+
+  private func nest(key: any CodingKey, as member: EncodingOutput.Member?) -> StreamEncoder {
+    let encoder = StreamEncoder(output: output.inside(), parent: self, key: key)
+    encoder.output.setCurrent(encoder)
+    output.nest(encoder, as: member)
     return encoder
   }
 
-  /// Converts the error of this encoder's writer, whose path begins where its output does.
-  func error(_ error: JSONError, for value: Any) -> EncodingError {
-    var first = self
-    while let parent = first.parent, parent.output === output { first = parent }
-    return EncodingError(error, value: value, inside: first.codingPath)
+  /// An encoder into which nothing can be written: it is never its output's current one.
+  private func refusingEncoder(_ error: EncodingError, key: any CodingKey) -> StreamEncoder {
+    output.refuse(error)
+    // One stands for all that are inside of it, so that none of these can be requested too deep for the stack.
+    return isRefusing ? self : StreamEncoder(refusingFor: self, key: key)
+  }
+
+  private init(refusingFor parent: StreamEncoder, key: any CodingKey) {
+    output = parent.output
+    self.parent = parent
+    self.key = key
+    isRefusing = true
+  }
+
+  // MARK: Errors
+
+  /// Why a value cannot be written into this encoder's array or object.
+  @inline(never)
+  private func refusal(of value: Any, name: String = "") -> EncodingError {
+    guard name.isName else {
+      return EncodingError(failure(.invalid, String.expectedOfKeys), value: value, inside: codingPath)
+    }
+    return output.refusal ?? misuse
+  }
+
+  /// Stands for the value of an encoder, in errors that the output keeps.
+  private static var unknown: Any { Any?.none as Any }
+
+  private var misuse: EncodingError {
+    .invalidValue(
+      Self.unknown,
+      context(
+        "A value is encoded as one object, one array or one plain value, and while its encoder is called.", key: nil))
+  }
+
+  /// The error of a value that nests deeper than `expected`.
+  @inline(never)
+  private func tooDeep(_ expected: String, value: Any, key: (any CodingKey)?) -> EncodingError {
+    EncodingError(failure(.tooDeep, expected), value: value, inside: codingPath + (key.map { [$0] } ?? []))
+  }
+
+  @inline(never)
+  private func nothingEncoded(_ value: Any, key: (any CodingKey)?) -> EncodingError {
+    .invalidValue(value, context("The value encoded nothing.", key: key))
+  }
+
+  private func failure(_ kind: JSONError.Kind, _ expected: String) -> JSONError {
+    JSONError(kind, path: [], offset: output.writer.pointee.count, expected: expected)
+  }
+
+  /// Why a value that was just written cannot be.
+  @inline(never)
+  private func failure(for value: Any, key: (any CodingKey)?) -> EncodingError {
+    guard output.refusal == nil, let failure = output.writer.pointee.failure else { return output.refusal ?? misuse }
+    return EncodingError(failure, value: value, inside: codingPath + (key.map { [$0] } ?? []))
   }
 
   func context(_ description: String, key: (any CodingKey)?) -> EncodingError.Context {
@@ -160,7 +241,7 @@ extension StreamEncoder: SingleValueEncodingContainer {
   func encodeNil() throws {
     try requireNothing(before: Any?.none as Any)
     output.writer.pointee.writeNull()
-    begin(.plain)
+    form = .plain
   }
 
   func encode<Value: Encodable>(_ value: Value) throws { try encodeAlone(value) }
@@ -181,13 +262,14 @@ extension StreamEncoder: SingleValueEncodingContainer {
       output.goBack(to: mark)
       throw error
     }
-    begin(.plain)
+    form = .plain
     plain = mark.start..<max(mark.start, output.writer.pointee.count)
   }
 
   /// Two values in one place would not be JSON.
   private func requireNothing(before value: Any) throws {
-    guard isEmpty else {
+    guard isOpen(.nothing) else {
+      if isEmpty { throw refusal(of: value) }
       throw EncodingError.invalidValue(value, context("Another value was encoded in the same place.", key: nil))
     }
   }
@@ -228,21 +310,52 @@ extension StreamEncoder {
   }
 
   private func encodeOther<Value: Encodable>(_ value: Value, key: (any CodingKey)?, isWhole: Bool) throws {
+    let strategy = output.strategy(of: Value.self)
+    guard case .generic = strategy else { return try encode(value, by: strategy, key: key) }
+    let encoder = try begin(value, key: key)
+    defer { output.setCurrent(self) }
+    try value.encode(to: encoder)
+    if isWhole, encoder.isEmpty { throw nothingEncoded(value, key: key) }
+    try end(value, encoder, key: key)
+  }
+
+  /// An encoder for a value, which is the only one that may write until the value ends.
+  @inline(__always)
+  private func begin(_ value: some Any, key: (any CodingKey)?) throws -> StreamEncoder {
+    guard output.hasRoom() else { throw tooDeep(JSONError.expectedRoom, value: value, key: key) }
+    let encoder = StreamEncoder(output: output, parent: self, key: key)
+    output.setCurrent(encoder)
+    return encoder
+  }
+
+  @inline(__always)
+  private func end(_ value: some Any, _ encoder: StreamEncoder, key: (any CodingKey)?) throws {
+    if output.writer.pointee.failure != nil { throw failure(for: value, key: key) }
+    encoder.close()
+  }
+
+  // Not inlined, so that the values of types that encode themselves take less of the stack.
+  @inline(never)
+  private func encode<Value: Encodable>(
+    _ value: Value, by strategy: EncodingStrategy, key: (any CodingKey)?
+  ) throws {
     let writer = output.writer
-    switch output.strategy(of: Value.self) {
-    case .generic: try encodeByItself(value, key: key, isWhole: isWhole)
+    writer.pointee.origin = writer.pointee.count
+    switch strategy {
+    case .generic: try encodeByItself(value, key: key)
     case .direct(let direct): write(value, as: direct)
     case .dictionary:
-      let encoder = StreamEncoder(output: output, parent: self, key: key)
+      let encoder = try begin(value, key: key)
+      defer { output.setCurrent(self) }
       try (value as? any SortedMembers)?.encode(by: encoder)
-      encoder.close()
+      try end(value, encoder, key: key)
     case .date:
       if let date = value as? Date { try encode(date, key: key) }
     case .data:
       if output.options.data == .base64 {
         (value as? Data)?.encode(to: &writer.pointee)
       } else {
-        try encodeByItself(value, key: key, isWhole: isWhole)
+        try encodeByItself(value, key: key)
       }
     case .url: (value as? URL)?.encode(to: &writer.pointee)
     case .decimal:
@@ -253,7 +366,7 @@ extension StreamEncoder {
         decimal.encode(to: &writer.pointee)
       }
     }
-    if let failure = writer.pointee.failure { throw error(failure, for: value) }
+    if writer.pointee.failure != nil { throw failure(for: value, key: key) }
   }
 
   /// The cast is safe, since a strategy is kept under its own type: the two types are the same.
@@ -261,13 +374,11 @@ extension StreamEncoder {
     unsafeBitCast(value, to: direct).encode(to: &output.writer.pointee)
   }
 
-  private func encodeByItself(_ value: some Encodable, key: (any CodingKey)?, isWhole: Bool) throws {
-    let encoder = StreamEncoder(output: output, parent: self, key: key)
+  private func encodeByItself(_ value: some Encodable, key: (any CodingKey)?) throws {
+    let encoder = try begin(value, key: key)
+    defer { output.setCurrent(self) }
     try value.encode(to: encoder)
-    if isWhole, encoder.isEmpty {
-      throw EncodingError.invalidValue(value, context("The value encoded nothing.", key: key))
-    }
-    encoder.close()
+    try end(value, encoder, key: key)
   }
 
   private func encode(_ date: Date, key: (any CodingKey)?) throws {
@@ -297,13 +408,15 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
 
   var codingPath: [any CodingKey] { encoder.codingPath }
 
-  mutating func encodeNil(forKey key: Key) throws {
-    encoder.output.writer.pointee.writeKey(encoder.name(of: key))
-    encoder.output.writer.pointee.writeNull()
-  }
+  mutating func encodeNil(forKey key: Key) throws { try encoder.encodeNull(name: encoder.name(of: key)) }
 
   mutating func encode<Value: Encodable>(_ value: Value, forKey key: Key) throws {
     try encoder.encodeMember(value, name: encoder.name(of: key), key: key)
+  }
+
+  // The standard library's own takes more of the stack.
+  mutating func encodeIfPresent<Value: Encodable>(_ value: Value?, forKey key: Key) throws {
+    if let value { try encoder.encodeMember(value, name: encoder.name(of: key), key: key) }
   }
 
   // The standard library rejects these two types unless a container has its own methods for them.
@@ -326,14 +439,9 @@ struct StreamKeyedContainer<Key: CodingKey>: KeyedEncodingContainerProtocol {
     encoder.nestedMember(key, as: .array).unkeyedContainer()
   }
 
-  mutating func superEncoder() -> any Encoder { nested(JSONKey(stringValue: "super")) }
+  mutating func superEncoder() -> any Encoder { encoder.nestedMember(JSONKey(stringValue: "super"), as: nil) }
 
-  mutating func superEncoder(forKey key: Key) -> any Encoder { nested(key) }
-
-  private func nested(_ key: some CodingKey) -> StreamEncoder {
-    encoder.output.writer.pointee.writeKey(encoder.name(of: key))
-    return encoder.nestedEncoder(key: key)
-  }
+  mutating func superEncoder(forKey key: Key) -> any Encoder { encoder.nestedMember(key, as: nil) }
 }
 
 /// The elements of an array.
@@ -360,12 +468,10 @@ struct StreamUnkeyedContainer: UnkeyedEncodingContainer {
   mutating func nestedContainer<NestedKey: CodingKey>(
     keyedBy keyType: NestedKey.Type
   ) -> KeyedEncodingContainer<NestedKey> {
-    nested().container(keyedBy: keyType)
+    encoder.nestedElement().container(keyedBy: keyType)
   }
 
-  mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { nested().unkeyedContainer() }
+  mutating func nestedUnkeyedContainer() -> any UnkeyedEncodingContainer { encoder.nestedElement().unkeyedContainer() }
 
-  mutating func superEncoder() -> any Encoder { nested() }
-
-  private func nested() -> StreamEncoder { encoder.nestedEncoder(key: JSONKey(intValue: encoder.count)) }
+  mutating func superEncoder() -> any Encoder { encoder.nestedElement() }
 }
