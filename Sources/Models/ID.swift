@@ -3,9 +3,9 @@ import Platform
 
 extension JSONReader {
   /// Reads a value of GraphQL's `ID` type: a string, or a number of up to 38 digits, which becomes a string of its
-  /// digits.
+  /// digits. Identifiers are compared and hashed, so they are names.
   mutating func readID() throws(JSONError) -> String {
-    guard try nextKind() == .number else { return try readString() }
+    guard try nextKind() == .number else { return try readName() }
     let first = offset
     // As `decodeID` reads it.
     if let number = try? readInteger(Int64.self) { return String(number) }
@@ -27,7 +27,12 @@ extension KeyedDecodingContainer {
   /// text, but servers that take it from a database column may send a number.)
   func decodeID(forKey key: Key) throws -> String {
     do {
-      return try decode(String.self, forKey: key)
+      let id = try decode(String.self, forKey: key)
+      guard id.isName else {
+        throw DecodingError.dataCorruptedError(
+          forKey: key, in: self, debugDescription: "It has too many combining characters in a row.")
+      }
+      return id
     } catch DecodingError.typeMismatch(let type, let context) {
       if let number = try? decode(Int64.self, forKey: key) { return String(number) }
       // A Decimal holds 38 digits; a longer number would be rounded.

@@ -37,14 +37,14 @@ extension MomentType: RawRepresentable {
 extension MomentType: Codable {}
 
 extension MomentType: JSONDecodable, JSONEncodable {
-  /// Reads the server's spelling; every string is accepted.
+  /// Reads the server's spelling; every string is accepted that has at most 30 combining characters in a row.
   public init(from json: inout JSONReader) throws(JSONError) {
     if json.readString(ifEqualTo: "PHOTOS") {
       self = .photos
     } else if json.readString(ifEqualTo: "URL") {
       self = .url
     } else {
-      self.init(rawValue: try json.readString())
+      self.init(rawValue: try json.readName())
     }
   }
 }

@@ -29,6 +29,25 @@ import Testing
     #expect(throws: DecodingError.self) { try id(number) }
   }
 
+  @Test(arguments: ["0e999", "-0e5", "0.0e99", "1e-400", "1e40", "12e-1", "1e2", "1.50"])
+  func `an id that is a number is read the same by both ways`(number: String) {
+    let text = #"{"id":\#(number),"avatar":""}"#
+    let direct = try? MomentsDetails.Moment.Liker(json: text).id
+    let coded = try? JSONCoder(keys: .snakeCase).decode(MomentsDetails.Moment.Liker.self, from: Data(text.utf8)).id
+    #expect(direct == coded)
+    #expect(!number.contains("0e") || direct == "0")
+  }
+
+  @Test func `an id that would take long to be compared is an error by both ways`() {
+    for (count, isRead) in [(15, true), (16, false), (100_000, false)] {
+      let text = #"{"id":"\#(String(repeating: "\u{301}\u{323}", count: count))","avatar":""}"#
+      let direct = try? MomentsDetails.Moment.Liker(json: text)
+      let coded = try? JSONCoder(keys: .snakeCase).decode(MomentsDetails.Moment.Liker.self, from: Data(text.utf8))
+      #expect((direct != nil) == isRead)
+      #expect((coded != nil) == isRead)
+    }
+  }
+
   @Test(arguments: ["true", "null", "[]", "{}", "[1]"])
   func `an id that is neither text nor number is an error that names the path`(json: String) throws {
     let error = #expect(throws: DecodingError.self) { try id(json) }

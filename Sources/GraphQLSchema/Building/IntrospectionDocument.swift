@@ -110,7 +110,7 @@ extension IntrospectionDocument.TypeDefinition: JSONDecodable {
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "kind") {
-        kind = try json.readString()
+        kind = try json.readName()
       } else if json.key(is: "name") {
         name = try json.readIdentifier()
       } else if json.key(is: "description") {
@@ -311,7 +311,7 @@ extension JSONReader {
     try beginObject()
     while try nextKey() {
       if key(is: "kind") {
-        kind = try readString()
+        kind = try readName()
       } else if key(is: "name") {
         name = try readNull() ? nil : readIdentifier()
       } else if key(is: "ofType") {

@@ -74,7 +74,7 @@ extension IncrementalPayload.Pending {
       } else if json.key(is: "path") {
         path = try json.read()
       } else if json.key(is: "label") {
-        label = try json.read()
+        label = try json.readNull() ? nil : json.readName()
       } else {
         try json.skipValue()
       }
@@ -102,7 +102,7 @@ extension IncrementalPayload.Part {
     } else if json.key(is: "subPath") {
       subPath = try json.read() ?? []
     } else if json.key(is: "label") {
-      label = try json.read()
+      label = try json.readNull() ? nil : json.readName()
     } else {
       try json.skipValue()
     }
@@ -127,6 +127,6 @@ extension IncrementalPayload.Completed {
 extension JSONReader {
   /// Reads an id, which some servers send as a number.
   fileprivate mutating func readID() throws(JSONError) -> String {
-    try nextKind() == .number ? readNumberText() : readString()
+    try nextKind() == .number ? readNumberText() : readName()
   }
 }

@@ -24,7 +24,7 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
     code =
       try (try? container.decode(Int64.self, forKey: codeKey)).map(String.init)
       ?? (try? container.decode(Bool.self, forKey: codeKey)).map(String.init)
-      ?? container.decode(String.self, forKey: codeKey)
+      ?? container.decodeName(forKey: codeKey)
     message = try container.decodeIfPresent(String.self, forKey: key(Keys.message)) ?? ""
     let contentKey = key(Keys.content)
     if !Keys.isSuccess(code) {
@@ -34,6 +34,18 @@ public struct Envelope<Keys: EnvelopeKeys, Content: Decodable & Sendable>: Decod
     } else {
       content = try Content(from: container.superDecoder(forKey: contentKey))  // It finds null there.
     }
+  }
+}
+
+extension KeyedDecodingContainer {
+  /// Reads a string that is compared.
+  fileprivate func decodeName(forKey key: Key) throws -> String {
+    let name = try decode(String.self, forKey: key)
+    guard name.isName else {
+      throw DecodingError.dataCorruptedError(
+        forKey: key, in: self, debugDescription: "It has too many combining characters in a row.")
+    }
+    return name
   }
 }
 
@@ -51,7 +63,7 @@ extension Envelope: JSONDecodable where Content: JSONDecodable {
           switch try json.nextKind() {
           case .number: String(try json.readInteger(Int64.self))
           case .boolean: String(try json.readBool())
-          default: try json.readString()
+          default: try json.readName()
           }
       case Keys.message: message = try json.read()
       case Keys.content: content = try json.readResult()

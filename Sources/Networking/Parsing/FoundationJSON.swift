@@ -6,7 +6,9 @@ public import Platform
 ///
 ///     client.decoder = FoundationJSON()
 ///
-/// JSON that is nested more than 128 levels deep is refused. Of a GraphQL response it reads `data` alone: errors and
+/// JSON that is nested more than 128 levels deep is refused, and so is a key with more than 30 combining characters in a
+/// row, for which Swift takes quadratic time to compare it; values that are compared, such as those of enums, are not
+/// looked at, as `JSONCoder` does. Of a GraphQL response it reads `data` alone: errors and
 /// extensions are read in one way whatever the decoder is. Of members with equal keys the first counts; for `JSONCoder`
 /// the last one does, as in JavaScript. What names a member twice is not interoperable (RFC 8259, section 4), so do not
 /// read one text with both.
@@ -34,9 +36,7 @@ public struct FoundationJSON: BodyDecoder, BodyEncoder {
     guard !body.contains(0) else {
       throw DecodingError(.malformed, expected: "JSON in UTF-8")
     }
-    guard !body.nestsJSON(deeperThan: JSONReader.depthLimit) else {
-      throw DecodingError(.tooDeep, expected: "less depth")
-    }
+    try body.checkBounds()
     return try makeDecoder().decode(type, from: body)
   }
 
@@ -89,12 +89,17 @@ extension DecodingError {
 }
 
 extension Data {
-  /// Whether brackets outside strings are nested deeper than a limit. All other errors are left to the parser.
-  fileprivate func nestsJSON(deeperThan limit: Int) -> Bool {
+  /// Throws if brackets outside strings are nested too deep, or if a key is not fit to be compared. All other errors are
+  /// left to the parser.
+  fileprivate func checkBounds() throws {
     var depth = 0
+    var offset = startIndex
+    // The offset of the opening quote of the string that was read last, or is being read, and that after its end.
+    var string = offset..<offset
     var isInString = false
     var isEscaped = false
     for byte in self {
+      offset += 1
       if isInString {
         if isEscaped {
           isEscaped = false
@@ -102,18 +107,35 @@ extension Data {
           isEscaped = true
         } else if byte == UInt8(ascii: "\"") {
           isInString = false
+          string = string.lowerBound..<offset
         }
         continue
       }
       switch byte {
-      case UInt8(ascii: "\""): isInString = true
+      case UInt8(ascii: "\""):
+        isInString = true
+        string = offset - 1..<offset
+      case UInt8(ascii: ":"):
+        try self[string].checkKey()
+        string = offset..<offset
       case UInt8(ascii: "["), UInt8(ascii: "{"):
         depth += 1
-        if depth > limit { return true }
+        guard depth <= JSONReader.depthLimit else {
+          throw DecodingError(.tooDeep, expected: "\(JSONReader.depthLimit)")
+        }
       case UInt8(ascii: "]"), UInt8(ascii: "}"): depth -= 1
       default: break
       }
     }
-    return false
+  }
+
+  private func checkKey() throws {
+    // Shorter ones have too few characters for the check.
+    guard count > 62 else { return }
+    do throws(JSONError) {
+      _ = try JSONReader.reading(bytes) { (json: inout JSONReader) throws(JSONError) in try json.readName() }
+    } catch {
+      if error.kind == .invalid { throw DecodingError(.invalid, expected: "a key with \(error.expected)") }
+    }
   }
 }

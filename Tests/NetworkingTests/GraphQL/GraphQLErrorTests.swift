@@ -28,6 +28,21 @@ import Testing
     #expect("\(error)" == "no (at things[3].name) [X]")
   }
 
+  @Test(
+    .timeLimit(.minutes(1)),
+    arguments: [
+      #"{"data":null,"errors":[{"message":"no","extensions":{"KEY":1,"aKEY":2}}]}"#,
+      #"{"data":null,"errors":[{"message":"no"}],"extensions":{"more":[{"KEY":1,"aKEY":2}]}}"#,
+      #"{"data":{"KEY":1,"aKEY":2}}"#, #"{"KEY":1,"aKEY":2}"#,
+    ])
+  func `a key that would take long to be compared is an error`(body: String) async throws {
+    let key = String(repeating: "\u{301}\u{323}", count: 30_000)
+    let transport = ScriptedTransport(always: .json(body.replacing("KEY", with: key)))
+    let error = await GetThing().post(on: try client(transport)).failure
+    #expect(error?.kind == .undecodable)
+    #expect(error?.description.contains("at most 30 combining characters in a row") == true)
+  }
+
   @Test(arguments: [
     #"{"message":"no"}"#,
     #"{"extensions":{"code":"X","more":[1]},"locations":[{"column":2,"line":1}],"message":"no","path":["things",3]}"#,

@@ -41,6 +41,16 @@ import Testing
     #expect(try await get(User.self, CodeMsgData.self, .json(json)).value == User())
   }
 
+  @Test(.timeLimit(.minutes(1))) func `a code that would take long to be compared is an error`() async throws {
+    let code = String(repeating: "\u{301}\u{323}", count: 100_000)
+    let body = #"{"e":"\#(code)","m":"","d":[1]}"#
+    for decoder in [JSONCoder(), JSONCoder(keys: .snakeCase)] {
+      var client = try client(ScriptedTransport(always: .json(body)))
+      client.decoder = decoder
+      #expect(await Get<EMD, [Int]>().get(on: client).failure?.kind == .undecodable)
+    }
+  }
+
   @Test(arguments: [#"{"e": "OK", "m": "", "d": [1, 2]}"#, #"{"e": 200, "d": [1, 2]}"#, #"{"e": true, "d": [1, 2]}"#])
   func `e, m and d: a success that the keys define gives the content`(json: String) async throws {
     #expect(try await get([Int].self, EMD.self, .json(json)).value == [1, 2])

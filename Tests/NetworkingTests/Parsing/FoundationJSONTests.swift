@@ -80,6 +80,16 @@ import Testing
     }
   }
 
+  @Test(.timeLimit(.minutes(1)), arguments: [#"{"KEY":1,"aKEY":2}"#, #"[{"a":"x","KEY" :[]}]"#, #"{"KEY\u0301":1}"#])
+  func `a key that would take long to be compared is an error`(text: String) throws {
+    let key = String(repeating: "\u{301}\u{323}", count: 100_000)
+    let body = Data(text.replacing("KEY", with: key).utf8)
+    let error = #expect(throws: DecodingError.self) { try FoundationJSON().decode(JSONValue.self, from: body) }
+    #expect(error.map { "\($0)".contains("at most 30 combining characters in a row") } == true)
+    let harmless = Data(#"{"a\u0301":"\#(key)","b":{"c":1}}"#.utf8)
+    #expect(try FoundationJSON().decode(JSONValue.self, from: harmless)["b"]?["c"] == 1)
+  }
+
   @Test func `a byte order mark of UTF-8 is passed over`() throws {
     #expect(try FoundationJSON().decode([Int].self, from: Data([0xEF, 0xBB, 0xBF] + "[1]".utf8)) == [1])
   }

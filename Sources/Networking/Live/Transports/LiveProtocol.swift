@@ -109,9 +109,9 @@ enum LiveProtocol: Sendable {
       try json.beginObject()
       while try json.nextKey() {
         if json.key(is: "type") {
-          type = try json.readString()
+          type = try json.readName()
         } else if json.key(is: "id") {
-          id = try json.readNull() ? nil : json.nextKind() == .number ? json.readNumberText() : json.readString()
+          id = try json.readNull() ? nil : json.nextKind() == .number ? json.readNumberText() : json.readName()
         } else if json.key(is: "payload") {
           payload = try json.readNull() ? nil : json.readRaw()
         } else {
