@@ -14,7 +14,11 @@ extension String {
   /// order, in quadratic time: with 400 KB of them, hashing a string once takes half a minute.
   package var isName: Bool {
     // None of these characters takes fewer than two bytes.
-    guard utf8.count > 2 * Self.combiningLimit else { return true }
+    @inline(__always) get { utf8.count <= 2 * Self.combiningLimit || isLongName }
+  }
+
+  @inline(never)
+  private var isLongName: Bool {
     var count = 0
     for scalar in unicodeScalars {
       count = scalar.isCombining ? count + 1 : 0

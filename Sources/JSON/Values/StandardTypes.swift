@@ -169,7 +169,7 @@ extension Optional: JSONEncodable where Wrapped: JSONEncodable {
   /// Writes `nil` as `null`.
   @inlinable
   public func encode(to json: inout JSONWriter) {
-    if let self, !json.isTooDeep { self.encode(to: &json) } else { json.writeNull() }
+    if let self { self.encode(to: &json) } else { json.writeNull() }
   }
 }
 

@@ -13,6 +13,8 @@ final class EncodingOutput {
   /// Why nothing can become of this output, noted where nothing can be thrown.
   private(set) var refusal: EncodingError?
   private var nested: [Nested] = []
+  /// How many are nested, without a check for exclusive access at each mark.
+  private var nestedCount = 0
   /// The indices in `nested` of those containers that can be requested again by name.
   private var nestedMembers: [Member: Int] = [:]
   private var room: StackRoom
@@ -98,6 +100,7 @@ final class EncodingOutput {
     writer.pointee.separate()
     if let member { nestedMembers[member] = nested.count }
     nested.append(Nested(offset: writer.pointee.count, encoder: encoder, member: member))
+    nestedCount += 1
   }
 
   /// The encoder that was nested as this member last, if any.
@@ -111,12 +114,13 @@ final class EncodingOutput {
     var start: Int { writer.count + (writer.needsComma ? 1 : 0) }
   }
 
-  var mark: Mark { Mark(writer: writer.pointee.mark, nested: nested.count) }
+  var mark: Mark { Mark(writer: writer.pointee.mark, nested: nestedCount) }
 
   func goBack(to mark: Mark) {
     writer.pointee.goBack(to: mark.writer)
     if writer.pointee.failure == nil { refusal = nil }
-    while nested.count > mark.nested, let last = nested.popLast() {
+    while nestedCount > mark.nested, let last = nested.popLast() {
+      nestedCount -= 1
       last.encoder.output.discardNested()
       if let member = last.member { nestedMembers[member] = nil }
     }
@@ -127,6 +131,7 @@ final class EncodingOutput {
     current = nil
     nested.forEach { $0.encoder.output.discardNested() }
     nested = []
+    nestedCount = 0
     nestedMembers = [:]
   }
 
@@ -171,6 +176,7 @@ final class EncodingOutput {
     }
     whole.append(writer.pointee.buffer + start, count: writer.pointee.count - start)
     nested = []
+    nestedCount = 0
   }
 }
 
