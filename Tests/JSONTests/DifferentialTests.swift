@@ -44,7 +44,7 @@ import Testing
     arguments: [
       ("[1,]", .trailingComma), ("[1.234567890123456789012345678901234567890123]", .digits),
       ("[1e-300, 1e999]", .digits), (#"{"a":[1 , ] , }"#, .trailingComma),
-      (#"{"a":1,"\u0061":2}"#, .equalKeys),
+      (#"{"a":1,"\u0061":2}"#, .equalKeys), (#"{"\#(String(repeating: "\u{301}", count: 31))":1}"#, .names),
       (String(repeating: "[", count: 200) + String(repeating: "]", count: 200), .depth),
     ] as [(String, Comparison.Explanation)])
   func `each difference is what its name says`(text: String, explanation: Comparison.Explanation) {

@@ -10,6 +10,7 @@ struct Comparison {
   enum Explanation: String, CaseIterable {
     case otherEncoding = "Foundation reads UTF-16 and UTF-32 too"
     case depth = "Foundation reads 512 levels"
+    case names = "Foundation reads keys with any number of combining characters in a row"
     case trailingComma = "Foundation reads a comma before a closing bracket"
     case equalKeys = "Foundation keeps the first of equal keys"
     case digits = "Foundation has at most the digits and the range of a Decimal"
@@ -45,6 +46,7 @@ struct Comparison {
       if bytes.contains(0) { return .otherEncoding }
       guard let failure = failure(bytes) else { return nil }
       if case .tooDeep = failure.kind { return .depth }
+      if case .invalid = failure.kind { return .names }
       let mended = withoutTrailingCommas(bytes)
       if mended != bytes { return readsAs(theirs, mended) ? .trailingComma : nil }
       // With something else in the place of what is wrong it is the same value: nobody has read that.
