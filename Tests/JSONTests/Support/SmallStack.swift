@@ -22,16 +22,19 @@ enum SmallStack {
       memory != MAP_FAILED, mprotect(memory, guarded, PROT_NONE) == 0
     else { throw POSIXError(.ENOMEM) }
     defer { munmap(memory, guarded + size) }
-    var attributes = pthread_attr_t()
-    pthread_attr_init(&attributes)
-    defer { pthread_attr_destroy(&attributes) }
-    pthread_attr_setstack(&attributes, memory + guarded, size)
+    let attributes = UnsafeMutablePointer<pthread_attr_t>.allocate(capacity: 1)
+    pthread_attr_init(attributes)
+    defer {
+      pthread_attr_destroy(attributes)
+      attributes.deallocate()
+    }
+    pthread_attr_setstack(attributes, memory + guarded, size)
 
     let outcome = Outcome<Value>()
     let start = Unmanaged.passRetained(Start { outcome.result = Result { try body() } })
     var thread = pthread_t()
     let code = pthread_create(
-      &thread, &attributes,
+      &thread, attributes,
       { start in
         start.map { Unmanaged<Start>.fromOpaque($0).takeRetainedValue().body() }
         return nil
