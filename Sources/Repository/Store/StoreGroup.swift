@@ -224,11 +224,12 @@ public final class AccountGroup<Account: Hashable & Sendable, Member: AccountMem
 
   private func sweep() {
     change { ((), $0.sweep()) }
-    let (fired, isEmpty) = state.withLock { state in
+    let (fired, garbage, isEmpty) = state.withLockUnchecked { state in
       state.table.prune()
-      return (exchange(&state.timer, with: nil), state.table.isEmpty)
+      return (exchange(&state.timer, with: nil), state.table.takeGarbage(), state.table.isEmpty)
     }
-    withExtendedLifetime(fired) {}
+    // Released outside the lock: a member may have no other user by now.
+    withExtendedLifetime((fired, garbage)) {}
     if !isEmpty { sweepLater() }
   }
 }

@@ -42,6 +42,19 @@ import Testing
     #expect(server.received == ["a"])
   }
 
+  @Test func `an outbox that was in use at the last look is gone when its user is`() throws {
+    let group = group()
+    var held: Outbox<String, String>? = try group.outbox(for: "mei")
+    weak let outbox = held
+    // Its last look is the one that finds it in use.
+    scheduler.advance(by: .seconds(120))
+    #expect(group.accounts == ["mei"])
+    withExtendedLifetime(held) {}
+    held = nil
+    #expect(outbox == nil)
+    #expect(group.accounts == [])
+  }
+
   @Test func `many callers at once for a new account get one outbox`() throws {
     let group = group { usleep(500) }
     for account in 0..<50 {
