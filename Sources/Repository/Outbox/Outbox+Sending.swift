@@ -16,7 +16,7 @@ extension Outbox {
         state.arriving.remove(id)
         return state.waiters.removeValue(forKey: id)
       }
-      waiter?.onError(error)
+      fail(waiter, error)
       endIfSignedOut(error)
     }
   }
@@ -83,6 +83,7 @@ extension Outbox {
     report.unreadable = state.withLock { $0.unreadable }
     for entry in turn.submitted { await conclude(entry, report.error) }
     scheduleNextAttempt(after: report.error)
+    await board.delivered()
     return report
   }
 
@@ -196,7 +197,7 @@ extension Outbox {
       report.sent.append(entry)
       return nil
     } catch {
-      waiter?.onError(error)
+      fail(waiter, error)
       throw error
     }
   }
@@ -213,23 +214,17 @@ extension Outbox {
       self.endPause()
       return self.state.withLock { $0.known[entry.name] != nil }
     }
-    if isKnown { await writeInStores(entry, response) }
+    if isKnown { await board.write(response, of: entry) }
     if isSignedOut.value { throw OutboxError.signedOut }
     return try await onQueue {
-      try self.end(entry, .sent(entry, response)) {
-        waiter?.onNext(response)
-        waiter?.onCompleted()
+      let failure = try self.end(entry, .sent(entry, response))
+      if let waiter {
+        self.board.answer {
+          waiter.onNext(response)
+          waiter.onCompleted()
+        }
       }
-    }
-  }
-
-  /// Returns when all stores that show an entry have written its response.
-  private func writeInStores(_ entry: Entry, _ response: Response) async {
-    await withCheckedContinuation { continuation in
-      notices.onNext(
-        .response(
-          entry, response, didWrite: { [notices] in notices.onNext(.written(entry.name, store: $0)) },
-          then: { continuation.resume() }))
+      return failure
     }
   }
 
@@ -303,7 +298,7 @@ extension Outbox {
     if kept != nil { folder.endPause() }
   }
 
-  /// Runs work that may block, on a device, another process or observers, on the outbox's queue.
+  /// Runs work that may block, on a device or another process, on the outbox's queue.
   func onQueue<Result: Sendable>(_ work: @escaping @Sendable () throws -> Result) async throws -> Result {
     try await withCheckedThrowingContinuation { continuation in
       queue.async { continuation.resume(with: Swift.Result { try work() }) }

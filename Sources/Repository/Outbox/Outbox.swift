@@ -100,7 +100,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let isIdempotent: @Sendable (Mutation) -> Bool
   let send: @Sendable (Mutation, _ idempotencyKey: String) -> Observable<Response>
   let state = Locked(State())
-  let notices: AnyObserver<OutboxNotice<Mutation, Response>>
+  let board = OutboxBoard<Mutation, Response>()
   let isSignedOut = BehaviorSubject(value: false)
   let queue = DispatchQueue(label: "outbox", qos: .utility)
   let lockTimeout: Duration
@@ -149,8 +149,6 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     self.scheduler = scheduler
     self.isIdempotent = isIdempotent
     self.send = send
-    let board = OutboxBoard<Mutation, Response>()
-    notices = AnyObserver { if case .next(let notice) = $0 { board.handle(notice) } }
     place?.own(self)
     // What earlier processes have left is sent by itself, too.
     if try look() { setTimer(after: Self.firstDelay) }
@@ -158,20 +156,27 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
 
   deinit {
     state.withLock { exchange(&$0.timer, with: nil) }?.dispose()
-    notices.onNext(.end)
+    board.end()
   }
 
   /// The waiting entries, oldest first, then each change. It completes when the outbox is closed, signed out or released.
+  ///
+  /// An observer that stalls stops nothing else; what it has missed waits in memory, and it gets all of it in order.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
-    .create { [state, notices] observer in
+    .create { [state, board] observer in
       let watcher = OutboxWatcher<Mutation, Response>(
         id: state.withLock { $0.nextNumber() }, isStore: false,
         onChange: { change, done in
           observer.onNext(change)
           done()
-        }, onCompleted: { observer.onCompleted() })
-      notices.onNext(.arrival(watcher))
-      return Disposables.create { notices.onNext(.departure(watcher.id)) }
+          return {}
+        },
+        onCompleted: {
+          observer.onCompleted()
+          return {}
+        })
+      board.add(watcher)
+      return Disposables.create { board.remove(watcher.id) }
     }
   }
 
@@ -181,17 +186,19 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   /// ``changes``, when all of them have called `done` or are disposed; until then, no other entry is sent.
   /// - Parameters:
   ///   - onChange: Calls `done` once the change is where the store keeps its values, or cannot be written there; it
-  ///     matters for `.sent` alone. On any thread.
-  ///   - onCompleted: Called when the outbox is closed, signed out or released.
+  ///     matters for `.sent` alone. Returns what calls the store's own watchers, which may stall: that is called next. On
+  ///     any thread.
+  ///   - onCompleted: Called when the outbox is closed, signed out or released; returns the same.
   package func showing(
     _ onChange:
-      @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Void,
-    onCompleted: @escaping @Sendable () -> Void
+      @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) ->
+      @Sendable () -> Void,
+    onCompleted: @escaping @Sendable () -> @Sendable () -> Void
   ) -> any Disposable {
     let watcher = OutboxWatcher<Mutation, Response>(
       id: state.withLock { $0.nextNumber() }, isStore: true, onChange: onChange, onCompleted: onCompleted)
-    notices.onNext(.arrival(watcher))
-    return Disposables.create { [notices] in notices.onNext(.departure(watcher.id)) }
+    board.add(watcher)
+    return Disposables.create { [board] in board.remove(watcher.id) }
   }
 
   /// All readable entries on disk, oldest first: those that wait, and those that were set aside, which have a refusal.
@@ -279,11 +286,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     try folder.discard(name, uptime: uptime)
     state.withLock { $0.unreadable.removeAll { $0.id == id } }
     let waiter = takeWaiter(id)
-    guard let entry = state.withLock({ $0.known[name] }) else {
-      waiter?.onError(OutboxError.discarded)
-      return true
-    }
-    forget(entry, .withdrawn(entry)) { waiter?.onError(OutboxError.discarded) }
+    if let entry = state.withLock({ $0.known[name] }) { forget(entry, .withdrawn(entry)) }
+    fail(waiter, OutboxError.discarded)
     return true
   }
 
@@ -299,8 +303,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     // After what was submitted before.
     await onQueue {}
     _ = await state.withLock { $0.turn }?.value
-    notices.onNext(.end)
+    board.end()
     place?.close()
+    await board.delivered()
   }
 
   /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
@@ -313,6 +318,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     let waiters = cancel(leavingRemains: true)
     let removal = await onQueue { Result { try self.removeAll() } }
     end(waiters)
+    await board.delivered()
     try removal.get()
   }
 
@@ -357,8 +363,8 @@ extension Outbox {
   }
 
   private func end(_ waiters: [AnyObserver<Response>]) {
-    for waiter in waiters { waiter.onError(OutboxError.signedOut) }
-    notices.onNext(.end)
+    for waiter in waiters { fail(waiter, OutboxError.signedOut) }
+    board.end()
     place?.close()
   }
 
@@ -480,10 +486,10 @@ extension Outbox {
     let old = state.withLock { $0.known.replace(entry.name, with: entry) }
     let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
     if waits, !waited {
-      notices.onNext(.change(.added(entry)) {})
+      board.report(.added(entry))
       state.withLock { $0.onBusy }()
     }
-    if waited, !waits { notices.onNext(.change(.withdrawn(entry)) {}) }
+    if waited, !waits { board.report(.withdrawn(entry)) }
   }
 
   /// Ends the arrival of an entry, after observers were notified that it was added. If it has been removed meanwhile,
@@ -493,14 +499,14 @@ extension Outbox {
       state.arriving.remove(entry.id)
       return state.known[entry.name] == nil
     }
-    if isGone { notices.onNext(.change(.withdrawn(entry)) {}) }
+    if isGone { board.report(.withdrawn(entry)) }
   }
 
   /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
   /// again in any case. Throws ``OutboxError/signedOut`` instead.
   @discardableResult
   func end(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>
   ) throws -> (any Error)? {
     var failure: (any Error)?
     do {
@@ -511,15 +517,12 @@ extension Outbox {
       state.withLock { _ = $0.over.insert(entry.name) }
       failure = error
     }
-    forget(entry, change, then: completion)
+    forget(entry, change)
     return failure
   }
 
   /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
-  func forget(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Response>, then completion: @escaping @Sendable () -> Void = {}
-  ) {
-    let old = state.withLock { $0.known.replace(entry.name, with: nil) }
-    if old != nil { notices.onNext(.change(change, then: completion)) } else { completion() }
+  func forget(_ entry: Entry, _ change: OutboxChange<Mutation, Response>) {
+    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change) }
   }
 }

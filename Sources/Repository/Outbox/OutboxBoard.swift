@@ -1,157 +1,201 @@
-import HTTP
 import Streams
 
-extension Outbox {
-  /// If a submitter waits for an entry, gives it the reason why the entry is not sent, and removes the entry. Returns
-  /// whether one does.
-  @discardableResult
-  func dismiss(_ entry: Entry, _ error: any Error, _ report: inout OutboxReport<Mutation>) async throws -> Bool {
-    guard let waiter = takeWaiter(entry.id) else { return false }
-    do {
-      let failure = try await onQueue { try self.end(entry, .withdrawn(entry)) { waiter.onError(error) } }
-      report.error = failure ?? report.error
-      return true
-    } catch {
-      waiter.onError(error)
-      throw error
-    }
-  }
+/// Keeps the waiting entries, and notifies the watchers of an outbox: observers of its changes and stores that show it, and
+/// after them submitters.
+///
+/// A change is posted to all watchers under a lock, and so in the same order. They are called without it, on threads that
+/// may block: one that stalls stops itself alone, and gets what it has missed, in order, when it returns.
+final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
+  typealias Entry = OutboxEntry<Mutation>
+  typealias Change = OutboxChange<Mutation, Response>
+  typealias Watcher = OutboxWatcher<Mutation, Response>
 
-  /// Tells the entry's submitter of the error and removes the entry; if no submitter waits, sets the entry aside.
-  func reject(_ entry: Entry, _ error: RequestError, _ report: inout OutboxReport<Mutation>) async throws {
-    if try await dismiss(entry, error, &report) { return }
-    // A server's message may be longer than a file should hold.
-    let reason = String("\(error)".unicodeScalars.prefix(8_000))
-    guard let refused = try await change(entry.name, { $0.refusal = reason }) else { return }
-    report.refused.append(refused)
-    await onQueue { self.tellRefusal(of: refused, error) }
-  }
+  private let state = Locked(State())
+  // What follows waits for a watcher that is only slow, as others' requests to a store do not.
+  private let runner = EffectRunner(patience: .milliseconds(100))
 
-  /// Notifies observers that an entry was set aside. It may have been retried by now, and they may have heard of that
-  /// first.
-  func tellRefusal(of refused: Entry, _ error: RequestError) {
-    notices.onNext(.change(.refused(refused, error)) {})
-    if let entry = state.withLock({ $0.known[refused.name] }), entry.isWaiting {
-      notices.onNext(.change(.added(entry)) {})
-    }
-  }
+  /// Notifies all watchers of a change.
+  func report(_ change: Change) { perform { $0.report(change) } }
 
-  /// Tells the submitter of an entry what became of it, unless that is done: its turn did not come, or another process
-  /// handled it.
-  func conclude(_ entry: Entry, _ error: (any Error)?) async {
-    guard let waiter = takeWaiter(entry.id) else { return }
-    await onQueue {
-      do {
-        if self.isSignedOut.value || self.folder.isSignedOut { throw OutboxError.signedOut }
-        switch Result(catching: { try self.folder.content(entry.name) }) {
-        case .success(.entry(let left)?):
-          guard let refusal = left.refusal else {
-            throw OutboxError.queued(because: RequestError(wrapping: error ?? CancellationError()))
-          }
-          try self.end(entry, .withdrawn(entry)) { waiter.onError(OutboxError.refusedElsewhere(refusal)) }
-        case .success(.unreadable(let unreadable)?):
-          self.forget(entry, .withdrawn(entry)) { waiter.onError(OutboxError.unreadable(unreadable)) }
-        case .success(nil):
-          let error = try self.folder.wasDiscarded(entry.name) ? OutboxError.discarded : .sentElsewhere
-          self.forget(entry, .withdrawn(entry)) { waiter.onError(error) }
-        // It may still be there, and then it is sent later.
-        case .failure(let error): throw OutboxError.queued(because: RequestError(wrapping: error))
+  /// Calls a submitter, after what was reported before.
+  func answer(_ action: @escaping @Sendable () -> Void) { perform { $0.effects.append(.answer(action)) } }
+
+  /// Returns when all stores that show an entry have written its response, or are no longer watching.
+  func write(_ response: Response, of entry: Entry) async {
+    await withCheckedContinuation { continuation in
+      perform { state in
+        state.write(response, of: entry) { store in
+          self.perform { $0.endWriting(entry.name, store) }
+        } completion: {
+          continuation.resume()
         }
-      } catch {
-        waiter.onError(error)
       }
     }
   }
 
-  func takeWaiter(_ id: String) -> AnyObserver<Response>? {
-    state.withLock { $0.waiters.removeValue(forKey: id) }
+  /// Adds a watcher, and notifies it of the waiting entries on this thread.
+  func add(_ watcher: Watcher) {
+    state.withLock { $0.add(watcher) }
+    watcher.deliver()
+  }
+
+  func remove(_ id: UInt64) { perform { $0.remove(id) } }
+
+  /// The account is signed out, or the outbox is closed or released: watchers complete, and submitters are still called.
+  func end() { perform { $0.end() } }
+
+  /// Returns when all that was reported before has been delivered, but to those that stall.
+  func delivered() async {
+    await withCheckedContinuation { continuation in perform { $0.effects.append(.call { continuation.resume() }) } }
+  }
+
+  private func perform(_ change: (inout State) -> Void) {
+    let (effects, garbage) = state.withLockUnchecked { state in
+      change(&state)
+      return (exchange(&state.effects, with: []), exchange(&state.garbage, with: []))
+    }
+    // Released outside the lock.
+    withExtendedLifetime(garbage) {}
+    runner.enqueue(effects.map(\.action))
   }
 }
 
-/// Keeps the waiting entries and the watchers. It handles notices even after the end, so that their completions always
-/// run.
-///
-/// `@unchecked Sendable`: its variables are accessed only in `handle`, which `Outbox.notices` alone calls; an
-/// `AnyObserver` delivers one element at a time, on whichever thread, each after the one before.
-final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: @unchecked Sendable {
-  private var waiting: [OutboxFileName: OutboxEntry<Mutation>] = [:]
-  private var watchers: [OutboxWatcher<Mutation, Response>] = []
-  /// The response that stores are writing: those that have not finished, and what follows when all have.
-  private var writing: (name: OutboxFileName, stores: Set<UInt64>, completion: @Sendable () -> Void)?
-  private var isOver = false
+extension OutboxBoard {
+  /// What to do once the lock is released.
+  private enum Effect: Sendable {
+    case deliver(Watcher)
+    case answer(@Sendable () -> Void)
+    case call(@Sendable () -> Void)
 
-  func handle(_ notice: OutboxNotice<Mutation, Response>) {
-    switch notice {
-    case .change(let change, let completion):
-      note(change)
+    var action: EffectRunner.Action {
+      switch self {
+      case .deliver(let watcher): EffectRunner.Action(mayStall: true) { watcher.deliver() }
+      case .answer(let action): EffectRunner.Action(mayStall: true, run: action)
+      case .call(let action): EffectRunner.Action(mayStall: false, run: action)
+      }
+    }
+  }
+
+  /// The board without locks and threads: methods change it, and collect the effects to carry out afterwards.
+  private struct State {
+    private var waiting: [OutboxFileName: Entry] = [:]
+    private var watchers: [Watcher] = []
+    /// The response that stores are writing: those that have not finished, and what follows when all have.
+    private var writing: (name: OutboxFileName, stores: Set<UInt64>, completion: @Sendable () -> Void)?
+    private var isOver = false
+    var effects: [Effect] = []
+    /// What is released after the lock is: its last release may run the user's code.
+    var garbage: [any Sendable] = []
+
+    mutating func report(_ change: Change) {
+      if case .added(let entry) = change, !isOver {
+        garbage.append(waiting.updateValue(entry, forKey: entry.name))
+      } else {
+        garbage.append(waiting.removeValue(forKey: change.entry.name))
+      }
       // Stores have the response.
       let isSent = if case .sent = change { true } else { false }
-      for watcher in watchers where !(isSent && watcher.isStore) { watcher.onChange(change) {} }
-      completion()
-    case .response(let entry, let response, let didWrite, let completion):
-      write(entry, response, didWrite, then: completion)
-    case .written(let name, let store): if writing?.name == name { endWriting(store) }
-    case .arrival(let watcher) where isOver: watcher.onCompleted()
-    case .arrival(let watcher):
+      for watcher in watchers where !(isSent && watcher.isStore) { post(.change(change, done: {}), to: watcher) }
+    }
+
+    mutating func write(
+      _ response: Response, of entry: Entry, didWrite: @escaping @Sendable (_ store: UInt64) -> Void,
+      completion: @escaping @Sendable () -> Void
+    ) {
+      // A store that comes later reads values that have the change.
+      garbage.append(waiting.removeValue(forKey: entry.name))
+      let stores = watchers.filter(\.isStore)
+      if stores.isEmpty { return effects.append(.call(completion)) }
+      writing = (entry.name, Set(stores.map(\.id)), completion)
+      for store in stores { post(.change(.sent(entry, response)) { didWrite(store.id) }, to: store) }
+    }
+
+    /// A store has written the response for the entry of this name.
+    mutating func endWriting(_ name: OutboxFileName, _ store: UInt64) {
+      if writing?.name == name { endWriting(store) }
+    }
+
+    private mutating func endWriting(_ store: UInt64) {
+      guard writing?.stores.remove(store) != nil, writing?.stores.isEmpty == true else { return }
+      if let written = exchange(&writing, with: nil) { effects.append(.call(written.completion)) }
+    }
+
+    mutating func add(_ watcher: Watcher) {
+      if isOver { return watcher.post(.end) }
       watchers.append(watcher)
-      for (_, entry) in waiting.sorted(by: { $0.key < $1.key }) { watcher.onChange(.added(entry)) {} }
-    case .departure(let id):
-      watchers.removeAll { $0.id == id }
+      for (_, entry) in waiting.sorted(by: { $0.key < $1.key }) { watcher.post(.change(.added(entry), done: {})) }
+    }
+
+    mutating func remove(_ id: UInt64) {
+      guard let place = watchers.firstIndex(where: { $0.id == id }) else { return }
+      let watcher = watchers.remove(at: place)
+      garbage.append((watcher, watcher.dropAll()))
       endWriting(id)
-    case .end:
+    }
+
+    mutating func end() {
       isOver = true
-      for watcher in watchers { watcher.onCompleted() }
-      (waiting, watchers) = ([:], [])
-      exchange(&writing, with: nil)?.completion()
+      for watcher in watchers { post(.end, to: watcher) }
+      garbage.append((exchange(&waiting, with: [:]), exchange(&watchers, with: [])))
+      if let written = exchange(&writing, with: nil) { effects.append(.call(written.completion)) }
     }
-  }
 
-  private func note(_ change: OutboxChange<Mutation, Response>) {
-    if case .added(let entry) = change, !isOver {
-      waiting[entry.name] = entry
-    } else {
-      waiting[change.entry.name] = nil
+    private mutating func post(_ letter: Watcher.Letter, to watcher: Watcher) {
+      watcher.post(letter)
+      effects.append(.deliver(watcher))
     }
-  }
-
-  private func write(
-    _ entry: OutboxEntry<Mutation>, _ response: Response, _ didWrite: @escaping @Sendable (_ store: UInt64) -> Void,
-    then completion: @escaping @Sendable () -> Void
-  ) {
-    // A store that comes later reads values that have the change.
-    waiting[entry.name] = nil
-    let stores = watchers.filter(\.isStore)
-    if stores.isEmpty { return completion() }
-    writing = (entry.name, Set(stores.map(\.id)), completion)
-    for store in stores { store.onChange(.sent(entry, response)) { didWrite(store.id) } }
-  }
-
-  private func endWriting(_ store: UInt64) {
-    guard writing?.stores.remove(store) != nil, writing?.stores.isEmpty == true else { return }
-    exchange(&writing, with: nil)?.completion()
   }
 }
 
-/// What is notified of an outbox's changes.
-struct OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
+/// What is notified of an outbox's changes, all of them and in their order.
+final class OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
+  enum Letter: Sendable {
+    case change(OutboxChange<Mutation, Response>, done: @Sendable () -> Void)
+    case end
+  }
+
+  /// What is called after the next letter may be delivered.
+  typealias Deliveries = @Sendable () -> Void
+
   let id: UInt64
   /// Whether it makes responses a part of its values, and calls `done` when that is on disk.
   let isStore: Bool
-  let onChange: @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Void
-  let onCompleted: @Sendable () -> Void
-}
+  private let onChange:
+    @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Deliveries
+  private let onCompleted: @Sendable () -> Deliveries
+  private let mailbox = Mailbox(Fifo<Letter>())
 
-/// What an outbox sends to its watchers, one notice at a time, in the same order for all.
-enum OutboxNotice<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
-  /// A change, and what to do once all watchers have it.
-  case change(OutboxChange<Mutation, Response>, then: @Sendable () -> Void)
-  /// A response for the stores, and what to do once all of them have written it, or are no longer watching.
-  case response(
-    OutboxEntry<Mutation>, Response, didWrite: @Sendable (_ store: UInt64) -> Void, then: @Sendable () -> Void)
-  /// A store has written the response for the entry of this name.
-  case written(OutboxFileName, store: UInt64)
-  case arrival(OutboxWatcher<Mutation, Response>)
-  case departure(UInt64)
-  /// The account is signed out, or the outbox is closed or released: watchers complete, but later completions still run.
-  case end
+  init(
+    id: UInt64, isStore: Bool,
+    onChange:
+      @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Deliveries,
+    onCompleted: @escaping @Sendable () -> Deliveries
+  ) {
+    self.id = id
+    self.isStore = isStore
+    self.onChange = onChange
+    self.onCompleted = onCompleted
+  }
+
+  func post(_ letter: Letter) { mailbox.post { $0.append(letter) } }
+
+  /// Delivers what waits, unless another thread is doing so: that one then delivers it.
+  func deliver() {
+    var deliveries: Deliveries?
+    while mailbox.deliver(
+      { $0.popFirst() },
+      to: { letter in
+        deliveries =
+          switch letter {
+          case .change(let change, let done): onChange(change, done)
+          case .end: onCompleted()
+          }
+      })
+    {
+      deliveries.take()?()
+    }
+  }
+
+  /// Takes out what was not delivered.
+  func dropAll() -> any Sendable { mailbox.post { exchange(&$0, with: Fifo()) } }
 }

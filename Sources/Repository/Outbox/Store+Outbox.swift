@@ -21,8 +21,8 @@ extension Store {
     _ outbox: Outbox<Mutation, Value>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
     keyForResponse: @escaping @Sendable (Value) -> Key
   ) -> any Disposable {
-    show(outbox, change: change) { store, layer, value, completion in
-      store.commit(layer, response: (keyForResponse(value), value), completion: completion)
+    show(outbox, change: change) { store, layer, value, steps, completion in
+      store.commit(layer, response: (keyForResponse(value), value), in: steps, completion: completion)
     }
   }
 
@@ -33,71 +33,92 @@ extension Store {
   public func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?
   ) -> any Disposable {
-    show(outbox, change: change) { store, layer, _, completion in
-      store.commit(layer, response: nil, completion: completion)
+    show(outbox, change: change) { store, layer, _, steps, completion in
+      store.commit(layer, response: nil, in: steps, completion: completion)
     }
   }
 
   private func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?,
-    commit: @escaping @Sendable (Store<Key, Value>, Layer<Key, Value>, Response, @escaping WriteCompletion) -> Void
+    commit:
+      @escaping @Sendable (
+        Store<Key, Value>, Layer<Key, Value>, Response, Steps<Key, Value>, @escaping WriteCompletion
+      ) -> Void
   ) -> any Disposable {
-    let layers = OutboxLayers<Key, Value>(of: outbox) { [weak self] in self?.removeLayer($0.id) }
+    let layers = OutboxLayers<Key, Value>(of: outbox)
     let watching = outbox.showing(
       { [weak self] event, done in
-        guard let self else { return done() }
+        let steps = Steps<Key, Value>()
+        guard let self else {
+          done()
+          return {}
+        }
         switch event {
         case .added(let entry):
-          let layer = self.addLayer(key: nil, isInOrder: true) { key, value in
+          let layer = self.addLayer(key: nil, isInOrder: true, in: steps) { key, value in
             value.flatMap { change(entry.mutation, key, $0) }
           }
-          if let layer { layers.add(entry.id, layer) }
+          if let unused = layer.flatMap({ layers.add(entry.id, $0) }) { self.removeLayers([unused], in: steps) }
           done()
         case .sent(let entry, let value):
           // That it could not be written is reported by the store, and no reason to send the mutation again.
-          if let layer = layers.take(entry.id) { commit(self, layer, value) { _ in done() } } else { done() }
+          if let layer = layers.take(entry.id) { commit(self, layer, value, steps) { _ in done() } } else { done() }
         case .refused(let entry, let error):
-          if let layer = layers.take(entry.id) { self.reject(layer, error) { _ in done() } } else { done() }
+          if let layer = layers.take(entry.id) { self.reject(layer, error, in: steps) { _ in } }
+          done()
         case .withdrawn(let entry):
-          if let layer = layers.take(entry.id) { self.removeLayer(layer.id) }
+          if let layer = layers.take(entry.id) { self.removeLayers([layer], in: steps) }
           done()
         }
-      }, onCompleted: { layers.dispose() })
+        // Watchers of the store, which may stall, are called once the outbox has got rid of the change.
+        return { self.end(steps) }
+      },
+      onCompleted: { [weak self] in
+        let (steps, ended) = (Steps<Key, Value>(), layers.end())
+        guard let self else { return {} }
+        self.removeLayers(ended, in: steps)
+        return { self.end(steps) }
+      })
     watching.disposed(by: showings)
-    return Disposables.create(layers, watching)
+    return Disposables.create { [weak self] in
+      let (steps, ended) = (Steps<Key, Value>(), layers.end())
+      self?.removeLayers(ended, in: steps)
+      watching.dispose()
+      self?.end(steps)
+    }
+  }
+
+  private func removeLayers(_ layers: [Layer<Key, Value>], in steps: Steps<Key, Value>) {
+    perform(in: steps) { state in for layer in layers { state.removeLayer(layer.id) } }
   }
 }
 
-/// The layers of the entries that wait in an outbox, by entry id. It keeps the outbox alive until it is disposed.
-final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Disposable {
+/// The layers of the entries that wait in an outbox, by entry id. It keeps the outbox alive until it ends.
+final class OutboxLayers<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private struct Showing {
     let outbox: any AnyObject & Sendable
     var layers: [String: Layer<Key, Value>] = [:]
   }
 
-  /// `nil` once this is disposed.
+  /// `nil` once this has ended.
   private let showing: Locked<Showing?>
-  private let remove: @Sendable (Layer<Key, Value>) -> Void
 
-  init(of outbox: any AnyObject & Sendable, remove: @escaping @Sendable (Layer<Key, Value>) -> Void) {
-    showing = Locked(Showing(outbox: outbox))
-    self.remove = remove
-  }
+  init(of outbox: any AnyObject & Sendable) { showing = Locked(Showing(outbox: outbox)) }
 
-  /// Sets the layer of an entry; removes the old one, if any.
-  func add(_ id: String, _ layer: Layer<Key, Value>) {
-    let unused = showing.withLock { showing in
+  /// Sets the layer of an entry; returns the one that is not shown: the old one, if any, or this one after the end.
+  func add(_ id: String, _ layer: Layer<Key, Value>) -> Layer<Key, Value>? {
+    showing.withLock { showing in
       showing == nil ? layer : showing?.layers.updateValue(layer, forKey: id)
     }
-    if let unused { remove(unused) }
   }
 
   /// Takes out the layer of an entry, for the caller to commit or remove.
   func take(_ id: String) -> Layer<Key, Value>? { showing.withLock { $0?.layers.removeValue(forKey: id) } }
 
-  func dispose() {
+  /// Takes out all layers, for the caller to remove.
+  func end() -> [Layer<Key, Value>] {
     // Released outside the lock, with the outbox.
     let ended = showing.withLock { exchange(&$0, with: nil) }
-    for layer in (ended?.layers ?? [:]).values { remove(layer) }
+    return Array((ended?.layers ?? [:]).values)
   }
 }

@@ -95,9 +95,10 @@ extension Store {
 
   /// Shows a change over cached values until it is removed or committed; returns `nil` after the store's end.
   func addLayer(
-    key: Key?, isInOrder: Bool = false, _ apply: @escaping @Sendable (Key, Value?) -> Value?
+    key: Key?, isInOrder: Bool = false, in steps: Steps<Key, Value>? = nil,
+    _ apply: @escaping @Sendable (Key, Value?) -> Value?
   ) -> Layer<Key, Value>? {
-    perform { state in
+    perform(in: steps) { state in
       if state.ending != nil { return nil }
       let layer = Layer(id: state.nextNumber(), key: key, isInOrder: isInOrder, apply: apply)
       state.add(layer)
@@ -115,9 +116,17 @@ extension Store {
   /// cached value and the change. If a newer value supersedes the response, the change is rebased onto that, too.
   /// The completion is called once, with the error if the store has ended.
   func commit(_ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, completion: @escaping WriteCompletion) {
-    let isCacheable = response.map { configuration.isCacheable($0.value) } ?? true
     let steps = Steps<Key, Value>()
-    defer { end(steps) }
+    commit(layer, response: response, in: steps, completion: completion)
+    end(steps)
+  }
+
+  /// The same as a part of a change in several steps.
+  func commit(
+    _ layer: Layer<Key, Value>, response: (key: Key, value: Value)?, in steps: Steps<Key, Value>,
+    completion: @escaping WriteCompletion
+  ) {
+    let isCacheable = response.map { configuration.isCacheable($0.value) } ?? true
     guard isCacheable, perform(in: steps, { $0.beginCommit(of: layer.id) }) else {
       perform(in: steps) { $0.removeLayer(layer.id) }
       return completion(ending)
@@ -189,14 +198,17 @@ extension Store {
 
   /// Stops showing a change that the server has not accepted. A refusal has the effect of one of a request; it completes
   /// when that is in the source of truth.
-  func reject(_ layer: Layer<Key, Value>, _ error: any Error, completion: @escaping WriteCompletion) {
-    removeLayer(layer.id)
+  func reject(
+    _ layer: Layer<Key, Value>, _ error: any Error, in steps: Steps<Key, Value>? = nil,
+    completion: @escaping WriteCompletion
+  ) {
+    perform(in: steps) { $0.removeLayer(layer.id) }
     let failure = RequestError(wrapping: error)
     guard !configuration.mayServeStale(failure), failure.isUnauthenticated || failure.isForbidden else {
       return completion(nil)
     }
     let effect = configuration.effectOfFailure(failure)
-    perform { $0.apply(effect, of: layer.key, completion: completion) }
+    perform(in: steps) { $0.apply(effect, of: layer.key, completion: completion) }
   }
 
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.

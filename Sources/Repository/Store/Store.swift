@@ -36,7 +36,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// The subscriptions to outboxes, which end with the store.
   let showings = DisposeBag()
   private let sweepTimer = Locked<(any Disposable)?>(nil)
-  private let runner = EffectRunner<Key, Value>()
+  private let runner = EffectRunner()
 
   /// Makes a store whose reads carry a context, and whose server may return a part of what was requested, with errors
   /// that say what is missing. The other initialisers are short for this one.
@@ -107,7 +107,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
       }
       return change(&state)
     }
-    if !effects.isEmpty { runner.run(effects) { self.carryOut($0) } }
+    if !effects.isEmpty { carryOut(effects) }
     _ = garbage
     return result
   }
@@ -133,7 +133,27 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   /// Carries out the effects of all steps.
   func end(_ steps: Steps<Key, Value>) {
     let effects = steps.take()
-    if !effects.isEmpty { runner.run(effects) { self.carryOut($0) } }
+    if !effects.isEmpty { carryOut(effects) }
+  }
+
+  private func carryOut(_ effects: [StoreState<Key, Value>.Effect]) {
+    // Most changes have no watcher, or one, and nothing after it.
+    let isSimple = effects.dropLast().allSatisfy { !$0.mayStall } && effects.last?.watchers.count ?? 0 < 2
+    if isSimple { return effects.forEach(carryOut) }
+    var actions: [EffectRunner.Action] = []
+    for effect in effects {
+      switch effect {
+      case .deliver(let watchers):
+        for watcher in watchers {
+          actions.append(EffectRunner.Action(mayStall: true) { self.carryOut(.deliver([watcher])) })
+        }
+      case .answer(let action): actions.append(EffectRunner.Action(mayStall: true, run: action))
+      case .call(let action): actions.append(EffectRunner.Action(mayStall: false, run: action))
+      case .start, .refetchLater, .sweepLater:
+        actions.append(EffectRunner.Action(mayStall: false) { self.carryOut(effect) })
+      }
+    }
+    runner.run(actions)
   }
 
   private func carryOut(_ effect: StoreState<Key, Value>.Effect) {
@@ -225,4 +245,24 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     return max(backoff.delay(after: count), min(failure.retryAfter ?? .zero, .seconds(3_600)))
   }
 
+}
+
+/// The effects of a change in several steps.
+final class Steps<Key: Hashable & Sendable, Value: Sendable>: Sendable {
+  private let effects = Locked<[StoreState<Key, Value>.Effect]>([])
+
+  func append(_ more: [StoreState<Key, Value>.Effect]) { effects.withLock { $0 += more } }
+
+  func take() -> [StoreState<Key, Value>.Effect] { effects.withLock { exchange(&$0, with: []) } }
+}
+
+extension StoreState.Effect {
+  fileprivate var mayStall: Bool {
+    switch self {
+    case .deliver, .answer: true
+    case .start, .refetchLater, .sweepLater, .call: false
+    }
+  }
+
+  fileprivate var watchers: [Watcher<Key, Value>] { if case .deliver(let watchers) = self { watchers } else { [] } }
 }

@@ -113,6 +113,13 @@ struct Fetch<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     if claims.count == 1 { return claims.values.compactMap { $0 } }
     return claims.sorted { $0.key < $1.key }.compactMap(\.value)
   }
+
+  /// Gives readers their result, on this thread. One that stalls keeps it from no other.
+  static func answer(_ waiters: [Waiter], _ result: Result<KeyState<Key, Value>, any Error>) {
+    if waiters.count < 2 { return waiters.forEach { $0.completion(result) } }
+    let answers = waiters.map { waiter in EffectRunner.Action(mayStall: true) { waiter.completion(result) } }
+    EffectRunner().run(answers)
+  }
 }
 
 /// The latest failure of a key, because of which it is not requested again for a time.

@@ -229,7 +229,7 @@ extension StoreState {
     state.errors = []
     let waiters = fetch.waiters
     let completeAll: WriteCompletion = { [state] error in
-      EffectRunner.answer(waiters, error.map { .failure($0) } ?? .success(state))
+      Fetch.answer(waiters, error.map { .failure($0) } ?? .success(state))
     }
 
     // Watchers are notified before readers get the response.
@@ -295,7 +295,7 @@ extension StoreState {
     // the next process, too. Nothing stands in.
     let effectsBefore = effects.count
     if effect != .keep {
-      apply(effect, of: key) { _ in EffectRunner.answer(waiters, .failure(error)) }
+      apply(effect, of: key) { _ in Fetch.answer(waiters, .failure(error)) }
     }
     let applying = Array(effects[effectsBefore...])
     effects.removeSubrange(effectsBefore...)

@@ -21,19 +21,15 @@ final class Publication<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 }
 
-/// A subscriber to a key, and what may be shown to it.
+/// A subscriber to a key, and what may be shown to it. Of the states that are posted while it is busy, only the latest is
+/// kept.
 ///
-/// States are posted under the store's lock, and so in the order of the writes. The first thread that delivers also
-/// delivers what others post meanwhile; of that, only the latest is kept, so a subscriber that is slow, or never
-/// returns, blocks no thread but the one that has called it.
-///
-/// `@unchecked Sendable`: all variables but the mailbox are accessed only by the thread that has set `isDelivering`.
+/// `@unchecked Sendable`: all variables but the mailbox are accessed only while that delivers.
 final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Sendable {
-  private struct Mailbox {
+  private struct Letter: Sendable {
     var latest: Publication<Key, Value>?
     /// The latest response that was not cached, and the version that it came after.
     var uncached: (response: CachedValue<Value>, version: UInt64)?
-    var isDelivering = false
     /// Whether the stream completes, after what is here.
     var isEnding = false
   }
@@ -42,7 +38,7 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
   let policy: FetchPolicy
   let context: ReadContext
   private let observer: AnyObserver<Snapshot<Value>>
-  private let mailbox = Locked(Mailbox())
+  private let mailbox = Mailbox(Letter())
   /// Values written up to this number, and local changes of them, are not shown: the policy waits for the network.
   private var hiddenThrough: UInt64?
   /// A response that was not cached, shown until something is written.
@@ -73,37 +69,33 @@ final class Watcher<Key: Hashable & Sendable, Value: Sendable>: @unchecked Senda
 
   /// Keeps a state until it is delivered; returns what it replaces, to be released outside the lock.
   /// - Parameter uncached: A response that may not replace what is cached, if this watcher has requested it.
-  func post(_ publication: Publication<Key, Value>, uncached: CachedValue<Value>?) -> Any? {
-    mailbox.withLock { mailbox in
-      let old = (mailbox.latest, mailbox.uncached)
-      mailbox.latest = publication
-      if let uncached { mailbox.uncached = (uncached, publication.state.version) }
-      return old
+  func post(_ publication: Publication<Key, Value>, uncached: CachedValue<Value>?) -> (any Sendable)? {
+    mailbox.post { letter -> (any Sendable)? in
+      let old = letter
+      letter.latest = publication
+      if let uncached { letter.uncached = (uncached, publication.state.version) }
+      return old.latest == nil && old.uncached == nil ? nil : old
     }
   }
 
   /// Completes the stream with the next delivery.
-  func end() { mailbox.withLock { $0.isEnding = true } }
+  func end() { mailbox.post { $0.isEnding = true } }
 
   /// Delivers the latest state, unless another thread is doing so: that one then delivers it.
   func deliver(freshness: Freshness, clock: StoreClock) {
-    while true {
-      let next = mailbox.withLock { mailbox -> (Publication<Key, Value>?, (CachedValue<Value>, UInt64)?)? in
-        guard !mailbox.isDelivering, mailbox.latest != nil || mailbox.isEnding else { return nil }
-        mailbox.isDelivering = true
-        return (mailbox.latest.take(), mailbox.uncached.take())
+    let take: @Sendable (inout Letter) -> Letter? = { waiting in
+      if waiting.latest == nil {
+        return exchange(&waiting.isEnding, with: false) ? Letter(isEnding: true) : nil
       }
-      guard let (publication, uncached) = next else { return }
-      if let publication {
-        show(publication, uncached, freshness: freshness, now: clock.now)
-      } else {
-        observer.onCompleted()
-      }
-      mailbox.withLock { mailbox in
-        mailbox.isDelivering = false
-        if publication == nil { mailbox.isEnding = false }
-      }
+      return Letter(latest: waiting.latest.take(), uncached: waiting.uncached.take())
     }
+    while mailbox.deliver(
+      take,
+      to: { letter in
+        guard let publication = letter.latest else { return observer.onCompleted() }
+        show(publication, letter.uncached, freshness: freshness, now: clock.now)
+      })
+    {}
   }
 
   private func show(

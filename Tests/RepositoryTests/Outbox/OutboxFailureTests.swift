@@ -302,7 +302,8 @@ import Testing
     let outbox = try folder.outbox(server)
     _ = await outbox.outcome("a")
     let changes = Recorder(outbox.changes)
-    outbox.tellRefusal(of: try #require(try outbox.entries().first), no)
+    outbox.reportRefusal(of: try #require(try outbox.entries().first), no)
+    await outbox.added()
     #expect(changes.take().map(\.name) == ["added", "refused", "added"])
     #expect(Recorder(outbox.changes).take().map(\.name) == ["added"])
   }

@@ -99,13 +99,17 @@ extension OutboxFolder {
 }
 
 extension Outbox<String, String> {
-  /// Waits until what was submitted before is on disk, and its turn is requested.
-  func added() async { await onQueue {} }
+  /// Waits until what was submitted before is on disk, its turn is requested, and observers have it.
+  func added() async {
+    await onQueue {}
+    await board.delivered()
+  }
 
   /// Waits until the last turn that was requested, if there is one, has ended.
   func lastTurn() async {
     await added()
     _ = await state.withLock { $0.turn }?.value
+    await board.delivered()
   }
 
   /// What came of submitting a mutation, in one word or two.

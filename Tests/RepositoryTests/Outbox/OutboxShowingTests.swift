@@ -29,8 +29,10 @@ import Testing
         case .added(let entry): seen.update { $0.append("+\(entry.mutation)") }
         case .refused(let entry, _), .withdrawn(let entry): seen.update { $0.append("-\(entry.mutation)") }
         }
+        return {}
       } onCompleted: {
         isCompleted.update { $0 = true }
+        return {}
       }
       showing.update { $0 = disposable }
     }
@@ -49,7 +51,7 @@ import Testing
     let submission = Recorder(outbox.submit("a"))
     for store in stores { try await store.pending.wait { $0.count == 1 } }
     stores[0].finish()
-    await outbox.onQueue {}
+    await outbox.added()
     #expect(entryFiles.count == 1 && submission.take() == [] && changes.take().count == 1)
     // One that comes now is not shown the change: its values may have it.
     let late = Showing(outbox)
@@ -68,7 +70,7 @@ import Testing
     let done = other.pending.value
     other.finish()
     done.first?()
-    await outbox.onQueue {}
+    await outbox.added()
     #expect(entryFiles.count == 1)
     disposed.dispose()
     await outbox.lastTurn()
@@ -77,7 +79,7 @@ import Testing
     let next = Recorder(outbox.submit("b"))
     try await other.pending.wait { $0.count == 1 }
     done.first?()
-    await outbox.onQueue {}
+    await outbox.added()
     #expect(entryFiles.count == 1)
     other.finish()
     await outbox.lastTurn()

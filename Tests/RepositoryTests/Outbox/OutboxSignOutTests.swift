@@ -66,7 +66,9 @@ import Testing
     let showing = other.showing { change, done in
       if case .sent(_, let response) = change { shown.update { $0.append(response) } }
       done()
+      return {}
     } onCompleted: {
+      {}
     }
     let submission = Recorder(other.submit("a"))
     try await received.wait { $0 == 1 }

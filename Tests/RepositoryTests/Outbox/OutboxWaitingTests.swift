@@ -3,6 +3,7 @@ import HTTP
 import Networking
 import Streams
 import StreamsTesting
+import TestSupport
 import Testing
 
 @testable import Repository
@@ -219,27 +220,27 @@ import Testing
     #expect(server.received == ["b"])
   }
 
-  @Test func `callers that wait are resumed, also at a sign-out`() throws {
+  @Test func `submitters are answered, also after a sign-out`() async throws {
     let outbox = try folder.outbox(server)
     let entry = try outbox.folder.append("a", id: "id", now: .now())
     outbox.note(entry)
-    try outbox.signOut()
-    let isTold = Mutable(false)
-    outbox.forget(entry, .withdrawn(entry)) { isTold.update { $0 = true } }
-    #expect(isTold.value)
+    try await outbox.signOut()
+    outbox.forget(entry, .withdrawn(entry))
+    let isAnswered = Monitor(false)
+    outbox.board.answer { isAnswered.update { $0 = true } }
+    try await isAnswered.wait { $0 }
     #expect(Recorder(outbox.changes).isCompleted.value, "Nothing waits after a sign-out")
   }
 
   @Test func `watchers are called on no thread of the cooperative pool`() async throws {
     let outbox = try folder.outbox(server)
-    let key = DispatchSpecificKey<Bool>()
-    outbox.queue.setSpecific(key: key, value: true)
-    let isOnQueue = Mutable<Bool?>(nil)
+    let name = Mutable("")
     let watching = outbox.changes.subscribe(onNext: { change in
-      if case .sent = change { isOnQueue.update { $0 = DispatchQueue.getSpecific(key: key) ?? false } }
+      guard case .sent = change else { return }
+      name.update { $0 = (try? String(contentsOfFile: "/proc/thread-self/comm", encoding: .utf8)) ?? "" }
     })
     #expect(await outbox.outcome("a") == "did a")
     watching.dispose()
-    #expect(isOnQueue.value == true)
+    #expect(name.value == "ElasticQueue\n")
   }
 }

@@ -1,0 +1,134 @@
+import Streams
+
+/// Carries out what follows from changes of a state, in order and one after the other. Some of these actions call watchers,
+/// readers, observers or submitters, which may stall.
+///
+/// If one does not return within some milliseconds, another thread takes over the actions that are left: so what stalls
+/// stops the thread that has called it, and no other watcher, reader, request or write. It takes one thread at most,
+/// however much is written, if it is called by its ``Mailbox``: it is not called while it stalls.
+final class EffectRunner: Sendable {
+  struct Action: Sendable {
+    /// Whether it calls the user's code, which may not return.
+    let mayStall: Bool
+    let run: @Sendable () -> Void
+  }
+
+  fileprivate struct Batch {
+    var rest = Fifo<Action>()
+    /// The thread that carries them out; the one before it has stalled.
+    var worker: UInt64
+    /// How many actions were begun, and how many the last time that was looked.
+    var count = 0
+    var lastCount = 0
+    /// Whether the one that was begun last may stall.
+    var mayStall = false
+  }
+
+  fileprivate struct State {
+    var batches: [UInt64: Batch] = [:]
+    /// The batch to which actions are added that are carried out on other threads.
+    var series: UInt64?
+    /// The number of the last batch, or thread.
+    var lastNumber: UInt64 = 0
+    var isWatched = false
+  }
+
+  private let patience: Duration
+  private let state = Locked(State())
+
+  /// - Parameter patience: How long an action may take before another thread takes over: once as long, or twice.
+  init(patience: Duration = .milliseconds(10)) { self.patience = patience }
+
+  /// Carries out actions on this thread, unless one stalls.
+  func run(_ actions: [Action]) {
+    let (number, worker) = state.withLock { $0.begin(actions) }
+    watch()
+    run(number, as: worker)
+  }
+
+  /// Carries out actions on threads that may block, after all that were given to this before, and have not stalled.
+  func enqueue(_ actions: [Action]) {
+    if actions.isEmpty { return }
+    let begun = state.withLock { state -> (UInt64, UInt64)? in
+      if let series = state.series {
+        for action in actions { state.batches[series]?.rest.append(action) }
+        return nil
+      }
+      let begun = state.begin(actions)
+      state.series = begun.number
+      return begun
+    }
+    watch()
+    guard let (number, worker) = begun else { return }
+    _ = ElasticScheduler().schedule { self.run(number, as: worker) }
+  }
+
+  private func run(_ number: UInt64, as worker: UInt64) {
+    while let action = state.withLock({ $0.next(number, for: worker) }) { action.run() }
+  }
+
+  private func watch() {
+    if state.withLock({ exchange(&$0.isWatched, with: true) }) { return }
+    _ = ElasticScheduler().schedule(after: patience) { self.look() }
+  }
+
+  private func look() {
+    let (stalled, isOver) = state.withLock { state in
+      let stalled = state.takeStalled()
+      state.isWatched = false
+      return (stalled, state.batches.isEmpty)
+    }
+    for (number, worker) in stalled { _ = ElasticScheduler().schedule { self.run(number, as: worker) } }
+    if !isOver { watch() }
+  }
+}
+
+extension EffectRunner.State {
+  fileprivate mutating func nextNumber() -> UInt64 {
+    lastNumber += 1
+    return lastNumber
+  }
+
+  fileprivate mutating func begin(_ actions: [EffectRunner.Action]) -> (number: UInt64, worker: UInt64) {
+    let (number, worker) = (nextNumber(), nextNumber())
+    var batch = EffectRunner.Batch(worker: worker)
+    for action in actions { batch.rest.append(action) }
+    batches[number] = batch
+    return (number, worker)
+  }
+
+  fileprivate mutating func next(_ number: UInt64, for worker: UInt64) -> EffectRunner.Action? {
+    // Changed in its place: a copy for each action would take time in proportion to the square of their number.
+    guard batches[number]?.worker == worker else { return nil }
+    guard let action = batches[number]?.rest.popFirst() else {
+      end(number)
+      return nil
+    }
+    batches[number]?.count += 1
+    batches[number]?.mayStall = action.mayStall
+    // The last one may take its time, unless others are to come after it.
+    if number != series, batches[number]?.rest.isEmpty == true { end(number) }
+    return action
+  }
+
+  private mutating func end(_ number: UInt64) {
+    batches[number] = nil
+    if number == series { series = nil }
+  }
+
+  /// The batches whose thread has stalled, with the ones that take over.
+  fileprivate mutating func takeStalled() -> [(number: UInt64, worker: UInt64)] {
+    var stalled: [(UInt64, UInt64)] = []
+    for number in Array(batches.keys) {
+      guard var batch = batches[number] else { continue }
+      if batch.mayStall, batch.count == batch.lastCount {
+        batch.worker = nextNumber()
+        batch.mayStall = false
+        stalled.append((number, batch.worker))
+      }
+      batch.lastCount = batch.count
+      batches[number] = batch
+    }
+    return stalled
+  }
+}
