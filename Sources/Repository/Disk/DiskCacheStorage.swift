@@ -34,6 +34,15 @@ public final class DiskCacheStorage: CacheStorage {
 
   private static let backoff = Backoff(initial: .milliseconds(50), maximum: .seconds(5), jitter: 0.5)
 
+  /// The calls that are reading or replacing the file of a key.
+  private struct Calls {
+    var count = 0
+    var hasStore = false
+    /// Whether one that replaces the file has overlapped with another call: what either puts into memory may be older than
+    /// the file.
+    var hasOverlapped = false
+  }
+
   /// How long what is in memory counts as what is in the folder.
   private static let lookInterval = Duration.milliseconds(100)
 
@@ -41,6 +50,7 @@ public final class DiskCacheStorage: CacheStorage {
   private let memory: MemoryCacheStorage
   private let leftovers = Locked(Leftovers())
   private let lookedAt = Locked(Duration?.none)
+  private let calls = Locked<[CacheKey: Calls]>([:])
   private let scheduler: any Scheduler
 
   /// What was removed lately.
@@ -76,9 +86,11 @@ public final class DiskCacheStorage: CacheStorage {
   public func responses(for key: CacheKey) -> [CachedResponse] {
     lookAgain()
     let known = memory.responses(for: key)
+    if !known.isEmpty || leftovers.withLock({ $0.contain(key.fileKey) }) { return known }
     let time = removals.now
-    guard known.isEmpty, !leftovers.withLock({ $0.contain(key.fileKey) }), let stored = try? files.read(key.fileKey)
-    else { return known }
+    begin(key, isStore: false)
+    defer { end(key) }
+    guard let stored = try? files.read(key.fileKey) else { return [] }
     memory.store(stored.value, for: key)
     // What was read just before it was removed must not stay in memory.
     guard removals.concern(key, since: time) else { return stored.value }
@@ -88,6 +100,8 @@ public final class DiskCacheStorage: CacheStorage {
 
   /// Replaces the responses of a key.
   public func store(_ responses: [CachedResponse], for key: CacheKey) {
+    begin(key, isStore: true)
+    defer { end(key) }
     memory.store(responses, for: key)
     do {
       if !responses.isEmpty, (try? files.write(StoredValue(responses, writtenAt: .now()), for: key.fileKey)) != nil {
@@ -117,6 +131,25 @@ public final class DiskCacheStorage: CacheStorage {
     if prefix.isEmpty { try files.removeAll() } else { try files.removeAll { $0.hasPrefix(prefix) } }
   }
 
+  private func begin(_ key: CacheKey, isStore: Bool) {
+    calls.withLock { calls in
+      var ofKey = calls[key] ?? Calls()
+      ofKey.count += 1
+      ofKey.hasStore = ofKey.hasStore || isStore
+      ofKey.hasOverlapped = ofKey.hasOverlapped || ofKey.hasStore && ofKey.count > 1
+      calls[key] = ofKey
+    }
+  }
+
+  /// Ends a call; if it has overlapped with another one, the next read reads the file.
+  private func end(_ key: CacheKey) {
+    if calls.withLock({ $0[key]?.hasOverlapped ?? false }) { memory.store([], for: key) }
+    calls.withLock { calls in
+      calls[key]?.count -= 1
+      if calls[key]?.count == 0 { calls[key] = nil }
+    }
+  }
+
   /// Forgets what is in memory if another process has changed the folder.
   private func lookAgain() {
     let now = scheduler.now
@@ -125,7 +158,9 @@ public final class DiskCacheStorage: CacheStorage {
       lookedAt = now
       return true
     }
-    if isDue, (try? files.lookAgain()) ?? true { memory.forgetAll() }
+    guard isDue, (try? files.lookAgain()) ?? true else { return }
+    calls.withLock { calls in for key in calls.keys { calls[key]?.hasOverlapped = true } }
+    memory.forgetAll()
   }
 
   private func removeLater(_ note: @Sendable (inout Leftovers) -> Void) {

@@ -37,6 +37,22 @@ struct DiskCacheStorageSharingTests {
     try SystemFileSystem(lockTimeout: .zero).withExclusiveAccess(to: path) { _ in try body() }
   }
 
+  @Test(arguments: [true, false])
+  func `a response that is read while a newer one is stored does not stay in memory`(isHere: Bool) throws {
+    let files = FaultyFileSystem()
+    let other = try storage()
+    other.store(responses("old"), for: key)
+    let storage = try DiskCacheStorage(folder: folder.url, fileSystem: files, scheduler: scheduler)
+    files.afterRead { [key, scheduler] in
+      (isHere ? storage : other).store(responses("new"), for: key)
+      // Another read finds that the folder has changed.
+      scheduler.advance(by: .seconds(1))
+      if !isHere { _ = storage.responses(for: CacheKey(url: "https://a.example/y", owner: "A")) }
+    }
+    _ = storage.responses(for: key)
+    #expect(text(storage) == "new")
+  }
+
   @Test func `F4: a sign-out removes what another process has stored, and what is damaged`() throws {
     let first = try storage()
     let second = try storage()

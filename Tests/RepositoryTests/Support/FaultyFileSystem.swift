@@ -15,6 +15,7 @@ final class FaultyFileSystem: FileSystem {
     var keptSuffix: String?
     var beforeLock: (@Sendable () -> Void)?
     var onFault: (@Sendable () -> Void)?
+    var afterRead: (@Sendable () -> Void)?
     var unreadable: (suffix: String, code: Int32)?
     var failsAfterRename: (suffix: String, isLasting: Bool)?
     var openCount = 0
@@ -78,6 +79,9 @@ final class FaultyFileSystem: FileSystem {
   /// Does something once, when the file `lock` is about to be opened.
   func beforeLock(_ action: @escaping @Sendable () -> Void) { state.update { $0.beforeLock = action } }
 
+  /// Does something once, when bytes of a file have been read.
+  func afterRead(_ action: @escaping @Sendable () -> Void) { state.update { $0.afterRead = action } }
+
   /// Whether a write is to be cut short.
   @discardableResult
   private func check(_ name: String) throws -> Bool {
@@ -120,6 +124,7 @@ final class FaultyFileSystem: FileSystem {
     try check("read")
     let count = try real.read(file, buffer)
     state.update { $0.bytesRead += count }
+    state.update { $0.afterRead.take() }?()
     return count
   }
 
