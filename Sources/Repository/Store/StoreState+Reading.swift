@@ -4,15 +4,16 @@ extension StoreState {
   /// What memory has for a key, unless it has expired; `nil` if nothing.
   @inlinable
   func recalled(_ key: Key, now: StoreTime) -> KeyState<Key, Value>? {
-    let entry = entries.isEmpty ? nil : entries[key]
-    return recalled(key, entry, entry?.cached ?? memory.peek(key), now: now)
+    recalled(key, entries.isEmpty ? nil : entries[key], at: memory.place(of: key), now: now)
   }
 
+  /// The same if the value's place in memory is known. A value is large: each function that it is passed to copies it.
   @inlinable
   func recalled(
-    _ key: Key, _ entry: StoreEntry<Key, Value>?, _ cached: CachedValue<Value>?, now: StoreTime
+    _ key: Key, _ entry: StoreEntry<Key, Value>?, at place: Int?, now: StoreTime
   ) -> KeyState<Key, Value>? {
-    guard let cached, !freshness.isExpired(cached, now: now), !isHidden(cached)
+    guard let cached = entry?.cached ?? place.flatMap({ memory.value(at: $0) }),
+      !freshness.isExpired(cached, now: now), !isHidden(cached)
     else { return nil }
     return KeyState(key: key, cached: cached, layers: layers.concerning(key), source: .memory, entry: entry)
   }
@@ -24,7 +25,7 @@ extension StoreState {
     // One look-up for the value and its use, and none for an entry while no key is in use.
     guard ending == nil, policy.cacheRead == .beforeNetworkFetch, let place = memory.place(of: key) else { return nil }
     let entry = entries.isEmpty ? nil : entries[key]
-    guard let state = recalled(key, entry, entry?.cached ?? memory.value(at: place), now: now) else { return nil }
+    guard let state = recalled(key, entry, at: place, now: now) else { return nil }
     switch need(policy, cached: state.cached, now: now) {
     case .nothing: break
     case .refresh where isRefreshing(key): break
