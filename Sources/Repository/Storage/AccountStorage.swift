@@ -65,8 +65,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     var failing: (any SourceOfTruth<Key, Value>)?
     /// The last time that the lock of the files was waited for in vain.
     var lockFailure: (error: FileError, at: ContinuousClock.Instant)?
-    /// When what has failed may be tried again, and whether a timer will do so.
+    /// When what has failed may be tried again, how often that has failed in a row, and whether a timer will do so.
     var retryAt = ContinuousClock.now
+    var failures = 0
     var awaitsRetry = false
     var openings: [Opening] = []
     /// Keeps this object while it has to remember something.
@@ -85,7 +86,7 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   }
 
   /// How long after a failure the same work is tried again.
-  private static var pauseInSeconds: Double { 1 }
+  private static var backoff: Backoff { Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0) }
 
   private let identity: StorageIdentity?
   private let queue = DispatchQueue(label: "store.storage", qos: .utility)
@@ -227,6 +228,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   /// Whether the server has refused the account.
   var isRefused: Bool { state.withLock { $0.isRefused } }
 
+  /// How many changes the source of truth has not got.
+  var unwrittenCount: Int { state.withLock { $0.count + $0.suspicions.count + ($0.hasRemains ? 1 : 0) } }
+
   /// Whether there is work, or something to remember that no later store would find.
   var isNeeded: Bool { state.withLock { $0.count > 0 || identity == nil && $0.isDirty } }
 
@@ -277,7 +281,8 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
   private func owed() -> [Job] {
     guard let source = state.withLock({ .now >= $0.retryAt ? $0.failing : nil }) else { return [] }
     let (failed, hasRemains, isSignedOut) = state.withLock { state -> ([Work], Bool, Bool) in
-      let keys = state.suspicions.owed.filter { state.newest[$0.key] == nil }.prefix(64)
+      let newest = state.newest
+      let keys = state.suspicions.take(64) { newest[$0] == nil }
       var works = keys.map { $0.suspicion == .removed ? Work.remove($0.key) : .invalidate($0.key) }
       if state.isRefused, !state.keepsRefusal { works.append(.refuse(true)) }
       return (works, state.hasRemains, state.isSignedOut)
@@ -304,11 +309,14 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   /// Tries again after a pause, since no other work may come.
   private func retryLater() {
-    let begins = state.withLock { !exchange(&$0.awaitsRetry, with: true) }
-    guard begins else { return }
-    queue.asyncAfter(deadline: .now() + Self.pauseInSeconds) {
-      self.state.withLock { $0.awaitsRetry = false }
-      self.performAll(isRetry: true)
+    let pause = state.withLock { state -> Duration? in
+      exchange(&state.awaitsRetry, with: true) ? nil : max(state.retryAt - .now, Self.backoff.delay(after: 1))
+    }
+    guard let pause else { return }
+    _ = ElasticScheduler().schedule(after: pause) { [weak self] in
+      guard let self else { return }
+      state.withLock { $0.awaitsRetry = false }
+      performAll(isRetry: true)
     }
   }
 
@@ -340,13 +348,18 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
 
   private func markDone(_ job: Job, isGone: Bool) {
     let keepsRefusal = job.source.isRefused
-    let (released, isLocked) = state.withLock { state -> (Job?, Bool) in
+    let (released, isOwed) = state.withLock { state -> (Job?, Bool) in
       state.count -= 1
       // After a sign-out elsewhere, nothing that is there concerns this account's earlier session.
       let error = job.error.flatMap { $0.isSignedOut ? nil : $0 }
       if error != nil, !isGone {
         state.failing = job.source
-        if job.isRetry { state.retryAt = .now + .seconds(Self.pauseInSeconds) }
+        if job.isRetry, state.retryAt <= .now {
+          state.failures += 1
+          state.retryAt = .now + Self.backoff.delay(after: state.failures)
+        }
+      } else if job.isRetry {
+        state.failures = 0
       }
       var released: Job?
       switch job.work {
@@ -371,11 +384,11 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       }
       state.keepsRefusal = keepsRefusal
       if !state.isDirty { state.failing = nil }
-      return (released, (error as? FileError)?.isLockTimeout == true)
+      return (released, state.failing != nil)
     }
     // Released here, outside the lock.
     _ = released
-    if isLocked { retryLater() }
+    if isOwed { retryLater() }
   }
 }
 
@@ -439,40 +452,4 @@ extension SourceOfTruth {
 extension Error {
   /// Whether the account was signed out elsewhere.
   var isSignedOut: Bool { (self as? StoreError) == .signedOut }
-}
-
-/// What all objects that open the same source of truth in this process have in common.
-private struct StorageIdentity: Hashable, Sendable {
-  private struct Known {
-    weak var storage: (any AnyObject & Sendable)?
-  }
-
-  private static let known = Locked<[StorageIdentity: Known]>([:])
-
-  let type: ObjectIdentifier
-  let path: String
-
-  /// The storage that is known by this identity, unless it is the one that has ended; else the one that is made.
-  func storage(
-    insteadOf ended: (any AnyObject)?, _ make: () -> any AnyObject & Sendable
-  ) -> any AnyObject & Sendable {
-    Self.known.withLockUnchecked { known in
-      // Not released here: its end takes this lock.
-      if let storage = known[self]?.storage, storage !== ended { return storage }
-      let storage = make()
-      known[self] = Known(storage: storage)
-      return storage
-    }
-  }
-
-  /// Forgets a storage that has ended, unless there is another one by now.
-  func forget() {
-    let other = Self.known.withLockUnchecked { known in
-      let other = known[self]?.storage
-      if other == nil { known[self] = nil }
-      return other
-    }
-    // Not released under the lock, either.
-    withExtendedLifetime(other) {}
-  }
 }

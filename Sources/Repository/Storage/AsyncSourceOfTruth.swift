@@ -28,6 +28,11 @@ public protocol AsyncSourceOfTruth<Key, Value>: Sendable {
   /// How long an operation may take; 100 milliseconds unless implemented.
   var timeLimit: Duration { get }
 
+  /// What is the same for every object that opens the same partition, in this process, such as an address with the
+  /// account; `nil` unless implemented. By it, the account's stores learn from one another that the server has refused the
+  /// account (401), so that its values stay hidden in the next store, and that it was signed out.
+  var identity: String? { get }
+
   /// What others change, as far as it concerns this partition; nothing unless implemented. What the store writes itself
   /// may be among it. A store subscribes once, and unsubscribes when it is released.
   var changes: Observable<SourceChange<Key>> { get }
@@ -61,6 +66,9 @@ public protocol AsyncSourceOfTruth<Key, Value>: Sendable {
 extension AsyncSourceOfTruth {
   /// 100 milliseconds.
   public var timeLimit: Duration { .milliseconds(100) }
+
+  /// `nil`.
+  public var identity: String? { nil }
 
   /// Nothing.
   public var changes: Observable<SourceChange<Key>> { .never() }

@@ -122,9 +122,9 @@ final class StorageQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   }
 
   /// Carries out all queued work on the queue's thread, after what was to be finished there, and what has failed once more;
-  /// then runs the completion.
-  func flush(then completion: @escaping @Sendable () -> Void) {
-    account.performAllElsewhere(isRetry: true, then: completion)
+  /// then runs the completion, with how many changes the source of truth has not got.
+  func flush(then completion: @escaping @Sendable (_ unwritten: Int) -> Void) {
+    account.performAllElsewhere(isRetry: true) { [account] in completion(account.unwrittenCount) }
   }
 
   /// Lets all other stores of the account know that it was signed out.

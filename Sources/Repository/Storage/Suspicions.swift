@@ -13,6 +13,8 @@ struct Suspicions<Key: Hashable & Sendable> {
   /// What holds for all other keys but those that were written since.
   private var others: Suspicion?
   private var written: Set<Key> = []
+  /// The keys that were taken since all were.
+  private var taken: Set<Key> = []
   private let limit: Int
 
   init(limit: Int = 1 << 16) {
@@ -23,8 +25,17 @@ struct Suspicions<Key: Hashable & Sendable> {
 
   var isEmpty: Bool { keys.isEmpty && others == nil }
 
-  /// The keys that are suspected by themselves: what could not be done to them can be tried again.
-  var owed: [(key: Key, suspicion: Suspicion)] { keys.map { ($0.key, $0.value) } }
+  /// How many keys are suspected by themselves: what could not be done to them can be tried again.
+  var count: Int { keys.count }
+
+  /// Takes some of these keys, each time others, until all had their turn: some that always fail keep no other from it.
+  mutating func take(_ count: Int, where isFree: (Key) -> Bool) -> [(key: Key, suspicion: Suspicion)] {
+    let free = keys.filter { isFree($0.key) }
+    if free.keys.allSatisfy(taken.contains) { taken = [] }
+    let next = free.filter { !taken.contains($0.key) }.prefix(count)
+    taken.formUnion(next.map(\.key))
+    return next.map { ($0.key, $0.value) }
+  }
 
   mutating func insert(_ key: Key, _ suspicion: Suspicion) {
     if let known = self[key], known.rawValue >= suspicion.rawValue { return }
@@ -39,13 +50,14 @@ struct Suspicions<Key: Hashable & Sendable> {
     } else {
       others = suspicion
       written = []
-      if suspicion == .removed { keys = [:] }
+      if suspicion == .removed { (keys, taken) = ([:], []) }
     }
   }
 
   /// Ends the suspicion of a key whose value was written or removed.
   mutating func remove(_ key: Key) {
     keys[key] = nil
+    taken.remove(key)
     // Beyond the limit, keys that were written stay suspected, which costs requests.
     if others != nil, written.count < limit { written.insert(key) }
   }

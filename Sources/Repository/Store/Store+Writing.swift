@@ -168,15 +168,30 @@ extension Store {
   /// Ends the store, and keeps its data: streams complete, requests are cancelled, and once all writes are in the source
   /// of truth this returns. From then on, reads fail with ``StoreError/closed``, and writes do nothing. A mutation in
   /// flight is not cancelled, and fails when its response comes, which changes nothing that is cached.
+  ///
+  /// If an asynchronous source of truth does not take everything, ``StoreConfiguration/onStorageError`` is called with
+  /// ``StoreError/unwritten(count:)``; see ``flush()``.
   public func close() async {
     perform { $0.close() }
-    await flush()
+    if let error = await flush(), shared != nil { configuration.onStorageError(error) }
   }
 
-  /// Returns when all earlier writes are in the source of truth, or have failed.
-  public func flush() async {
-    if let shared { return await withCheckedContinuation { continuation in shared.flush { continuation.resume() } } }
-    guard let storage else { return }
-    await withCheckedContinuation { continuation in storage.flush { continuation.resume() } }
+  /// Returns when all earlier writes are in the source of truth, or have failed. A change that an asynchronous source of
+  /// truth does not end, although it was cancelled at its ``AsyncSourceOfTruth/timeLimit``, counts as failed after twice
+  /// that time, and so do those of its key that wait behind it.
+  /// - Returns: ``StoreError/unwritten(count:)`` if the source of truth has not got everything; `nil` if it has. What is
+  ///   missing is tried again while the process lives, and lost when it ends.
+  @discardableResult
+  public func flush() async -> StoreError? {
+    let count = await withCheckedContinuation { continuation in
+      if let shared {
+        shared.flush { continuation.resume(returning: $0) }
+      } else if let storage {
+        storage.flush { continuation.resume(returning: $0) }
+      } else {
+        continuation.resume(returning: 0)
+      }
+    }
+    return count == 0 ? nil : .unwritten(count: count)
   }
 }

@@ -33,7 +33,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
   private let fetch: @Sendable (Key, ReadContext) -> Observable<Fetched<Value>>
   private let keyForResponse: @Sendable (Key, Value) -> Key
   @usableFromInline let state: Locked<StoreState<Key, Value>>
-  /// The subscriptions to outboxes, which end with the store.
+  /// The subscriptions to outboxes and to the source of truth, which end with the store.
   let showings = DisposeBag()
   private let sweepTimer = Locked<(any Disposable)?>(nil)
   private let runner = EffectRunner()
@@ -88,6 +88,7 @@ public final class Store<Key: Hashable & Sendable, Value: Sendable>: Sendable {
     self.keyForResponse = keyForResponse
     state = Locked(StoreState(configuration, storage: nil, shared: shared))
     shared.setNotice { [weak self] key, notice in self?.follow(notice, of: key) }
+    shared.account.onSignOut { [weak self] in self?.perform { $0.endSignedOut() } }.disposed(by: showings)
     sourceOfTruth.changes.subscribe(onNext: { [weak self] in self?.follow($0) }).disposed(by: showings)
   }
 

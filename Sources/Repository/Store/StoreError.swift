@@ -14,6 +14,9 @@ public enum StoreError: Error, Hashable, Sendable {
 
   /// The store was closed; it no longer keeps or returns anything.
   case closed
+
+  /// So many changes are not in the source of truth, and lost if the process ends now.
+  case unwritten(count: Int)
 }
 
 extension StoreError: CustomStringConvertible {
@@ -24,6 +27,8 @@ extension StoreError: CustomStringConvertible {
     case .noResponse: "The request ended without a response."
     case .signedOut: "The store's account was signed out."
     case .closed: "The store was closed."
+    case .unwritten(let count):
+      "The source of truth has not taken \(count) changes, which are lost if the process ends now."
     }
   }
 }

@@ -51,7 +51,7 @@ extension AccountMember {
 
 extension Store: AccountMember {
   /// Whether writes wait, or the store alone remembers what it could not write.
-  public var isBusy: Bool { storage?.isBusy ?? shared?.isBusy ?? false }
+  public var isBusy: Bool { storage?.isBusy ?? shared.map { $0.isBusy || $0.account.isNeeded } ?? false }
 
   /// Whether it is closed or signed out, and no removal is left to be done.
   public var hasEnded: Bool {

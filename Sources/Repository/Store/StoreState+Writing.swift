@@ -114,6 +114,7 @@ extension StoreState {
     endAll(.signedOut)
     store(.signOut, isAsynchronous: true, completion: completion)
     if let storage { effects.append(.call { storage.endOthers() }) }
+    if let shared { effects.append(.call { shared.account.signOut() }) }
     forgetAll()
     ending = .signedOut
     endWatchers()

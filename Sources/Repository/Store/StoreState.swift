@@ -55,7 +55,7 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     writesBehind = configuration.writing == .behind
     releasesIdle = configuration.idleTime != nil
     // What was refused to an earlier store or process stays hidden.
-    if storage?.isRefused == true { refusedAt = nextNumber() }
+    if storage?.isRefused == true || shared?.account.isRefused == true { refusedAt = nextNumber() }
   }
 
   /// Keeps a replaced value until the lock is released.
@@ -290,9 +290,12 @@ struct StoreState<Key: Hashable & Sendable, Value: Sendable> {
     case .remove(let removed): (key, shares) = (removed, .remove(versions.next()))
     // Its own limits apply.
     case .expire: return
-    case .refuse:
-      if let completion { effects.append(.call { completion(nil) }) }
-      return
+    case .refuse(let isRefused):
+      return effects.append(
+        .call {
+          shared.setRefused(isRefused)
+          completion?(nil)
+        })
     case .removeAll, .signOut:
       discard(shared.addRemoval(versions.next(), completion: completion))
       return effects.append(.call { shared.beginRemoval() })

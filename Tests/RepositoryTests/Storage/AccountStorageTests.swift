@@ -73,6 +73,32 @@ import Testing
     #expect(try cache.read("invalidated")?.isInvalidated == true)
   }
 
+  @Test func `D3: what the device refused is done when it works again, also if nothing else is written`() async throws {
+    let files = FaultyFileSystem()
+    let store = try store(files)
+    for key in ["removed", "invalidated"] { await store.save("v", for: key) }
+    files.fail(call: 0, isLasting: true)
+    await store.remove("removed")
+    await store.invalidate("invalidated")
+    files.fail(call: nil)
+    let cache = try DiskCache<String, String>(folder: folder.url)
+    while try cache.keys().contains("removed") { try await Task.sleep(for: .milliseconds(10)) }
+    while try cache.read("invalidated")?.isInvalidated == false { try await Task.sleep(for: .milliseconds(10)) }
+    #expect(await store.flush() == nil)
+  }
+
+  @Test func `D3: what always fails does not keep other work from being tried again`() async {
+    let truth = StubbornTruth()
+    let store = Store<String, String>(partialFetch: server.fetch, sourceOfTruth: truth)
+    let keys = (0..<100).map { "stubborn \($0)" } + (0..<30).map { "\($0)" }
+    for key in keys { await store.save("v", for: key) }
+    truth.isAway.update { $0 = true }
+    for key in keys { await store.remove(key) }
+    truth.isAway.update { $0 = false }
+    #expect(await store.flush() != nil)
+    while !truth.keys().allSatisfy({ $0.hasPrefix("stubborn") }) { try? await Task.sleep(for: .milliseconds(10)) }
+  }
+
   @Test func `D7: removals and invalidations that meet a lock count at once, and are done when it is free`()
     async throws
   {
@@ -213,4 +239,19 @@ import Testing
     await store.save("v", for: "l")
     #expect(!store.isBusy && truth.read(unconditionally: "k") == nil)
   }
+}
+
+/// A source of truth that never removes some of its values, and none while it is away.
+private final class StubbornTruth: SourceOfTruth {
+  let isAway = Mutable(false)
+  private let truth = MemoryTruth<String, String>()
+
+  func read(_ key: String) throws -> StoredValue<String>? { truth.read(key) }
+  func write(_ stored: StoredValue<String>, for key: String) throws { truth.write(stored, for: key) }
+  func remove(_ key: String) throws {
+    if isAway.value || key.hasPrefix("stubborn") { throw CancellationError() }
+    truth.remove(key)
+  }
+  func removeAll() throws { truth.removeAll() }
+  func keys() -> [String] { truth.keys() }
 }

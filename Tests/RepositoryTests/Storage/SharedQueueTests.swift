@@ -45,4 +45,64 @@ import Testing
     await make(.write(stored("newer", 1), isResponse: false), in: one)
     #expect(shared.value("k")?.value == "newer")
   }
+
+  @Test func `what has failed is tried again some at a time`() async {
+    let truth = CountingTruth()
+    let queue = SharedQueue(truth, scheduler: ConcurrentScheduler()) { _ in }
+    truth.isAway.update { $0 = true }
+    for number in 0..<1_000 {
+      _ = queue.add(.remove(EntryVersion(time: 1, writer: 1)), for: number, completion: nil)
+      queue.begin(number)
+    }
+    for number in 0..<1_000 {
+      await withCheckedContinuation { continuation in queue.settle(number) { _ in continuation.resume() } }
+    }
+    truth.isAway.update { $0 = false }
+    truth.counts.update { $0 = (0, 0) }
+    let unwritten = await withCheckedContinuation { continuation in queue.flush { continuation.resume(returning: $0) } }
+    #expect(unwritten == 0)
+    #expect((2...64).contains(truth.counts.value.greatest))
+  }
+
+  @Test(arguments: [true, false])
+  func `a source that ignores its cancellation keeps a flush and a close for twice its time limit at most`(
+    isRemoval: Bool
+  ) async throws {
+    let errors = Mutable<[StoreError]>([])
+    var configuration = StoreConfiguration<String>()
+    configuration.onStorageError = { error in
+      if let error = error as? StoreError { errors.update { $0.append(error) } }
+    }
+    let store = Store<String, String>(configuration: configuration, sourceOfTruth: SharedTruth(shared)) { _ in .never()
+    }
+    shared.stall()
+    if isRemoval { try? await store.clear() }
+    await store.save("v", for: "k")
+    #expect(await store.flush() == .unwritten(count: isRemoval ? 2 : 1))
+    await store.close()
+    #expect(errors.value == [.unwritten(count: isRemoval ? 2 : 1)])
+    // What is missing is not given up.
+    shared.resume()
+    try await shared.wait { $0["k"]?.value == "v" }
+  }
+}
+
+/// A source of truth that counts the removals that run at the same time.
+private final class CountingTruth: AsyncSourceOfTruth {
+  let isAway = Mutable(false)
+  let counts = Mutable((now: 0, greatest: 0))
+
+  func read(_ key: Int) async throws -> StoredValue<String>? { nil }
+  func write(_ stored: StoredValue<String>, for key: Int, isResponse: Bool) async throws -> SourceWriteResult { .done }
+  func invalidate(_ key: Int, version: EntryVersion) async throws -> SourceWriteResult { .done }
+  func removeAll(version: EntryVersion) async throws {}
+  func keys() async throws -> [Int] { [] }
+
+  func remove(_ key: Int, version: EntryVersion) async throws -> SourceWriteResult {
+    if isAway.value { throw CancellationError() }
+    counts.update { $0 = ($0.now + 1, max($0.greatest, $0.now + 1)) }
+    defer { counts.update { $0.now -= 1 } }
+    for _ in 0..<10 { await Task.yield() }
+    return .done
+  }
 }

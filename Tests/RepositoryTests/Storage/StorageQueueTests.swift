@@ -54,7 +54,7 @@ import Testing
     queue.finishLater(queue.enqueue(.invalidate("k")).job)
     #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
     truth.gate.signal()
-    queue.flush { ended.signal() }
+    queue.flush { _ in ended.signal() }
     ended.wait()
     #expect(queue.current("k")?.value == "new" && queue.current("k")?.isInvalidated == true)
   }
@@ -68,7 +68,7 @@ import Testing
     for number in 1...1_000 { queue.finishLater(queue.enqueue(.write(stored(Counted(number, live)), "k")).job) }
     #expect(live.value == 2)
     truth.gate.signal()
-    queue.flush { ended.signal() }
+    queue.flush { _ in ended.signal() }
     ended.wait()
     #expect(truth.value(of: "k")?.number == 1_000 && live.value == 2)
   }

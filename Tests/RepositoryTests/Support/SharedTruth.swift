@@ -92,10 +92,12 @@ final class SharedTruth: AsyncSourceOfTruth {
 
   let server: Server
   let timeLimit: Duration
+  let identity: String?
 
-  init(_ server: Server, timeLimit: Duration = .milliseconds(100)) {
+  init(_ server: Server, timeLimit: Duration = .milliseconds(100), identity: String? = nil) {
     self.server = server
     self.timeLimit = timeLimit
+    self.identity = identity
   }
 
   var changes: Observable<SourceChange<String>> {
