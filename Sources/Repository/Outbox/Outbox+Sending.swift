@@ -238,6 +238,7 @@ extension Outbox {
       if verdict == .blocked || failure.status != nil {
         await pause(attempts: 0, failure, isShared: verdict == .notSent)
       }
+      if verdict == .blocked { board.report(refusal: failure) }
       if isIdempotent { return failure }
       do {
         _ = try await change(entry.name) { $0.forgetAttempts() }

@@ -1,4 +1,5 @@
 import Dispatch
+package import HTTP
 public import Platform
 public import Streams
 
@@ -79,7 +80,7 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   }
 
   let folder: OutboxFolder<Mutation>
-  private let place: OpenOutbox?
+  let place: OpenOutbox?
   /// A turn that has not begun, which others may join; `submitted` are notified at its end.
   struct ComingTurn {
     let number: UInt64
@@ -163,7 +164,8 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///
   /// An observer that stalls stops nothing else; what it has missed waits in memory, and it gets all of it in order.
   public var changes: Observable<OutboxChange<Mutation, Response>> {
-    .create { [state, board] observer in
+    .create { [weak self, state, board] observer in
+      self?.endIfSignedOutElsewhere()
       let watcher = OutboxWatcher<Mutation, Response>(
         id: state.withLock { $0.nextNumber() }, isStore: false,
         onChange: { change, done in
@@ -188,15 +190,19 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
   ///   - onChange: Calls `done` once the change is where the store keeps its values, or cannot be written there; it
   ///     matters for `.sent` alone. Returns what calls the store's own watchers, which may stall: that is called next. On
   ///     any thread.
+  ///   - onRefusal: Called when the server has refused the account (401) and the entry waits; returns the same.
   ///   - onCompleted: Called when the outbox is closed, signed out or released; returns the same.
   package func showing(
     _ onChange:
       @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) ->
       @Sendable () -> Void,
+    onRefusal: @escaping @Sendable (RequestError) -> @Sendable () -> Void = { _ in {} },
     onCompleted: @escaping @Sendable () -> @Sendable () -> Void
   ) -> any Disposable {
+    endIfSignedOutElsewhere()
     let watcher = OutboxWatcher<Mutation, Response>(
-      id: state.withLock { $0.nextNumber() }, isStore: true, onChange: onChange, onCompleted: onCompleted)
+      id: state.withLock { $0.nextNumber() }, isStore: true, onChange: onChange, onRefusal: onRefusal,
+      onCompleted: onCompleted)
     board.add(watcher)
     return Disposables.create { [board] in board.remove(watcher.id) }
   }
@@ -291,238 +297,9 @@ public final class Outbox<Mutation: Codable & Sendable, Response: Sendable>: Sen
     return true
   }
 
-  /// Stops sending, and keeps what waits for the next outbox of the folder, which can be opened when this returns: after
-  /// the attempt in progress, if there is one, has ended. ``changes`` completes, and submitters whose mutation was not
-  /// sent get ``OutboxError/queued(because:)``. At the end of a process, no call is needed.
-  public func close() async {
-    let timer = state.withLock { state in
-      state.isClosed = true
-      return exchange(&state.timer, with: nil)
-    }
-    timer?.dispose()
-    // After what was submitted before.
-    await onQueue {}
-    _ = await state.withLock { $0.turn }?.value
-    board.end()
-    place?.close()
-    await board.delivered()
-  }
-
-  /// Ends the outbox because its account ends: requests are cancelled, and all entries of the partition are removed.
-  /// Outboxes of it that are open in other processes end, too, at the latest when they are about to add or send something.
-  /// What was queued, was being added or being sent comes to nothing: it fails with ``OutboxError/signedOut``.
-  ///
-  /// Throws ``FileError`` if some entries cannot be removed; the others are removed then, and another call tries again. To
-  /// continue later, do not call this, but ``close()``: what waits is in the folder.
-  public func signOut() async throws {
-    let waiters = cancel(leavingRemains: true)
-    let removal = await onQueue { Result { try self.removeAll() } }
-    end(waiters)
-    await board.delivered()
-    try removal.get()
-  }
-
-  /// The same for a caller that is not a task: it blocks while files are removed, for ten seconds at most.
-  public func signOut() throws {
-    let waiters = cancel(leavingRemains: true)
-    defer { end(waiters) }
-    try removeAll()
-  }
-}
-
-/// How an outbox ends, and what its group has to know.
-extension Outbox {
-  /// Whether it sends nothing any more, since it is closed, or its account is signed out, here or in another process; and
-  /// all entries are removed that a sign-out was to remove.
-  public var hasEnded: Bool { isOver && !state.withLock { $0.hasRemains } }
-
-  var isOver: Bool { isSignedOut.value || state.withLock { $0.isClosed } }
-
-  private func removeAll() throws {
-    try folder.signOut()
-    state.withLock { $0.hasRemains = false }
-  }
-
-  /// Calls a closure each time that there is something to send, on any thread, while somebody uses the outbox: from then on
-  /// it has to be retained as long as it is busy.
-  public func notifyWhenBusy(_ action: @escaping @Sendable () -> Void) {
-    let old = state.withLock { exchange(&$0.onBusy, with: action) }
-    withExtendedLifetime(old) {}
-    if isBusy { action() }
-  }
-
-  /// Cancels what is being sent; returns the submitters, who have to get an error.
-  private func cancel(leavingRemains: Bool = false) -> [AnyObserver<Response>] {
-    let (waiters, timer) = state.withLock { state in
-      state.hasRemains = leavingRemains
-      return (exchange(&state.waiters, with: [:]), exchange(&state.timer, with: nil))
-    }
-    timer?.dispose()
-    isSignedOut.onNext(true)
-    return Array(waiters.values)
-  }
-
-  private func end(_ waiters: [AnyObserver<Response>]) {
-    for waiter in waiters { fail(waiter, OutboxError.signedOut) }
-    board.end()
-    place?.close()
-  }
-
-  /// Ends the outbox if an error says that another process has signed the account out.
-  func endIfSignedOut(_ error: any Error) {
-    if case OutboxError.signedOut = error, !isSignedOut.value { end(cancel()) }
-  }
-
   /// When what waits is sent that nobody has just submitted.
-  private static var firstDelay: Duration { .seconds(2) }
+  static var firstDelay: Duration { .seconds(2) }
 
   /// The time by a clock that no one sets.
   var uptime: Duration { clock.scheduler.now }
-}
-
-extension Outbox {
-  /// The names of all unfinished entries, oldest first.
-  func names() throws -> [OutboxFileName] {
-    let names = try folder.names()
-    let over = state.withLock { $0.over }
-    return over.isEmpty ? names : names.filter { !over.contains($0) }
-  }
-
-  /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added, removed,
-  /// or queued again. If only this outbox has changed the folder, it looks only at what could not be read before.
-  ///
-  /// Returns whether an entry waits, or may wait, since an error of the system prevents reading it.
-  func look() throws -> Bool {
-    for name in state.withLock({ $0.over }) {
-      if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
-    }
-    let (number, suspects) = state.withLock { state in
-      (state.listing, state.unreadable.map { OutboxFileName(addedAt: $0.addedAt, id: $0.id) } + state.unread)
-    }
-    if try folder.isUnchanged(since: number) {
-      try reread(suspects)
-    } else {
-      try lookAtAll()
-    }
-    return state.withLock { !$0.known.waiting.isEmpty || !$0.unread.isEmpty }
-  }
-
-  private func lookAtAll() throws {
-    try folder.checkSignOut()
-    state.withLock { $0.listing = nil }
-    // A known entry that is not on disk now has been removed.
-    let known = state.withLock { $0.known }
-    let (all, number) = try folder.listing()
-    let (over, arriving) = state.withLock { ($0.over, $0.arriving) }
-    let names = over.isEmpty ? all : all.filter { !over.contains($0) }
-    for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
-    // Entries that are just being added are skipped: they get a turn of their own.
-    try reread(names.filter { !arriving.contains($0.id) && known[$0]?.isWaiting != true })
-    state.withLock { $0.listing = number }
-  }
-
-  private func reread(_ names: [OutboxFileName]) throws {
-    state.withLock { ($0.unreadable, $0.unread) = ([], []) }
-    for name in names.sorted() {
-      do {
-        _ = try reread(name)
-      } catch let error as FileError where error.isOfOneFile {
-        state.withLock { $0.unread.insertSorted(name) }
-      }
-    }
-  }
-
-  /// The oldest entry behind another one, or of all, that waits or may wait. Entries that are just being added are skipped:
-  /// they get a turn of their own.
-  func next(after name: OutboxFileName?) -> OutboxFileName? {
-    state.withLock { state in
-      var next = name
-      repeat {
-        next = [state.known.waiting.first(after: next), state.unread.first(after: next)].compactMap { $0 }.min()
-      } while next.map { state.arriving.contains($0.id) } == true
-      return next
-    }
-  }
-
-  /// The newest entry that waits or may wait.
-  var newest: OutboxFileName? {
-    state.withLock { state in [state.known.waiting.last, state.unread.last].compactMap { $0 }.max() }
-  }
-
-  /// Reads an entry again, which another process may have changed or removed, and records its state; returns it if it
-  /// waits. One that is damaged is passed over; one that cannot be read because of an error of the system is an error,
-  /// since later ones must not overtake it.
-  /// - Parameter isToBeSent: Whether to wait until it is certain that its adding has not failed.
-  func reread(_ name: OutboxFileName, isToBeSent: Bool = false) throws -> Entry? {
-    let content = try isToBeSent ? folder.settledContent(name) : folder.content(name)
-    if case .entry(let entry)? = content {
-      note(entry)
-      return entry.isWaiting ? entry : nil
-    }
-    if case .unreadable(let entry)? = content {
-      state.withLock { if !$0.unreadable.contains(entry) { $0.unreadable.append(entry) } }
-    }
-    if let known = state.withLock({ $0.known[name] }) { forget(known, .withdrawn(known)) }
-    return nil
-  }
-
-  /// Changes an entry on disk; returns `nil` if it has been removed meanwhile.
-  func change(_ name: OutboxFileName, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry? {
-    let update = { @Sendable (entry: inout Entry) in
-      change(&entry)
-      return true
-    }
-    guard let changed = try await onQueue({ try self.folder.update(name, update) }) else { return nil }
-    let old = state.withLock { state in
-      state.known[name] == nil ? nil : state.known.replace(name, with: changed)
-    }
-    // Released here, outside the lock.
-    _ = old
-    return changed
-  }
-
-  /// Records an entry as it is on disk, and notifies observers if it is new here, or no longer waits.
-  func note(_ entry: Entry) {
-    let old = state.withLock { $0.known.replace(entry.name, with: entry) }
-    let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
-    if waits, !waited {
-      board.report(.added(entry))
-      state.withLock { $0.onBusy }()
-    }
-    if waited, !waits { board.report(.withdrawn(entry)) }
-  }
-
-  /// Ends the arrival of an entry, after observers were notified that it was added. If it has been removed meanwhile,
-  /// it is withdrawn once more: observers may have heard of the removal first.
-  func endArrival(of entry: Entry) {
-    let isGone = state.withLock { state in
-      state.arriving.remove(entry.id)
-      return state.known[entry.name] == nil
-    }
-    if isGone { board.report(.withdrawn(entry)) }
-  }
-
-  /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
-  /// again in any case. Throws ``OutboxError/signedOut`` instead.
-  @discardableResult
-  func end(
-    _ entry: Entry, _ change: OutboxChange<Mutation, Response>
-  ) throws -> (any Error)? {
-    var failure: (any Error)?
-    do {
-      try folder.remove(entry.name)
-    } catch OutboxError.signedOut {
-      throw OutboxError.signedOut
-    } catch {
-      state.withLock { _ = $0.over.insert(entry.name) }
-      failure = error
-    }
-    forget(entry, change)
-    return failure
-  }
-
-  /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
-  func forget(_ entry: Entry, _ change: OutboxChange<Mutation, Response>) {
-    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change) }
-  }
 }

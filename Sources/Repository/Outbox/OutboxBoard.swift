@@ -1,3 +1,4 @@
+import HTTP
 import Streams
 
 /// Keeps the waiting entries, and notifies the watchers of an outbox: observers of its changes and stores that show it, and
@@ -16,6 +17,9 @@ final class OutboxBoard<Mutation: Codable & Sendable, Response: Sendable>: Senda
 
   /// Notifies all watchers of a change.
   func report(_ change: Change) { perform { $0.report(change) } }
+
+  /// Lets the stores that show the outbox know that the server has refused the account, while an entry waits.
+  func report(refusal: RequestError) { perform { $0.report(refusal) } }
 
   /// Calls a submitter, after what was reported before.
   func answer(_ action: @escaping @Sendable () -> Void) { perform { $0.effects.append(.answer(action)) } }
@@ -98,6 +102,10 @@ extension OutboxBoard {
       for watcher in watchers where !(isSent && watcher.isStore) { post(.change(change, done: {}), to: watcher) }
     }
 
+    mutating func report(_ refusal: RequestError) {
+      for watcher in watchers where watcher.isStore { post(.refusal(refusal), to: watcher) }
+    }
+
     mutating func write(
       _ response: Response, of entry: Entry, didWrite: @escaping @Sendable (_ store: UInt64) -> Void,
       completion: @escaping @Sendable () -> Void
@@ -151,6 +159,8 @@ extension OutboxBoard {
 final class OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sendable {
   enum Letter: Sendable {
     case change(OutboxChange<Mutation, Response>, done: @Sendable () -> Void)
+    /// The server has refused the account; the entry waits.
+    case refusal(RequestError)
     case end
   }
 
@@ -162,6 +172,7 @@ final class OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sen
   let isStore: Bool
   private let onChange:
     @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Deliveries
+  private let onRefusal: @Sendable (RequestError) -> Deliveries
   private let onCompleted: @Sendable () -> Deliveries
   private let mailbox = Mailbox(Fifo<Letter>())
 
@@ -169,11 +180,13 @@ final class OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sen
     id: UInt64, isStore: Bool,
     onChange:
       @escaping @Sendable (OutboxChange<Mutation, Response>, _ done: @escaping @Sendable () -> Void) -> Deliveries,
+    onRefusal: @escaping @Sendable (RequestError) -> Deliveries = { _ in {} },
     onCompleted: @escaping @Sendable () -> Deliveries
   ) {
     self.id = id
     self.isStore = isStore
     self.onChange = onChange
+    self.onRefusal = onRefusal
     self.onCompleted = onCompleted
   }
 
@@ -188,6 +201,7 @@ final class OutboxWatcher<Mutation: Codable & Sendable, Response: Sendable>: Sen
         deliveries =
           switch letter {
           case .change(let change, let done): onChange(change, done)
+          case .refusal(let error): onRefusal(error)
           case .end: onCompleted()
           }
       })

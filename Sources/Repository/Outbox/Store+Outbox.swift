@@ -7,6 +7,8 @@ extension Store {
   /// The outbox reports a mutation as sent, and removes it from disk, when its response or change is in the source of
   /// truth, unless ``StoreConfiguration/writing`` is `behind`: so neither is lost, however the process ends.
   ///
+  /// If the server refuses the account (401), the entry waits, and cached values are hidden as after a refused request.
+  ///
   /// The response replaces the change in one step, as in ``mutateAll(optimistic:send:keyForResponse:)``. It also
   /// replaces a cached value that was requested while the change was being sent: changes are sent one after the other,
   /// so it is the newer one. Until then, the store keeps the outbox alive; the outbox does not keep the store alive: when
@@ -72,6 +74,11 @@ extension Store {
         }
         // Watchers of the store, which may stall, are called once the outbox has got rid of the change.
         return { self.end(steps) }
+      },
+      onRefusal: { [weak self] error in
+        let steps = Steps<Key, Value>()
+        self?.apply(error, of: nil, in: steps) { _ in }
+        return { [weak self] in self?.end(steps) }
       },
       onCompleted: { [weak self] in
         let (steps, ended) = (Steps<Key, Value>(), layers.end())

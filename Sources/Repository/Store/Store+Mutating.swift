@@ -203,12 +203,19 @@ extension Store {
     completion: @escaping WriteCompletion
   ) {
     perform(in: steps) { $0.removeLayer(layer.id) }
+    apply(error, of: layer.key, in: steps, completion: completion)
+  }
+
+  /// Carries out the effect of a refusal of a mutation: of a key, or of all.
+  func apply(
+    _ error: any Error, of key: Key?, in steps: Steps<Key, Value>? = nil, completion: @escaping WriteCompletion
+  ) {
     let failure = RequestError(wrapping: error)
     guard !configuration.mayServeStale(failure), failure.isUnauthenticated || failure.isForbidden else {
       return completion(nil)
     }
     let effect = configuration.effectOfFailure(failure)
-    perform(in: steps) { $0.apply(effect, of: layer.key, completion: completion) }
+    perform(in: steps) { $0.apply(effect, of: key, completion: completion) }
   }
 
   /// Applies a change to the cached value of a key, and commits the result: again if another write has come between.

@@ -115,4 +115,37 @@ import Testing
     #expect(await next.outcome("b") == "queued: cannot connect")
     #expect(try next.contents() == ["b"])
   }
+
+  @Test func `A2: an idle outbox shows nothing once another process has signed the account out`() async throws {
+    server.set(.isAway)
+    let (outbox, other) = (try folder.outbox(server), try folder.outbox(server))
+    _ = await other.outcome("a")
+    await outbox.flush()
+    #expect(Recorder(outbox.changes).take().count == 1)
+    try await other.signOut()
+    let changes = Recorder(outbox.changes)
+    await outbox.added()
+    #expect(changes.take().isEmpty)
+    #expect(changes.isCompleted.value)
+    let store = Store<String, String> { _ in .never() }
+    await store.save("v", for: "k")
+    store.show(outbox, change: { _, _, value in value + "!" }, keyForResponse: { _ in "k" })
+    #expect(store.peek("k")?.value == "v")
+  }
+
+  @Test func `S1: a store hides what the server gave when an entry waits because it refuses the account`() async throws
+  {
+    let outbox = try folder.outbox(server)
+    let store = Store<String, String> { _ in .never() }
+    for key in ["k", "l"] { await store.save("v", for: key) }
+    store.show(outbox, change: { _, _, _ in nil }, keyForResponse: { _ in "k" })
+    server.set(.fails(RequestError(.httpStatus, "Who?", status: 401)))
+    #expect(await outbox.outcome("a") == "queued: HTTP status")
+    #expect(store.peek("k") == nil && store.peek("l") == nil)
+    #expect(try outbox.contents() == ["a"])
+    // What the server gives from then on is shown.
+    server.set(.answers)
+    await outbox.flush()
+    #expect(store.peek("k")?.value == "did a")
+  }
 }

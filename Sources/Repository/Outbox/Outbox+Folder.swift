@@ -1,0 +1,149 @@
+import Streams
+
+/// What an outbox knows of its folder, and how that follows what is on disk.
+extension Outbox {
+  /// The names of all unfinished entries, oldest first.
+  func names() throws -> [OutboxFileName] {
+    let names = try folder.names()
+    let over = state.withLock { $0.over }
+    return over.isEmpty ? names : names.filter { !over.contains($0) }
+  }
+
+  /// Makes what is known agree with what is on disk, and notifies observers of what other processes have added, removed,
+  /// or queued again. If only this outbox has changed the folder, it looks only at what could not be read before.
+  ///
+  /// Returns whether an entry waits, or may wait, since an error of the system prevents reading it.
+  func look() throws -> Bool {
+    for name in state.withLock({ $0.over }) {
+      if (try? folder.remove(name)) != nil { state.withLock { _ = $0.over.remove(name) } }
+    }
+    let (number, suspects) = state.withLock { state in
+      (state.listing, state.unreadable.map { OutboxFileName(addedAt: $0.addedAt, id: $0.id) } + state.unread)
+    }
+    if try folder.isUnchanged(since: number) {
+      try reread(suspects)
+    } else {
+      try lookAtAll()
+    }
+    return state.withLock { !$0.known.waiting.isEmpty || !$0.unread.isEmpty }
+  }
+
+  private func lookAtAll() throws {
+    try folder.checkSignOut()
+    state.withLock { $0.listing = nil }
+    // A known entry that is not on disk now has been removed.
+    let known = state.withLock { $0.known }
+    let (all, number) = try folder.listing()
+    let (over, arriving) = state.withLock { ($0.over, $0.arriving) }
+    let names = over.isEmpty ? all : all.filter { !over.contains($0) }
+    for name in Set(known.names).subtracting(names) { if let entry = known[name] { forget(entry, .withdrawn(entry)) } }
+    // Entries that are just being added are skipped: they get a turn of their own.
+    try reread(names.filter { !arriving.contains($0.id) && known[$0]?.isWaiting != true })
+    state.withLock { $0.listing = number }
+  }
+
+  private func reread(_ names: [OutboxFileName]) throws {
+    state.withLock { ($0.unreadable, $0.unread) = ([], []) }
+    for name in names.sorted() {
+      do {
+        _ = try reread(name)
+      } catch let error as FileError where error.isOfOneFile {
+        state.withLock { $0.unread.insertSorted(name) }
+      }
+    }
+  }
+
+  /// The oldest entry behind another one, or of all, that waits or may wait. Entries that are just being added are skipped:
+  /// they get a turn of their own.
+  func next(after name: OutboxFileName?) -> OutboxFileName? {
+    state.withLock { state in
+      var next = name
+      repeat {
+        next = [state.known.waiting.first(after: next), state.unread.first(after: next)].compactMap { $0 }.min()
+      } while next.map { state.arriving.contains($0.id) } == true
+      return next
+    }
+  }
+
+  /// The newest entry that waits or may wait.
+  var newest: OutboxFileName? {
+    state.withLock { state in [state.known.waiting.last, state.unread.last].compactMap { $0 }.max() }
+  }
+
+  /// Reads an entry again, which another process may have changed or removed, and records its state; returns it if it
+  /// waits. One that is damaged is passed over; one that cannot be read because of an error of the system is an error,
+  /// since later ones must not overtake it.
+  /// - Parameter isToBeSent: Whether to wait until it is certain that its adding has not failed.
+  func reread(_ name: OutboxFileName, isToBeSent: Bool = false) throws -> Entry? {
+    let content = try isToBeSent ? folder.settledContent(name) : folder.content(name)
+    if case .entry(let entry)? = content {
+      note(entry)
+      return entry.isWaiting ? entry : nil
+    }
+    if case .unreadable(let entry)? = content {
+      state.withLock { if !$0.unreadable.contains(entry) { $0.unreadable.append(entry) } }
+    }
+    if let known = state.withLock({ $0.known[name] }) { forget(known, .withdrawn(known)) }
+    return nil
+  }
+
+  /// Changes an entry on disk; returns `nil` if it has been removed meanwhile.
+  func change(_ name: OutboxFileName, _ change: @escaping @Sendable (inout Entry) -> Void) async throws -> Entry? {
+    let update = { @Sendable (entry: inout Entry) in
+      change(&entry)
+      return true
+    }
+    guard let changed = try await onQueue({ try self.folder.update(name, update) }) else { return nil }
+    let old = state.withLock { state in
+      state.known[name] == nil ? nil : state.known.replace(name, with: changed)
+    }
+    // Released here, outside the lock.
+    _ = old
+    return changed
+  }
+
+  /// Records an entry as it is on disk, and notifies observers if it is new here, or no longer waits.
+  func note(_ entry: Entry) {
+    let old = state.withLock { $0.known.replace(entry.name, with: entry) }
+    let (waited, waits) = (old?.isWaiting ?? false, entry.isWaiting)
+    if waits, !waited {
+      board.report(.added(entry))
+      state.withLock { $0.onBusy }()
+    }
+    if waited, !waits { board.report(.withdrawn(entry)) }
+  }
+
+  /// Ends the arrival of an entry, after observers were notified that it was added. If it has been removed meanwhile,
+  /// it is withdrawn once more: observers may have heard of the removal first.
+  func endArrival(of entry: Entry) {
+    let isGone = state.withLock { state in
+      state.arriving.remove(entry.id)
+      return state.known[entry.name] == nil
+    }
+    if isGone { board.report(.withdrawn(entry)) }
+  }
+
+  /// Removes a finished entry and notifies observers. If it cannot be removed, returns the error; the entry is not sent
+  /// again in any case. Throws ``OutboxError/signedOut`` instead.
+  @discardableResult
+  func end(
+    _ entry: Entry, _ change: OutboxChange<Mutation, Response>
+  ) throws -> (any Error)? {
+    var failure: (any Error)?
+    do {
+      try folder.remove(entry.name)
+    } catch OutboxError.signedOut {
+      throw OutboxError.signedOut
+    } catch {
+      state.withLock { _ = $0.over.insert(entry.name) }
+      failure = error
+    }
+    forget(entry, change)
+    return failure
+  }
+
+  /// Forgets an entry that is no longer on disk, and notifies observers of what became of it.
+  func forget(_ entry: Entry, _ change: OutboxChange<Mutation, Response>) {
+    if state.withLock({ $0.known.replace(entry.name, with: nil) }) != nil { board.report(change) }
+  }
+}
