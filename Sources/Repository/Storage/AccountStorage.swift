@@ -384,7 +384,9 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
       }
       state.keepsRefusal = keepsRefusal
       if !state.isDirty { state.failing = nil }
-      return (released, state.failing != nil)
+      // What is there after a sign-out may belong to the next session: only one that met a busy lock is repeated.
+      let isLocked = (error as? FileError)?.isLockTimeout == true
+      return (released, isLocked || state.failing != nil && !state.isSignedOut)
     }
     // Released here, outside the lock.
     _ = released

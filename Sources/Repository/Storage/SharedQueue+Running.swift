@@ -34,6 +34,7 @@ extension SharedQueue {
       guard var line = state.lines[key], let job = exchange(&line.running, with: nil) else {
         return (nil, [], false, nil)
       }
+      line.isStuck = false
       if failure == nil {
         state.failures = 0
         state.suspicions.remove(key)

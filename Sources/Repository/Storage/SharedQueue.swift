@@ -58,9 +58,11 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
 
     /// Whether nothing is to be tried but what has failed, or waits behind a change that the source does not end.
     var isIdle: Bool {
-      if lines.values.contains(where: { $0.running != nil && !$0.isStuck }) { return false }
+      let isRunning = lines.values.contains { $0.running != nil && !$0.isStuck }
+      let isStuck = lines.values.contains { $0.isStuck }
+      if isRunning { return false }
       if let removal {
-        return removal.isRunning ? removal.isStuck : removal.isOutstanding || runningCount > 0
+        return removal.isRunning ? removal.isStuck : removal.isOutstanding && runningCount == 0 || isStuck
       }
       return backlog.isEmpty
         && lines.values.allSatisfy { $0.running != nil || $0.waiting?.isOutstanding != false }
