@@ -4,12 +4,12 @@ public import HTTP
 
 extension AuthMiddleware {
   /// The token of the request's account, unless the request has its field already.
-  public var addedCredentials: AddedCredentials { .token(in: fieldName) }
+  public var addedCredentials: AddedCredentials { .token(of: accounts) }
 }
 
 extension CacheMiddleware {
-  /// Conditions, which a cache outside of it knows.
-  public var addedCredentials: AddedCredentials { .none }
+  /// Nothing that tells whose a request is.
+  public var addedCredentials: AddedCredentials { .cache }
 }
 
 extension CircuitBreakerMiddleware {

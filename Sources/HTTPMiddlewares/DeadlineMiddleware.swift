@@ -34,7 +34,7 @@ public struct DeadlineMiddleware: HTTPMiddleware {
       if limit != nil { request.timeouts.total = total }
       request.context.sendGate = sent
       return next(request).deadline(
-        total, scheduler: scheduler, unless: { [request] in $0.mayOutlastTotal(of: request) },
+        total, scheduler: scheduler, unless: { [reading = request.reading] in $0.mayOutlastTotal(reading) },
         error: { error(sent.gate.cancel()) })
     }
   }

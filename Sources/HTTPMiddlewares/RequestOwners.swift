@@ -12,11 +12,11 @@ public struct RequestOwners: Sendable {
     /// Whether the credentials under which the request is sent have to be these.
     var isChecked = false
 
-    /// All of it in one text.
-    var name: String { (token?.name ?? "") + fields }
-
-    /// What it signs out as.
-    var account: String { token?.name ?? fields }
+    /// All of it in one text, and what it signs out as.
+    var names: (owner: String, account: String) {
+      guard let name = token?.name else { return (fields, fields) }
+      return (name + fields, name)
+    }
 
     /// Adds a field of the request. The length keeps a value from looking like two.
     fileprivate mutating func add(_ name: String, _ value: String) {
@@ -41,8 +41,8 @@ public struct RequestOwners: Sendable {
     var name: String {
       // The length keeps one with other credentials behind it from looking like a longer one.
       switch self {
-      case .account(let account): "account \(account.utf8.count) \(account)"
-      case .token(let value): "token \(value.utf8.count) \(value)"
+      case .account(let account): "account \(account.utf8.count) " + account
+      case .token(let value): "token \(value.utf8.count) " + value
       }
     }
   }
@@ -59,8 +59,9 @@ public struct RequestOwners: Sendable {
   public static func credentials(
     of tokens: (any TokenProvider)? = nil, fieldNames: [String] = ["Authorization", "Cookie", "X-API-Key"]
   ) -> RequestOwners {
-    RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
-      let token = tokens?.owner(of: request)
+    let identity = tokens?.identity
+    return RequestOwners(fieldNames: fieldNames.map { $0.lowercased() }, isNamed: false) { request in
+      let token = tokens?.owner(of: request, identity)
       var owner = Owner(token: token, isChecked: true)
       for name in fieldNames {
         if let value = request.headers[name] { owner.add(name, value) }
@@ -91,7 +92,7 @@ public struct RequestOwners: Sendable {
 
 extension TokenProvider {
   /// Whom the request is for, since it has entered the middlewares; before that, whom the current token stands for.
-  fileprivate func owner(of request: HTTPRequest) -> RequestOwners.TokenOwner? {
+  fileprivate func owner(of request: HTTPRequest, _ identity: ObjectIdentifier?) -> RequestOwners.TokenOwner? {
     if let account = request.context.entry?.account(of: identity) {
       return account.token.map { RequestOwners.TokenOwner($0.account, $0.value) }
     }

@@ -6,8 +6,10 @@ public struct AddedCredentials: Hashable, Sendable {
   package enum Kind: Hashable, Sendable {
     case unknown, none
     case fields(HTTPHeaders)
-    /// A token of the request's account, unless the request has this field already.
-    case token(fieldName: String)
+    /// A token of the request's account, unless the request has its field already.
+    case token(AccountSource)
+    /// Nothing; it has to know what those inside of it add.
+    case cache
   }
 
   package let kind: Kind
@@ -24,13 +26,67 @@ public struct AddedCredentials: Hashable, Sendable {
     AddedCredentials(kind: .fields(headers))
   }
 
-  /// It adds the token of the request's account in a field, unless the request has the field already.
-  package static func token(in fieldName: String) -> AddedCredentials {
-    AddedCredentials(kind: .token(fieldName: fieldName))
+  /// It adds the token of the request's account, unless the request has the field already.
+  package static func token(of accounts: AccountSource) -> AddedCredentials {
+    AddedCredentials(kind: .token(accounts))
   }
+
+  /// It is a cache, and adds nothing.
+  package static let cache = AddedCredentials(kind: .cache)
 }
 
 extension HTTPMiddleware {
   /// Unless a middleware says otherwise, nothing is known.
   public var addedCredentials: AddedCredentials { .unknown }
+}
+
+/// What a stack of middlewares adds to requests.
+package struct StackCredentials: Sendable {
+  /// Of those that send tokens.
+  private(set) var accounts: [AccountSource] = []
+
+  /// What those inside of the first cache add, the outermost first; `nil` if there is no cache.
+  private(set) var insideCache: [AddedCredentials]?
+
+  package init(_ middlewares: [any HTTPMiddleware]) {
+    for index in middlewares.indices {
+      let added = middlewares[index].addedCredentials
+      if case .token(let account) = added.kind { accounts.append(account) }
+      switch added.kind {
+      case .none: continue
+      case .cache: insideCache = insideCache ?? []
+      case .unknown, .fields, .token: insideCache?.append(added)
+      }
+    }
+  }
+}
+
+/// What a middleware that sends tokens knows of accounts.
+package final class AccountSource: Sendable {
+  /// What tells providers of tokens apart.
+  package let provider: ObjectIdentifier
+
+  /// The name of the header field that carries the provider's tokens.
+  package let fieldName: String
+
+  private let currentToken: @Sendable () -> RequestEntry.Token?
+
+  package init(
+    provider: ObjectIdentifier, fieldName: String, currentToken: @escaping @Sendable () -> RequestEntry.Token?
+  ) {
+    self.provider = provider
+    self.fieldName = fieldName
+    self.currentToken = currentToken
+  }
+
+  /// The account whose token is current, for a request that enters now.
+  package var account: RequestEntry.Account {
+    RequestEntry.Account(provider: provider, fieldName: fieldName, token: currentToken())
+  }
+}
+
+extension AccountSource: Hashable {
+  package static func == (left: AccountSource, right: AccountSource) -> Bool { left === right }
+
+  package func hash(into hasher: inout Hasher) { hasher.combine(ObjectIdentifier(self)) }
 }

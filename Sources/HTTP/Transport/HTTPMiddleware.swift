@@ -22,21 +22,12 @@ extension HTTPTransport {
   /// Sends a request through middlewares, the first of them outermost.
   ///
   /// The request is for the account that an `AuthMiddleware` among them has a token of when the stream is subscribed
-  /// to: wherever it waits, and however often it is sent, it goes out for nobody else.
+  /// to: wherever it waits, and however often it is sent, it goes out for no other account.
   public func send(_ request: HTTPRequest, through middlewares: [any HTTPMiddleware]) -> Observable<HTTPResponsePart> {
     guard !middlewares.isEmpty else { return exchange(request) }
-    var chain: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart> = { self.exchange($0) }
-    for middleware in middlewares.reversed() {
-      chain = { [next = chain] request in middleware.intercept(request, next: next) }
-    }
-    var request = request
-    request.context.stack = middlewares
-    guard request.context.entry == nil else { return chain(request) }
-    return .deferred { [chain, request] in
-      var request = request
-      request.enter(middlewares.accountMiddlewares)
-      return chain(request)
-    }
+    let chain = MiddlewareChain(middlewares) { exchange($0) }
+    if request.context.entry != nil { return chain.send(request) }
+    return .deferred { chain.send(request) }
   }
 
   /// Hands the request to the transport, and reports it to those who follow it.
@@ -50,6 +41,33 @@ extension HTTPTransport {
       onSent?(request)
       return observation.map { $0.attempt(request) { self.send($0) } } ?? send(request)
     }
+  }
+}
+
+/// Middlewares, each of which passes requests on to the next, and the last one to a transport.
+private final class MiddlewareChain: Sendable {
+  private let middlewares: [any HTTPMiddleware]
+  private let exchange: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+
+  init(
+    _ middlewares: [any HTTPMiddleware], exchange: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) {
+    self.middlewares = middlewares
+    self.exchange = exchange
+  }
+
+  /// Sends a request, which enters here unless it has entered before.
+  func send(_ request: consuming HTTPRequest) -> Observable<HTTPResponsePart> {
+    let credentials = StackCredentials(middlewares)
+    request.context.addedInsideCache = credentials.insideCache
+    request.enter(credentials)
+    return send(request, from: 0)
+  }
+
+  // The closure for the next one is made where a request gets there: a cache may have the response before.
+  private func send(_ request: HTTPRequest, from index: Int) -> Observable<HTTPResponsePart> {
+    guard index < middlewares.count else { return exchange(request) }
+    return middlewares[index].intercept(request) { [self] in send($0, from: index + 1) }
   }
 }
 

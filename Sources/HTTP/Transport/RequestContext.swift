@@ -2,6 +2,7 @@ import Streams
 import Synchronization
 
 /// What a request carries for the middlewares and the transport that it passes through, beside the message itself.
+@usableFromInline
 package struct RequestContext: Sendable {
   /// Reports the request to its observer; `nil` if it has none.
   package var observation: RequestObservation?
@@ -21,8 +22,9 @@ package struct RequestContext: Sendable {
   /// What everything that is sent for the request has in common; `nil` until it enters a client's middlewares.
   package var entry: RequestEntry?
 
-  /// The middlewares that the request is sent through, the first of them outermost; `nil` if that is not known.
-  package var stack: [any HTTPMiddleware]?
+  /// What the middlewares inside of the first cache that the request passes add to it, the outermost first; `nil` if no
+  /// cache is known to be among them.
+  package var addedInsideCache: [AddedCredentials]?
 
   /// Tells a middleware that ends the request at a deadline whether any byte of it may have left this machine; `nil` if
   /// none asks.

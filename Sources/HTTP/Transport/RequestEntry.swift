@@ -3,8 +3,8 @@ import Streams
 /// A request from where it enters a client's middlewares until it ends: what everything that is sent for it has in
 /// common, whichever layer sends it.
 ///
-/// Its mutable state, guarded by a lock: for whom the request is, and how often it was sent.
-package final class RequestEntry: Sendable {
+/// Copies share its state: for whom the request is, and how often it was sent.
+package struct RequestEntry: Sendable {
   /// For whom a request is, by a provider of tokens.
   package struct Account: Hashable, Sendable {
     /// What tells providers apart.
@@ -139,20 +139,12 @@ package final class RequestEntry: Sendable {
   }
 }
 
-/// A middleware that knows for whom requests are.
-package protocol AccountMiddleware: HTTPMiddleware {
-  /// For whom a request is that enters now; `nil` if the middleware leaves it alone.
-  func account(of request: HTTPRequest) -> RequestEntry.Account?
-}
-
-extension [any HTTPMiddleware] {
-  package var accountMiddlewares: [any AccountMiddleware] { compactMap { $0 as? any AccountMiddleware } }
-}
-
 extension HTTPRequest {
-  /// Begins the request, for the accounts that these middlewares know of, unless it has begun.
-  package mutating func enter(_ middlewares: [any AccountMiddleware]) {
-    if context.entry == nil { context.entry = RequestEntry(middlewares.compactMap { $0.account(of: self) }) }
+  /// Begins the request, for the accounts that the middlewares of this stack have tokens of, unless it has begun.
+  package mutating func enter(_ stack: StackCredentials) {
+    guard context.entry == nil else { return }
+    context.entry = RequestEntry(
+      stack.accounts.compactMap { headers.contains($0.fieldName) ? nil : $0.account })
   }
 
   /// The request's entry, which is made if it has none: a middleware may be called without a client.

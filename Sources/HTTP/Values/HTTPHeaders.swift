@@ -86,7 +86,8 @@ public struct HTTPHeaders: Hashable, Sendable {
 
   /// Removes all fields with this name.
   public mutating func remove(_ name: String) {
-    fields.removeAll { $0.hasName(name) }
+    // Most often there is none, and then the fields stay shared.
+    if contains(name) { fields.removeAll { $0.hasName(name) } }
   }
 
   /// These fields, and the `defaults` whose names do not occur here.

@@ -22,7 +22,10 @@ public struct HTTPRequest: Sendable {
 
   /// The body in the place of ``body``, if it is not to be in memory as a whole. Not every transport can send it: one that
   /// cannot fails with `invalidRequest`. While it is sent, the default total deadline does not count.
-  public var upload: HTTPUpload?
+  public var upload: HTTPUpload? {
+    get { carried.value.upload }
+    set { carried.value.upload = newValue }
+  }
 
   /// The deadlines.
   public var timeouts: HTTPTimeouts
@@ -56,19 +59,46 @@ public struct HTTPRequest: Sendable {
 
   /// Called by the transport when the request has its connection; `isReused` says whether that has carried a request
   /// before. It must not block.
-  public var onConnected: (@Sendable (_ isReused: Bool) -> Void)?
+  public var onConnected: (@Sendable (_ isReused: Bool) -> Void)? {
+    get { carried.value.onConnected }
+    set { carried.value.onConnected = newValue }
+  }
 
   /// Called with the head of each interim response (RFC 9110, section 15.2), such as 103 with early hints, before the
   /// parts of the final one; `nil` by default, which costs nothing. Several calls may overlap. Only `SocketTransport`
   /// calls it. A response with status 101 is an error.
-  public var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
+  public var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)? {
+    get { carried.value.onInterimResponse }
+    set { carried.value.onInterimResponse = newValue }
+  }
 
   /// Called with the progress of the exchange: one call at a time, on a queue of the transport's. Progress during a
   /// call is reported by the next one. A middleware is a good place to set it.
-  public var onProgress: (@Sendable (HTTPProgress) -> Void)?
+  public var onProgress: (@Sendable (HTTPProgress) -> Void)? {
+    get { carried.value.onProgress }
+    set { carried.value.onProgress = newValue }
+  }
 
   /// What it carries for middlewares and transports.
-  package var context = RequestContext()
+  package var context: RequestContext {
+    @inlinable _read { yield carried.value.context }
+    @inlinable _modify { yield &carried.value.context }
+  }
+
+  /// What most requests leave empty, and most middlewares pass on as it is.
+  @usableFromInline
+  struct Carried: Sendable {
+    @usableFromInline var context = RequestContext()
+    var upload: HTTPUpload?
+    var onConnected: (@Sendable (Bool) -> Void)?
+    var onInterimResponse: (@Sendable (HTTPResponseHead) -> Void)?
+    var onProgress: (@Sendable (HTTPProgress) -> Void)?
+  }
+
+  /// Behind one reference, since a request is copied at each step of its way.
+  @usableFromInline var carried = Self.nothing
+
+  private static let nothing = CopyOnWrite(Carried())
 
   /// Makes a request.
   ///
@@ -139,11 +169,28 @@ extension HTTPRequest {
   /// Whether the total deadline stops counting with this head, for a transport or a middleware that keeps it: if the
   /// total is the default one, the status means success, and the response is read as it arrives
   /// (``readsWholeResponse``), or is an `APIClient`'s download.
-  public func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool { !timeouts.isTotalSet && isReadAsItArrives(head) }
+  public func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool { reading.mayOutlastTotal(head) }
 
   /// Whether the response with this head is of use before it is complete, and so may be read for long.
-  package func isReadAsItArrives(_ head: HTTPResponseHead) -> Bool {
-    head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
+  package func isReadAsItArrives(_ head: HTTPResponseHead) -> Bool { reading.readsAsItArrives(head) }
+
+  /// How its response is read.
+  package var reading: Reading {
+    Reading(isDownload: isDownload, readsWholeResponse: readsWholeResponse, isTotalSet: timeouts.isTotalSet)
+  }
+
+  /// How a response is read, for what outlives the request.
+  package struct Reading: Sendable {
+    let isDownload: Bool
+    let readsWholeResponse: Bool?
+    let isTotalSet: Bool
+
+    func readsAsItArrives(_ head: HTTPResponseHead) -> Bool {
+      head.isSuccess && (isDownload || !(readsWholeResponse ?? head.isJSON))
+    }
+
+    /// Whether the total deadline stops counting with this head.
+    package func mayOutlastTotal(_ head: HTTPResponseHead) -> Bool { !isTotalSet && readsAsItArrives(head) }
   }
 
   /// The size of the body in bytes; `nil` if it is not known beforehand.

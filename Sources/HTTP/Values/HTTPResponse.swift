@@ -138,8 +138,8 @@ extension HTTPResponse {
 }
 
 extension HTTPResponsePart {
-  /// Whether it is a head with which the total deadline of a request stops counting.
-  package func mayOutlastTotal(of request: HTTPRequest) -> Bool {
-    if case .head(let head) = self { request.mayOutlastTotal(head) } else { false }
+  /// Whether it is a head with which the total deadline stops counting of a request that is read in this way.
+  package func mayOutlastTotal(_ reading: HTTPRequest.Reading) -> Bool {
+    if case .head(let head) = self { reading.mayOutlastTotal(head) } else { false }
   }
 }

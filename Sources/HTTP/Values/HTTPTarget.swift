@@ -75,7 +75,13 @@ package final class HTTPTarget: Sendable {
 
   /// The text of the URL, with the host in lower case and without the scheme's default port: equal for equal resources,
   /// and different for one address in two zones.
-  package var text: String { (isSecure ? "https://" : "http://") + zonedAuthority + path }
+  package var text: String {
+    var text = isSecure ? "https://" : "http://"
+    text.reserveCapacity(length)
+    text += zonedAuthority
+    text += path
+    return text
+  }
 
   /// How many bytes ``text`` has.
   package var length: Int { (isSecure ? 8 : 7) + zonedAuthority.utf8.count + path.utf8.count }

@@ -38,7 +38,8 @@ public import Streams
 public struct AuthMiddleware: HTTPMiddleware {
   private let keeper: TokenKeeper
   private let challenge: AuthenticationChallenge
-  package let fieldName: String
+  /// For whom its requests are.
+  let accounts: AccountSource
   private let fieldValue: @Sendable (AccessToken) -> String
   private let scheduler: any Scheduler
 
@@ -64,13 +65,18 @@ public struct AuthMiddleware: HTTPMiddleware {
     keeper = TokenKeeper(
       provider, refreshAhead: refreshAhead, timeout: refreshTimeout, scheduler: scheduler, now: now)
     self.challenge = challenge
-    self.fieldName = fieldName
+    accounts = AccountSource(provider: provider.identity ?? ObjectIdentifier(keeper), fieldName: fieldName) {
+      provider.currentToken?.pinned
+    }
     self.fieldValue = fieldValue
     self.scheduler = scheduler
   }
 
   /// The provider of the tokens.
   var tokens: any TokenProvider { keeper.provider }
+
+  /// The name of the header field that carries the token.
+  package var fieldName: String { accounts.fieldName }
 
   /// Passes the request on with a token.
   public func intercept(
@@ -80,7 +86,7 @@ public struct AuthMiddleware: HTTPMiddleware {
       guard !request.headers.contains(fieldName) else { return next(request) }
       var request = request
       let entry = request.entered()
-      let account = entry.account(of: provider) ?? entry.pin(pinnedAccount)
+      let account = entry.account(of: accounts.provider) ?? entry.pin(accounts.account)
       let start = scheduler.now
       let ticket = keeper.ticket()
       let isCurrent = TokenLineage.continues(account.token, with: ticket.token)
@@ -136,14 +142,6 @@ public struct AuthMiddleware: HTTPMiddleware {
       }
   }
 
-  /// What tells its provider apart from others.
-  private var provider: ObjectIdentifier { tokens.identity ?? ObjectIdentifier(keeper) }
-
-  /// The account whose token is current, for a request that enters now.
-  private var pinnedAccount: RequestEntry.Account {
-    RequestEntry.Account(provider: provider, fieldName: fieldName, token: tokens.currentToken?.pinned)
-  }
-
   /// The request with what is left of its total deadline.
   private func left(of request: HTTPRequest, since start: Duration) -> HTTPRequest {
     var request = request
@@ -156,15 +154,9 @@ public struct AuthMiddleware: HTTPMiddleware {
     guard let token else { return request }
     var request = request
     try request.headers.append(fieldName, fieldValue(token))
-    request.context.sent?.add(request)
-    request.context.onAuthenticated?(token.account, token.value, fieldName)
+    if let sent = request.context.sent { sent.add(request) }
+    if let onAuthenticated = request.context.onAuthenticated { onAuthenticated(token.account, token.value, fieldName) }
     return request
-  }
-}
-
-extension AuthMiddleware: AccountMiddleware {
-  package func account(of request: HTTPRequest) -> RequestEntry.Account? {
-    request.headers.contains(fieldName) ? nil : pinnedAccount
   }
 }
 
@@ -196,7 +188,7 @@ extension AuthMiddleware {
   }
 
   private func refreshingTicket(of old: AccessToken?, replacedBy token: AccessToken?) -> TokenKeeper.Ticket? {
-    let account = RequestEntry.Account(provider: provider, fieldName: fieldName, token: old?.pinned)
+    let account = RequestEntry.Account(provider: accounts.provider, fieldName: fieldName, token: old?.pinned)
     return keeper.refreshingTicket(of: account, replacedBy: token)
   }
 

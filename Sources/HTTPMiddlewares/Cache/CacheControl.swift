@@ -30,14 +30,16 @@ struct CacheControl: Hashable, Sendable {
 
   /// Reads the directives of a message.
   init(_ headers: HTTPHeaders) {
-    for index in 0..<headers.count where headers[index].hasName("Cache-Control") {
-      headers[index].value.forEachListElement { add($0) }
+    var (isGiven, isPragma) = (false, false)
+    for index in 0..<headers.count {
+      if headers[index].hasName("Cache-Control") {
+        isGiven = true
+        headers[index].value.forEachListElement { add($0) }
+      } else if headers[index].hasName("Pragma"), headers[index].value.lowercased() == "no-cache" {
+        isPragma = true
+      }
     }
-    if !headers.contains("Cache-Control"),
-      headers.values(of: "Pragma").contains(where: { $0.lowercased() == "no-cache" })
-    {
-      noCache = true  // Section 5.4
-    }
+    if isPragma, !isGiven { noCache = true }  // Section 5.4
   }
 
   private mutating func add(_ directive: Substring) {

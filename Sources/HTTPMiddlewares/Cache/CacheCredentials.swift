@@ -7,28 +7,28 @@ struct CacheCredentials: Sendable {
   private(set) var headers: HTTPHeaders
   private(set) var owner: RequestOwners.Owner
   /// Whether it goes out under these, and no others; otherwise what is stored must not be served without asking.
-  private(set) var isCertain = true
+  fileprivate(set) var isCertain = true
   /// Whether a middleware inside sends the account's token.
   private var hasToken = false
 
-  init(of request: HTTPRequest, _ owners: RequestOwners) {
-    headers = request.headers
-    owner = owners.owner(request)
-    guard !owners.isNamed else { return }
-    guard let stack = request.context.stack, let cache = stack.firstIndex(where: { $0 is CacheMiddleware }) else {
-      isCertain = false
-      return
-    }
-    var tokenFields: [String] = []
-    for index in (cache + 1)..<stack.count {
-      switch stack[index].addedCredentials.kind {
-      case .none: continue
+  fileprivate init(_ headers: HTTPHeaders, _ owner: RequestOwners.Owner) {
+    self.headers = headers
+    self.owner = owner
+  }
+
+  /// Adds what the middlewares inside the cache add.
+  fileprivate mutating func add(_ inside: [AddedCredentials], to request: HTTPRequest, _ owners: RequestOwners) {
+    for (index, added) in inside.enumerated() {
+      switch added.kind {
+      case .none, .cache: continue
       case .unknown: isCertain = false
+      case .token: hasToken = true
       case .fields(let fields):
         // Whether a token comes before it, nobody knows yet.
-        if tokenFields.contains(where: { fields.contains($0) && !headers.contains($0) }) { isCertain = false }
+        for name in inside[..<index].tokenFields where fields.contains(name) && !headers.contains(name) {
+          isCertain = false
+        }
         headers = headers.adding(defaults: fields)
-      case .token(let name): tokenFields.append(name)
       }
     }
     if headers.count > request.headers.count {
@@ -40,9 +40,8 @@ struct CacheCredentials: Sendable {
         owner.add(field.name, of: headers, besides: owners.fieldNames)
       }
     }
-    guard !tokenFields.isEmpty else { return }
-    hasToken = true
-    for name in tokenFields where headers.contains(name) {
+    guard hasToken else { return }
+    for name in inside[...].tokenFields where headers.contains(name) {
       owner.token = nil  // It is not sent beside the request's own.
       owner.add(name, of: headers, besides: owners.fieldNames)
     }
@@ -52,8 +51,10 @@ struct CacheCredentials: Sendable {
   }
 
   /// Whether a request has gone out under other credentials, with `token` in a field of this name, or is another request.
-  func areOthers(than request: HTTPRequest, sent: HTTPRequest, _ tokens: [SentToken]) -> Bool {
-    guard sent.method == request.method, sent.target.text == request.target.text else { return true }
+  func areOthers(
+    than method: HTTPMethod, _ target: HTTPTarget, sent: HTTPRequest, _ tokens: [SentToken]
+  ) -> Bool {
+    guard sent.method == method, sent.target === target || sent.target.text == target.text else { return true }
     guard owner.isChecked else { return false }
     guard tokens.allSatisfy({ $0.owner == owner.token }) else { return true }
     // What an account would have sent with its token, and has sent without it, is not the account's.
@@ -70,6 +71,27 @@ struct CacheCredentials: Sendable {
     names.contains { name in
       !owned.contains(name) && !tokens.contains { $0.fieldName.lowercased() == name } && sent[name] != headers[name]
     }
+  }
+}
+
+extension HTTPRequest {
+  /// Under which credentials it goes out, as far as a cache that it comes to may tell.
+  func credentials(for owners: RequestOwners) -> CacheCredentials {
+    var credentials = CacheCredentials(headers, owners.owner(self))
+    if owners.isNamed { return credentials }
+    if let inside = context.addedInsideCache {
+      if !inside.isEmpty { credentials.add(inside, to: self, owners) }
+    } else {
+      credentials.isCertain = false
+    }
+    return credentials
+  }
+}
+
+extension ArraySlice<AddedCredentials> {
+  /// The names of the fields in which these send tokens.
+  fileprivate var tokenFields: some Sequence<String> {
+    lazy.compactMap { if case .token(let accounts) = $0.kind { accounts.fieldName } else { nil } }
   }
 }
 

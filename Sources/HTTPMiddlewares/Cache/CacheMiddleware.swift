@@ -71,58 +71,58 @@ public struct CacheMiddleware: HTTPMiddleware {
     guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)
-      return directives.noStore ? next(request) : respond(to: lookup(request, directives), next)
+      return directives.noStore ? next(request) : respond(to: request, lookUp(request, directives), next)
     }
   }
 
-  private func lookup(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
-    let credentials = CacheCredentials(of: request, owners)
-    let key = CacheKey(request, credentials)
+  private func lookUp(_ request: HTTPRequest, _ directives: CacheControl) -> CacheLookup {
+    let credentials = request.credentials(for: owners)
+    let key = request.cacheKey(under: credentials)
     // Before anything is read: what is stored from now on belongs to this time.
     let time = storage.removals.now
     let stored = storage.responses(for: key)
     let selected = stored.match(for: credentials.headers, owned: owners.fieldNames)
     return CacheLookup(
-      request: request, directives: directives, credentials: credentials, key: key, stored: stored, selected: selected,
-      time: time)
+      directives: directives, credentials: credentials, key: key, stored: stored, selected: selected, time: time)
   }
 
   private func respond(
-    to lookup: CacheLookup, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    to request: HTTPRequest, _ lookup: CacheLookup,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     guard let index = lookup.selected, lookup.credentials.isCertain else {
-      return lookup.directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : ask(lookup, next)
+      return lookup.directives.onlyIfCached ? .just(.head(.gatewayTimeout)) : ask(for: request, lookup, next)
     }
     let stored = lookup.stored[index]
-    switch stored.decision(for: lookup.directives, mode, age: age(of: stored, for: lookup)) {
-    case .serve(let age, let isStale): return .from(lookup.parts(of: stored, age: age, isStale: isStale))
+    switch stored.decision(for: lookup.directives, mode, age: clock.age(of: stored, from: request.origin)) {
+    case .serve(let age, let isStale): return .from(request.parts(of: stored, age: age, isStale: isStale))
     case .serveAndRefresh(let age):
-      refresh(lookup, next)
-      return .from(lookup.parts(of: stored, age: age, isStale: true))
+      refresh(request, lookup, next)
+      return .from(request.parts(of: stored, age: age, isStale: true))
     case .refuse: return .just(.head(.gatewayTimeout))
-    case .ask: return ask(lookup, next)
+    case .ask: return ask(for: request, lookup, next)
     }
   }
 
   /// Asks the server for a response, or whether a stored one is still current, and stores the outcome.
   private func ask(
-    _ lookup: CacheLookup, mayConfirm: Bool = true,
+    for request: HTTPRequest, _ lookup: CacheLookup, mayConfirm: Bool = true,
     _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     let conditions = mayConfirm ? lookup.stored.conditions(selected: lookup.selected) : []
     let progress = Locked(CacheProgress())
     let start = clock.uptime
-    return next(lookup.request(with: conditions, progress))
+    return next(request.asking(with: conditions, under: lookup.credentials, progress))
       .transform(CachedResponse?.none) { response, part, emit in
         switch part {
         case .head(let head):
           let state = progress.withLock { $0 }
-          let arrival = arrival(of: head, for: lookup, sentAt: start)
+          let arrival = arrival(of: head, from: request.origin, sentAt: start)
           if head.status == 304, !conditions.isEmpty {
-            let confirmed = try confirm(lookup, by: head, arrival, state)
+            let confirmed = try confirm(lookup, for: request, by: head, arrival, state)
             progress.withLock { $0.isAnswered = true }
             confirmed.forEach(emit)
-          } else if head.isServersOutage, let parts = replacement(lookup, state) {
+          } else if head.isServersOutage, let parts = replacement(lookup, for: request, state) {
             progress.withLock { $0.isAnswered = true }
             parts.forEach(emit)
           } else {
@@ -141,11 +141,13 @@ public struct CacheMiddleware: HTTPMiddleware {
         if let response, mayStore(response.response) { store(response, for: lookup) }
       }
       .catch { error in
-        if error is Unconfirmed { return ask(lookup, mayConfirm: false, next) }
+        if error is Unconfirmed { return ask(for: request, lookup, mayConfirm: false, next) }
         let state = progress.withLock { $0 }
         // What was served from the cache is whole, whatever becomes of the exchange.
         if state.isAnswered { return .empty() }
-        guard !state.hasBegun, RequestError(wrapping: error).isOutage, let parts = replacement(lookup, state) else {
+        guard !state.hasBegun, RequestError(wrapping: error).isOutage,
+          let parts = replacement(lookup, for: request, state)
+        else {
           throw error
         }
         return .from(parts)
@@ -154,18 +156,19 @@ public struct CacheMiddleware: HTTPMiddleware {
 
   /// Asks the server in the background, once at a time for each key.
   private func refresh(
-    _ lookup: CacheLookup, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+    _ request: HTTPRequest, _ lookup: CacheLookup,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) {
     guard refreshing.withLock({ $0.insert(lookup.key).inserted }) else { return }
-    var lookup = lookup
-    lookup.request = lookup.request.withoutObservers
     let key = lookup.key
-    _ = ask(lookup, next).subscribe(onError: { _ in }, onDisposed: { _ = refreshing.withLock { $0.remove(key) } })
+    _ = ask(for: request.withoutObservers, lookup, next).subscribe(
+      onError: { _ in }, onDisposed: { _ = refreshing.withLock { $0.remove(key) } })
   }
 
   /// The response that a 304 confirms; throws `Unconfirmed` if it is not certain which.
   private func confirm(
-    _ lookup: CacheLookup, by head: HTTPResponseHead, _ arrival: CacheArrival, _ progress: CacheProgress
+    _ lookup: CacheLookup, for request: HTTPRequest, by head: HTTPResponseHead, _ arrival: CacheArrival,
+    _ progress: CacheProgress
   ) throws -> [HTTPResponsePart] {
     guard progress.isOwn, let index = lookup.stored.confirmed(by: head, selected: lookup.selected) else {
       throw Unconfirmed()
@@ -185,18 +188,20 @@ public struct CacheMiddleware: HTTPMiddleware {
     var served = response
     // Cookies are for the request that they come to, and are not stored.
     for field in head.headers where field.hasName("Set-Cookie") { served.response.head.headers.append(field) }
-    return lookup.parts(of: served, source: .validatedCache, age: response.initialAge)
+    return request.parts(of: served, source: .validatedCache, age: response.initialAge)
   }
 
   /// The stored response that may be served in the place of an error.
-  private func replacement(_ lookup: CacheLookup, _ progress: CacheProgress) -> [HTTPResponsePart]? {
+  private func replacement(
+    _ lookup: CacheLookup, for request: HTTPRequest, _ progress: CacheProgress
+  ) -> [HTTPResponsePart]? {
     guard let index = lookup.selected, !storage.removals.concern(lookup.key, since: lookup.time),
       progress.isSent ? progress.isOwn : lookup.credentials.isCertain
     else { return nil }
     let stored = lookup.stored[index]
-    let age = age(of: stored, for: lookup)
+    let age = clock.age(of: stored, from: request.origin)
     guard stored.mayReplaceError(for: lookup.directives, mode, age: age) else { return nil }
-    return lookup.parts(of: stored, age: age, isStale: stored.lifetime(in: mode) <= age)
+    return request.parts(of: stored, age: age, isStale: stored.lifetime(in: mode) <= age)
   }
 
   /// Whether the response with this head may be stored, for what was sent.
@@ -236,16 +241,14 @@ public struct CacheMiddleware: HTTPMiddleware {
   }
 
   /// When a head came; it tells the server's time from now on.
-  private func arrival(of head: HTTPResponseHead, for lookup: CacheLookup, sentAt start: Double) -> CacheArrival {
+  private func arrival(
+    of head: HTTPResponseHead, from server: HTTPOrigin, sentAt start: Double
+  ) -> CacheArrival {
     let (date, uptime) = (clock.date, clock.uptime)
-    defer { clock.note(head, of: lookup.request.origin) }
+    defer { clock.note(head, of: server) }
     // A clock that is ahead makes nothing older: what the server's earlier responses tell counts, too.
-    let serverDate = min(date, clock.date(of: lookup.request.origin) ?? date)
+    let serverDate = min(date, clock.date(of: server) ?? date)
     return CacheArrival(date: date, serverDate: serverDate, uptime: uptime, delay: uptime - start)
-  }
-
-  private func age(of response: CachedResponse, for lookup: CacheLookup) -> Double {
-    clock.age(of: response, from: lookup.request.origin)
   }
 
   /// Sends a request with an unsafe method, and removes what it may have changed (section 4.4).
@@ -253,7 +256,7 @@ public struct CacheMiddleware: HTTPMiddleware {
     _ request: HTTPRequest, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
     .deferred {
-      let credentials = CacheCredentials(of: request, owners)
+      let credentials = request.credentials(for: owners)
       let isOver = Locked(false)
       let end: @Sendable (_ head: HTTPResponseHead?) -> Void = { head in
         guard
@@ -262,7 +265,7 @@ public struct CacheMiddleware: HTTPMiddleware {
             return isOver
           })
         else { return }
-        for key in CacheKey.all(of: request, credentials, changedBy: head) {
+        for key in request.keysChanged(by: head, under: credentials) {
           storage.removals.add(key)
           storage.store([], for: key)
         }
@@ -282,32 +285,67 @@ public struct CacheMiddleware: HTTPMiddleware {
   }
 }
 
-extension CacheKey {
-  fileprivate init(_ request: HTTPRequest, _ credentials: CacheCredentials) {
-    self.init(
-      url: request.target.text, host: credentials.headers["Host"] ?? "", owner: credentials.owner.name,
-      account: credentials.owner.account)
+extension HTTPRequest {
+  /// What a cache finds its responses under.
+  fileprivate func cacheKey(under credentials: CacheCredentials) -> CacheKey {
+    let (owner, account) = credentials.owner.names
+    return CacheKey(url: target.text, host: credentials.headers["Host"] ?? "", owner: owner, account: account)
   }
 
-  /// What a request with an unsafe method changes: its own URL, and those of the same origin that the response names.
-  fileprivate static func all(
-    of request: HTTPRequest, _ credentials: CacheCredentials, changedBy head: HTTPResponseHead?
-  ) -> [CacheKey] {
-    var requests = [request]
+  /// What it changes if its method is unsafe: its own URL, and those of the same origin that the response names.
+  fileprivate func keysChanged(by head: HTTPResponseHead?, under credentials: CacheCredentials) -> [CacheKey] {
+    var requests = [self]
     for name in ["Location", "Content-Location"] {
-      guard let text = head?.headers[name], let url = URL(string: text, relativeTo: request.url)?.absoluteURL,
-        let other = try? request.to(url)
+      guard let text = head?.headers[name], let url = URL(string: text, relativeTo: url)?.absoluteURL,
+        let other = try? to(url)
       else { continue }
-      if other.origin == request.origin {
+      if other.origin == origin {
         requests.append(other)
       } else if other.target.authority == credentials.headers["Host"],
-        let same = URL(string: other.requestTarget, relativeTo: request.url)?.absoluteURL,
-        let other = try? request.to(same)
+        let same = URL(string: other.requestTarget, relativeTo: self.url)?.absoluteURL, let other = try? to(same)
       {
         requests.append(other)
       }
     }
-    return requests.map { CacheKey($0, credentials) }
+    return requests.map { $0.cacheKey(under: credentials) }
+  }
+
+  /// The parts of a stored response, which is reported to the request's observer.
+  fileprivate func parts(of response: CachedResponse, age: Double, isStale: Bool) -> [HTTPResponsePart] {
+    parts(of: response, source: .cache(age: .seconds(age), isStale: isStale), age: age)
+  }
+
+  fileprivate func parts(of response: CachedResponse, source: HTTPResponseSource, age: Double) -> [HTTPResponsePart] {
+    let served = response.served(as: source, age: age)
+    context.observation?.reportCached(served.head)
+    return served.parts
+  }
+
+  /// The request to send to the server; what becomes of it on its way is recorded.
+  fileprivate func asking(
+    with conditions: [HTTPField], under credentials: CacheCredentials, _ progress: Locked<CacheProgress>
+  ) -> HTTPRequest {
+    var request = self
+    for field in conditions { request.headers.append(field) }
+    let (method, target) = (method, target)
+    var context = context
+    context.onAuthenticated = { [onAuthenticated = context.onAuthenticated] account, token, fieldName in
+      progress.withLock { $0.tokens.append(SentToken(owner: .init(account, token), fieldName: fieldName)) }
+      onAuthenticated?(account, token, fieldName)
+    }
+    context.onSent = { [onSent = context.onSent] sent in
+      progress.withLock { progress in
+        progress.sent = sent.headers
+        if credentials.areOthers(than: method, target, sent: sent, progress.tokens) { progress.isForeign = true }
+      }
+      onSent?(sent)
+    }
+    context.onRedirect = { [onRedirect = context.onRedirect] in
+      progress.withLock { $0.isForeign = true }
+      onRedirect?()
+    }
+    request.context = context
+    return request
   }
 }
 
@@ -351,9 +389,8 @@ extension CacheMiddleware: OwnedMiddleware {
   }
 }
 
-/// A request, and what a cache has found for it.
+/// What a cache has found for a request.
 private struct CacheLookup: Sendable {
-  var request: HTTPRequest
   let directives: CacheControl
   let credentials: CacheCredentials
   let key: CacheKey
@@ -361,39 +398,6 @@ private struct CacheLookup: Sendable {
   let selected: Int?
   /// When the request was looked up, among the removals.
   let time: UInt64
-
-  /// The parts of a stored response, which is reported to the request's observer.
-  func parts(of response: CachedResponse, age: Double, isStale: Bool) -> [HTTPResponsePart] {
-    parts(of: response, source: .cache(age: .seconds(age), isStale: isStale), age: age)
-  }
-
-  func parts(of response: CachedResponse, source: HTTPResponseSource, age: Double) -> [HTTPResponsePart] {
-    let served = response.served(as: source, age: age)
-    request.context.observation?.reportCached(served.head)
-    return served.parts
-  }
-
-  /// The request to send to the server; what becomes of it on its way is recorded.
-  func request(with conditions: [HTTPField], _ progress: Locked<CacheProgress>) -> HTTPRequest {
-    var request = request
-    for field in conditions { request.headers.append(field) }
-    request.context.onAuthenticated = { [onAuthenticated = request.context.onAuthenticated] account, token, fieldName in
-      progress.withLock { $0.tokens.append(SentToken(owner: .init(account, token), fieldName: fieldName)) }
-      onAuthenticated?(account, token, fieldName)
-    }
-    request.context.onSent = { [credentials, conditional = request, onSent = request.context.onSent] sent in
-      progress.withLock { progress in
-        progress.sent = sent.headers
-        if credentials.areOthers(than: conditional, sent: sent, progress.tokens) { progress.isForeign = true }
-      }
-      onSent?(sent)
-    }
-    request.context.onRedirect = { [onRedirect = request.context.onRedirect] in
-      progress.withLock { $0.isForeign = true }
-      onRedirect?()
-    }
-    return request
-  }
 }
 
 /// When a response arrived.

@@ -165,13 +165,19 @@ extension HTTPHeaders {
   /// These fields without those that are about one connection (section 3.1), and those that set cookies, which a stored
   /// response would set again.
   var storable: HTTPHeaders {
-    var dropped: Set = [
-      "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade", "trailer", "set-cookie",
-      "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
-    ]
-    for value in values(of: "Connection") { value.forEachListElement { dropped.insert($0.lowercased()) } }
-    return HTTPHeaders(filter { !dropped.contains($0.name.lowercased()) })
+    var named: Set<String> = []
+    for value in values(of: "Connection") { value.forEachListElement { named.insert($0.lowercased()) } }
+    return HTTPHeaders(
+      filter { field in
+        let name = field.name.lowercased()
+        return !Self.unstorableNames.contains(name) && !named.contains(name)
+      })
   }
+
+  private static let unstorableNames: Set = [
+    "connection", "proxy-connection", "keep-alive", "te", "transfer-encoding", "upgrade", "trailer", "set-cookie",
+    "proxy-authenticate", "proxy-authentication-info", "proxy-authorization",
+  ]
 
   /// Fields of a stored response after the server has confirmed it (section 3.2): those of the confirmation take the
   /// place of the stored ones, except for those that describe the stored body.

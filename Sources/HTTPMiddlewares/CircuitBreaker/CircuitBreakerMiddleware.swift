@@ -144,7 +144,8 @@ final class CircuitCall: Sendable {
   private let circuit: WatchedCircuit
   private let pass: Circuit.Pass
   private let start: Duration
-  private let request: HTTPRequest
+  private let total: Duration?
+  private let reading: HTTPRequest.Reading
   private let scheduler: any Scheduler
   private let state = Locked<(isOver: Bool, hasFailed: Bool)>((false, false))
 
@@ -155,7 +156,8 @@ final class CircuitCall: Sendable {
     self.circuit = circuit
     self.pass = pass
     self.start = start
-    self.request = request
+    total = request.timeouts.total
+    reading = request.reading
     self.scheduler = scheduler
   }
 
@@ -163,7 +165,7 @@ final class CircuitCall: Sendable {
     guard case .head(let head) = part else { return }
     if head.status >= 500 {
       state.withLock { $0.hasFailed = true }
-    } else if head.isEndless || request.mayOutlastTotal(head) {
+    } else if head.isEndless || reading.mayOutlastTotal(head) {
       end(.succeeded)
     }
   }
@@ -174,7 +176,7 @@ final class CircuitCall: Sendable {
 
   func wasDisposed() {
     // It may have been a deadline that disposed it; timers can be a few milliseconds apart.
-    let isTimeOver = request.timeouts.total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
+    let isTimeOver = total.map { scheduler.now - start >= $0 - .milliseconds(10) } ?? false
     end(isTimeOver ? .failed : .abandoned)
   }
 

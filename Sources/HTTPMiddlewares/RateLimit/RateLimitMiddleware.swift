@@ -30,25 +30,16 @@ public struct RateLimitMiddleware: HTTPMiddleware {
   }
 
   /// What is known of the limits of one origin and owner.
-  private typealias Shared = Locked<RateLimits>
+  fileprivate typealias Shared = Locked<RateLimits>
 
-  /// A response by which the server refuses a request.
-  private struct Refused: Error {
-    let refusal: RateLimitSignal.Refusal
-    let status: Int
-  }
-
-  private let signal: RateLimitSignal
+  fileprivate let signal: RateLimitSignal
   private var owners: RequestOwners
-  private let longestWait: Duration
-  private let budget: RetryBudget
-  private let scheduler: any Scheduler
-  private let now: @Sendable () -> Date
-  private let random: @Sendable () -> Double
+  fileprivate let longestWait: Duration
+  fileprivate let budget: RetryBudget
+  fileprivate let scheduler: any Scheduler
+  fileprivate let now: @Sendable () -> Date
+  fileprivate let random: @Sendable () -> Double
   private let states = RecentTable<Key, Shared> { Locked(RateLimits()) }
-
-  /// How often a request is sent, the first time included.
-  private static let attempts = 3
 
   /// Takes how to recognise a refusal, whose a request is, how long a request waits at most, the budget for those that
   /// are sent again, the scheduler that times the waits, the wall clock, which some header fields refer to, and a source
@@ -82,101 +73,12 @@ public struct RateLimitMiddleware: HTTPMiddleware {
       var request = request
       let entry = request.entered()
       budget.count(request, entry)
-      return attempt(1, request, entry, state(for: request), since: scheduler.now, next)
+      return LimitedRequest(request, entry, state(for: request), by: self, next).attempt(1)
     }
   }
 
   private func state(for request: HTTPRequest) -> Shared {
     states.withValue(of: Key(origin: request.origin, owner: owners.owner(request))) { $0 }
-  }
-
-  private func attempt(
-    _ number: Int, _ request: HTTPRequest, _ entry: RequestEntry, _ state: Shared, since start: Duration,
-    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    let time = scheduler.now
-    let wait = state.withLock { state in
-      let wait = state.wait(of: request, at: time)
-      if wait == .zero { state.recordSent(request) }
-      return wait
-    }
-    guard wait == .zero else {
-      guard let delay = delay(wait, of: request, since: start) else {
-        return .error(failure(of: request, for: wait, status: nil))
-      }
-      return pause(delay) {
-        request.context.observation?.report(.dequeued(after: delay))
-        return attempt(number, request, entry, state, since: start, next)
-      }
-    }
-    var sent = request
-    sent.timeouts = request.timeouts.after(time - start)
-    return next(sent)
-      .held { head in
-        if signal.isPossible(head) { return true }
-        record(head, to: request, state)
-        return false
-      } refusal: { response, _ in
-        if let refusal = signal.refusal(response, now) {
-          return Refused(refusal: refusal, status: response.head.status)
-        }
-        record(response.head, to: request, state)
-        return nil
-      }
-      .catch { error in
-        guard let refused = error as? Refused else { throw error }
-        let time = scheduler.now
-        let wait = state.withLock {
-          $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, to: request, at: time)
-        }
-        let failure = failure(of: request, for: wait, status: refused.status)
-        guard number < Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
-          let delay = delay(wait, of: request, since: start), budget.withdraw(for: request.origin, at: time)
-        else { throw failure }
-        request.context.observation?.report(.retrying(after: delay, reason: failure))
-        return pause(delay) { attempt(number + 1, request, entry, state, since: start, next) }
-      }
-  }
-
-  private func record(_ head: HTTPResponseHead, to request: HTTPRequest, _ state: Shared) {
-    let reported = RateLimit(head.headers, now: now())
-    let time = scheduler.now
-    let retryAfter = head.status == 503 ? head.retryAfter(now: now()) : nil
-    state.withLock { $0.record(reported, retryAfter: retryAfter, to: request, at: time) }
-  }
-
-  /// The wait with some time on top; `nil` if the request cannot wait for so long.
-  private func delay(_ wait: Duration, of request: HTTPRequest, since start: Duration) -> Duration? {
-    guard wait <= longestWait else { return nil }
-    let left = request.timeouts.total.map { $0 - (scheduler.now - start) }
-    if let left, wait >= left { return nil }
-    let spread = min(wait / 10, .seconds(1)) * random()
-    return left.map { min(wait + spread, $0) } ?? wait + spread
-  }
-
-  private func pause(
-    _ delay: Duration, _ action: @escaping @Sendable () -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    Observable<Void>.create { observer in
-      scheduler.schedule(after: delay) {
-        observer.onNext(())
-        observer.onCompleted()
-      }
-    }.flatMap(action)
-  }
-
-  /// The error that says until when; without a status, the request was not sent.
-  private func failure(of request: HTTPRequest, for wait: Duration, status: Int?) -> RequestError {
-    let (whole, rest) = wait.components
-    let seconds = rest > 0 ? whole + 1 : whole
-    let until = now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
-    var error = RequestError(
-      .rateLimited,
-      "'\(request.origin)' takes no further request for \(seconds) s, until \(until): send fewer, or try again then.",
-      operationName: request.operationName, status: status, reached: status == nil ? .never : .rejected
-    )
-    error.retryAfter = wait
-    return error
   }
 }
 
@@ -185,6 +87,127 @@ extension RateLimitMiddleware: OwnedMiddleware {
     var limits = self
     limits.owners = owners.with(tokens: authentication.tokens)
     return limits
+  }
+}
+
+/// A request on its way through the middleware.
+private final class LimitedRequest: Sendable {
+  /// A response by which the server refuses a request.
+  private struct Refused: Error {
+    let refusal: RateLimitSignal.Refusal
+    let status: Int
+  }
+
+  /// How often a request is sent, the first time included.
+  private static let attempts = 3
+
+  private let request: HTTPRequest
+  private let entry: RequestEntry
+  private let state: RateLimitMiddleware.Shared
+  private let settings: RateLimitMiddleware
+  private let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  private let start: Duration
+
+  init(
+    _ request: HTTPRequest, _ entry: RequestEntry, _ state: RateLimitMiddleware.Shared,
+    by settings: RateLimitMiddleware, _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) {
+    self.request = request
+    self.entry = entry
+    self.state = state
+    self.settings = settings
+    self.next = next
+    start = settings.scheduler.now
+  }
+
+  /// Sends the request when the limit allows it.
+  func attempt(_ number: Int) -> Observable<HTTPResponsePart> {
+    let time = settings.scheduler.now
+    let wait = state.withLock { state in
+      let wait = state.wait(of: request, at: time)
+      if wait == .zero { state.recordSent(request) }
+      return wait
+    }
+    guard wait == .zero else {
+      guard let delay = delay(wait) else { return .error(failure(after: wait, status: nil)) }
+      return pause(delay) { [self] in
+        request.context.observation?.report(.dequeued(after: delay))
+        return attempt(number)
+      }
+    }
+    var sent = request
+    sent.timeouts = request.timeouts.after(time - start)
+    return next(sent)
+      .held { [self] head in
+        if settings.signal.isPossible(head) { return true }
+        record(head)
+        return false
+      } refusal: { [self] response, _ in
+        if let refusal = settings.signal.refusal(response, settings.now) {
+          return Refused(refusal: refusal, status: response.head.status)
+        }
+        record(response.head)
+        return nil
+      }
+      .catch { [self] error in
+        guard let refused = error as? Refused else { throw error }
+        return try attempt(number + 1, after: refused)
+      }
+  }
+
+  /// Sends it once more after a refusal, unless that would not help.
+  private func attempt(_ number: Int, after refused: Refused) throws -> Observable<HTTPResponsePart> {
+    let time = settings.scheduler.now
+    let wait = state.withLock {
+      $0.refuse(refused.refusal.limit, retryAfter: refused.refusal.retryAfter, to: request, at: time)
+    }
+    let failure = failure(after: wait, status: refused.status)
+    guard number <= Self.attempts, request.mayBeSentAgain(after: .maybe), entry.mayBeRepeated,
+      let delay = delay(wait), settings.budget.withdraw(for: request.origin, at: time)
+    else { throw failure }
+    request.context.observation?.report(.retrying(after: delay, reason: failure))
+    return pause(delay) { [self] in attempt(number) }
+  }
+
+  private func record(_ head: HTTPResponseHead) {
+    let reported = RateLimit(head.headers, now: settings.now())
+    let time = settings.scheduler.now
+    let retryAfter = head.status == 503 ? head.retryAfter(now: settings.now()) : nil
+    state.withLock { $0.record(reported, retryAfter: retryAfter, to: request, at: time) }
+  }
+
+  /// The wait with some time on top; `nil` if the request cannot wait for so long.
+  private func delay(_ wait: Duration) -> Duration? {
+    guard wait <= settings.longestWait else { return nil }
+    let left = request.timeouts.total.map { $0 - (settings.scheduler.now - start) }
+    if let left, wait >= left { return nil }
+    let spread = min(wait / 10, .seconds(1)) * settings.random()
+    return left.map { min(wait + spread, $0) } ?? wait + spread
+  }
+
+  private func pause(
+    _ delay: Duration, _ action: @escaping @Sendable () -> Observable<HTTPResponsePart>
+  ) -> Observable<HTTPResponsePart> {
+    Observable<Void>.create { [scheduler = settings.scheduler] observer in
+      scheduler.schedule(after: delay) {
+        observer.onNext(())
+        observer.onCompleted()
+      }
+    }.flatMap(action)
+  }
+
+  /// The error that says until when; without a status, the request was not sent.
+  private func failure(after wait: Duration, status: Int?) -> RequestError {
+    let (whole, rest) = wait.components
+    let seconds = rest > 0 ? whole + 1 : whole
+    let until = settings.now().addingTimeInterval(Double(seconds)).formatted(.iso8601)
+    var error = RequestError(
+      .rateLimited,
+      "'\(request.origin)' takes no further request for \(seconds) s, until \(until): send fewer, or try again then.",
+      operationName: request.operationName, status: status, reached: status == nil ? .never : .rejected
+    )
+    error.retryAfter = wait
+    return error
   }
 }
 

@@ -23,14 +23,11 @@ public import Streams
 ///
 /// Calls back on the threads of the attempts; the scheduler times the pauses.
 public struct RetryMiddleware: HTTPMiddleware {
-  /// The longest `Retry-After` that is waited for.
-  private static let longestWait = Duration.seconds(60)
-
-  private let policy: RetryPolicy
-  private let budget: RetryBudget
-  private let limit: Int
-  private let scheduler: any Scheduler
-  private let now: @Sendable () -> Date
+  fileprivate let policy: RetryPolicy
+  fileprivate let budget: RetryBudget
+  fileprivate let limit: Int
+  fileprivate let scheduler: any Scheduler
+  fileprivate let now: @Sendable () -> Date
 
   /// Takes the retry policy, the budget, how many bytes of a response to hold back, the scheduler that times the
   /// pauses, and the wall clock, which `Retry-After` needs if it is a date.
@@ -59,11 +56,14 @@ public struct RetryMiddleware: HTTPMiddleware {
       // What came back may be held for a retry only if there can be one.
       guard request.mayBeSentAgain(after: .maybe) else { return next(request) }
       entry.limitAttempts(to: policy.attempts ?? .max)
-      return attempts(at: request, entry, next: next)
+      return RetriedRequest(request, entry, by: self, next).attempts
     }
   }
+}
 
-  /// How far a request has come.
+/// A request on its way through the middleware.
+private final class RetriedRequest: Sendable {
+  /// How far it has come.
   private struct Progress {
     var attempts = 0
     /// Whether part of a response has been passed on, which no other one can replace then.
@@ -75,66 +75,77 @@ public struct RetryMiddleware: HTTPMiddleware {
     let delay: Duration
   }
 
-  private func attempts(
-    at request: HTTPRequest, _ entry: RequestEntry,
-    next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
-  ) -> Observable<HTTPResponsePart> {
-    let start = scheduler.now
-    let progress = Locked(Progress())
-    let attempt = Observable<HTTPResponsePart>.deferred {
-      let isFirst = progress.withLock { progress in
-        progress.attempts += 1
-        return progress.attempts == 1
-      }
-      if isFirst { return next(request) }
-      var request = request
-      request.timeouts = request.timeouts.after(scheduler.now - start)
-      return next(request)
-    }
-    return
-      attempt
-      .held(upTo: limit) { [reads = request.readsWholeResponse] head in
-        if head.isReplaceable(readsWholeResponse: reads) { return true }
+  /// The longest `Retry-After` that is waited for.
+  private static let longestWait = Duration.seconds(60)
+
+  private let request: HTTPRequest
+  private let entry: RequestEntry
+  private let settings: RetryMiddleware
+  private let next: @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  private let start: Duration
+  private let progress = Locked(Progress())
+
+  init(
+    _ request: HTTPRequest, _ entry: RequestEntry, by settings: RetryMiddleware,
+    _ next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
+  ) {
+    self.request = request
+    self.entry = entry
+    self.settings = settings
+    self.next = next
+    start = settings.scheduler.now
+  }
+
+  /// The first attempt, and those after it.
+  var attempts: Observable<HTTPResponsePart> {
+    Observable.deferred(attempt)
+      .held(upTo: settings.limit) { [self] head in
+        if head.isReplaceable(readsWholeResponse: request.readsWholeResponse) { return true }
         progress.withLock { $0.hasPassedOn = true }
         return false
-      } refusal: { response, isWhole in
-        if isWhole, RequestError.isTransient(status: response.head.status),
-          let delay = delay(after: progress.withLock { $0.attempts }, response.head, of: request, entry, since: start)
-        {
+      } refusal: { [self] response, isWhole in
+        if isWhole, RequestError.isTransient(status: response.head.status), let delay = delay(after: response.head) {
           return Replaced(delay: delay)
         }
         progress.withLock { $0.hasPassedOn = true }
         return nil
       }
       .retry(
-        when: RetryPolicy { attempt, error in
+        when: RetryPolicy { [self] attempt, error in
           if let replaced = error as? Replaced { return replaced.delay }
           guard !progress.withLock({ $0.hasPassedOn }) else { return nil }
-          return delay(after: attempt, RequestError(wrapping: error), asked: .zero, of: request, entry, since: start)
-        }, scheduler: scheduler)
+          return delay(after: attempt, RequestError(wrapping: error), asked: .zero)
+        }, scheduler: settings.scheduler)
   }
 
-  private func delay(
-    after attempt: Int, _ head: HTTPResponseHead, of request: HTTPRequest, _ entry: RequestEntry, since start: Duration
-  ) -> Duration? {
+  @Sendable private func attempt() -> Observable<HTTPResponsePart> {
+    let isFirst = progress.withLock { progress in
+      progress.attempts += 1
+      return progress.attempts == 1
+    }
+    if isFirst { return next(request) }
+    var request = request
+    request.timeouts = request.timeouts.after(settings.scheduler.now - start)
+    return next(request)
+  }
+
+  private func delay(after head: HTTPResponseHead) -> Duration? {
     let failure = RequestError(.httpStatus, "The server responded with status \(head.status).", status: head.status)
-    return delay(
-      after: attempt, failure, asked: head.retryAfter(now: now()) ?? .zero, of: request, entry, since: start)
+    let asked = head.retryAfter(now: settings.now()) ?? .zero
+    return delay(after: progress.withLock { $0.attempts }, failure, asked: asked)
   }
 
   /// How long to wait before the next attempt; `nil` for no further one.
-  private func delay(
-    after attempt: Int, _ failure: RequestError, asked: Duration, of request: HTTPRequest, _ entry: RequestEntry,
-    since start: Duration
-  ) -> Duration? {
+  private func delay(after attempt: Int, _ failure: RequestError, asked: Duration) -> Duration? {
     // An attempt may have been several, by the middlewares inside, or none, if one of those has failed.
     let attempt = max(attempt, entry.attemptCount)
     guard failure.isTransient, request.mayBeSentAgain(after: failure.reached), asked <= Self.longestWait,
-      entry.mayBeRepeated, let pause = policy.delay(attempt, failure.named(request.operationName))
+      entry.mayBeRepeated, let pause = settings.policy.delay(attempt, failure.named(request.operationName))
     else { return nil }
     let delay = max(pause, asked)
-    if let total = request.timeouts.total, scheduler.now - start + delay >= total { return nil }
-    guard budget.withdraw(for: request.origin, at: scheduler.now) else { return nil }
+    let time = settings.scheduler.now
+    if let total = request.timeouts.total, time - start + delay >= total { return nil }
+    guard settings.budget.withdraw(for: request.origin, at: time) else { return nil }
     request.context.observation?.report(.retrying(after: delay, reason: failure))
     return delay
   }

@@ -27,14 +27,8 @@ public struct APIClient: Sendable {
   /// See each request and response as bytes; the first is outermost. A request is for the account that an
   /// `AuthMiddleware` among them has a token of when it begins: however long it waits, it is sent for no other.
   public var middlewares: [any HTTPMiddleware] {
-    didSet {
-      batches = QueryBatches()
-      accountMiddlewares = middlewares.accountMiddlewares
-    }
+    didSet { batches = QueryBatches() }
   }
-
-  /// Those of the middlewares that know for whom requests are.
-  private var accountMiddlewares: [any AccountMiddleware]
 
   /// See each session's decoded response; the first is outermost.
   public var interceptors: [any SessionInterceptor]
@@ -90,7 +84,6 @@ public struct APIClient: Sendable {
     self.transport = transport
     self.defaultHeaders = defaultHeaders
     self.middlewares = middlewares
-    accountMiddlewares = middlewares.accountMiddlewares
     self.interceptors = interceptors
     self.observer = observer
     self.timeouts = timeouts
@@ -246,7 +239,7 @@ extension APIClient {
       request.readsWholeResponse = readsWholeResponse
       request.isDownload = isDownload
       request.onProgress = onProgress ?? request.onProgress
-      if !middlewares.isEmpty { request.enter(accountMiddlewares) }
+      if !middlewares.isEmpty { request.enter(StackCredentials(middlewares)) }
       var observation: RequestObservation?
       if let observer { observation = RequestObservation(observer, &request, scheduler: ConcurrentScheduler()) }
       let output = read(parts(of: request, sent), sent).catch { .error(sent.described($0)) }

@@ -222,7 +222,7 @@ final class SocketExchange: @unchecked Sendable {
     do throws(RequestError) {
       for part in parts {
         progress?.didReceive(part)
-        if part.mayOutlastTotal(of: request) { hasOutlastedTotal.store(true, ordering: .relaxed) }
+        if part.mayOutlastTotal(request.reading) { hasOutlastedTotal.store(true, ordering: .relaxed) }
         try decoding.decode(part) { decoded in
           observer.onNext(decoded)
           return !isStopped.load(ordering: .relaxed)
