@@ -6,7 +6,7 @@ import Streams
 import StreamsTesting
 import Testing
 
-// Accounts that change while requests and refreshes are under way.
+// Accounts that change during requests and refreshes.
 extension AuthMiddlewareTests {
   @Test func `a refresh ahead that fails for one account does not put off that of another`() throws {
     tokens.tokens.setToken(AccessToken("t2", expiresAt: Self.epoch + 20, account: "a"))

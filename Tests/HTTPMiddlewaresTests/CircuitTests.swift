@@ -135,7 +135,7 @@ struct CircuitTests {
         refused += 1
       }
     }
-    // Whoever comes while the first trial is under way, but for the trials that join it.
+    // Calls that come during the first trial, but for the trials that join it.
     #expect(refused <= 10 * answerInTenths && circuit.state == .closed)
   }
 

@@ -235,7 +235,7 @@ extension UInt8 {
 }
 
 /// Finds the end of a JSON object that comes piece by piece, and looks at each byte once. It counts braces outside of
-/// strings; whether what is between them is JSON is up to whoever reads it.
+/// strings; whether what is between them is JSON, its reader decides.
 private struct JSONObjectScanner: Sendable {
   private enum Place {
     case before, inside, string, escape, after, elsewhere

@@ -1,9 +1,9 @@
 package import Platform
 import Streams
 
-/// The secrets of all that was sent for a request or on a connection, whoever added them. One object follows a request
-/// through middlewares and attempts (`RequestContext.sent`), so that its redactor knows what every error, event and log
-/// line about it may not show.
+/// The secrets of all that was sent for a request or on a connection, whichever layer added them. One object follows a
+/// request through middlewares and attempts (`RequestContext.sent`), so that its redactor knows what every error, event
+/// and log line about it may not show.
 package final class SentSecrets: Sendable {
   /// What went out.
   private enum Source: Sendable {

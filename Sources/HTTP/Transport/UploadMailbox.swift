@@ -11,7 +11,7 @@ enum UploadNext {
   case usedUp
 }
 
-/// Stands between whoever reads the source of an upload, some bytes ahead, and the connection that sends them.
+/// Stands between the reader of an upload's source, some bytes ahead, and the connection that sends them.
 final class UploadMailbox: Sendable {
   private struct State {
     var pieces: [Data] = []

@@ -139,7 +139,7 @@ struct CacheInvalidationTests {
     #expect(cache.sent("If-None-Match").last == .some(nil))
   }
 
-  @Test func `a 304's cookies reach the caller, and nobody else`() throws {
+  @Test func `a 304's cookies reach its own caller alone`() throws {
     let cache = CacheHarness()
     cache.transport.expect(try CacheHarness.response(["Cache-Control: max-age=1", #"ETag: "1""#, "Set-Cookie: a=1"]))
     #expect(try cache.get().head.headers.values(of: "Set-Cookie") == ["a=1"])
