@@ -57,6 +57,9 @@ public struct HTTPRequest: Sendable {
   /// the places of requests, see `SocketTransport.Configuration.maximumStreamsPerOrigin`.
   package var isStream = false
 
+  /// Whether it changes nothing although its method may, as a query or a subscription of GraphQL by `POST`.
+  package var onlyReads = false
+
   /// Called by the transport when the request has its connection; `isReused` says whether that has carried a request
   /// before. It must not block.
   public var onConnected: (@Sendable (_ isReused: Bool) -> Void)? {

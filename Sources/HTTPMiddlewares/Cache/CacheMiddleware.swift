@@ -19,11 +19,14 @@ public import Streams
 /// has confirmed it. Put middlewares of your own that add fields outside.
 ///
 /// Not stored are what the headers forbid; responses that were redirected or sent elsewhere, are event streams or
-/// multipart, are longer than `bodyLimit`, or that `mayStore` declines. Requests with a body, a range or conditions of
-/// their own pass through, as do a session's whose response or variables are declared secret.
+/// multipart, are longer than `bodyLimit`, or that `mayStore` declines; and refusals of credentials (401 and 407), which
+/// RFC 9111 would allow, because the account's next token would be refused with them. Requests with a body, a range or
+/// conditions of their own pass through, as do a session's whose response or variables are declared secret.
+///
 /// A response is stored before its stream completes. A request with an unsafe method that succeeds, or may have been
 /// carried out, removes what its owner has stored for its URL, and for those of the same origin in `Location` and
-/// `Content-Location` (section 4.4); a response that was on its way meanwhile is not stored.
+/// `Content-Location` (section 4.4); a response that was on its way meanwhile is not stored. GraphQL's queries and
+/// subscriptions by `POST` change nothing, and remove nothing.
 ///
 /// ``signOut(_:)`` removes what an account has stored.
 ///
@@ -67,7 +70,9 @@ public struct CacheMiddleware: HTTPMiddleware {
   public func intercept(
     _ request: HTTPRequest, next: @escaping @Sendable (HTTPRequest) -> Observable<HTTPResponsePart>
   ) -> Observable<HTTPResponsePart> {
-    guard request.method == .get else { return request.method.isSafe ? next(request) : change(request, next) }
+    guard request.method == .get else {
+      return request.method.isSafe || request.onlyReads ? next(request) : change(request, next)
+    }
     guard !request.headers.hasCondition, request.bodyCount == 0, !request.context.isSecret else { return next(request) }
     return .deferred {
       let directives = CacheControl(request.headers)

@@ -77,7 +77,8 @@ extension HTTPResponseHead {
   /// seen it.
   func mayBeStored(_ control: CacheControl, isAuthenticated: Bool, _ mode: CacheMode) -> Bool {
     let isUnderstood = Self.understood.contains(status)
-    guard status >= 200, status != 206, status != 304 else { return false }
+    // A refusal of credentials says nothing of the next request, to which a refresh may bring others.
+    guard status >= 200, ![206, 304, 401, 407].contains(status) else { return false }
     // Section 5.2.2.3: `no-store` beside `must-understand` is for caches that do not know the status.
     if control.mustUnderstand { guard isUnderstood else { return false } } else if control.noStore { return false }
     guard !headers.varyingNames.contains("*") else { return false }  // Section 4.1

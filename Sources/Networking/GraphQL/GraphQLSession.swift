@@ -164,6 +164,7 @@ extension GraphQLSession {
       method: targetOfGET == nil ? .post : .get, target: target, headers: headers, body: body,
       timeouts: client.timeouts, operationName: operationName, isReplayable: isReplayable(with: method))
     request.upload = files?.body
+    request.onlyReads = operation.kind == .query
     let mayJoin = operation.kind == .query && body != nil && accept == GraphQLHeaders.accept && !isSecret
     request.context.carrier = GraphQLCarrier(
       self, on: client, hasHash: parameters.isHashAlone, batching: mayJoin ? wire.batching : nil)

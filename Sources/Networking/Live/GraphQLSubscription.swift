@@ -95,6 +95,7 @@ extension GraphQLSubscription {
     var request = HTTPRequest(
       method: .post, target: try client.target(forPath: path), headers: headers, body: body,
       timeouts: timeouts ?? client.timeouts, operationName: name, isReplayable: true)
+    request.onlyReads = true
     sent.record(&request)
     return request
   }

@@ -68,6 +68,10 @@ struct CacheRule: Sendable, CustomTestStringConvertible {
     CacheRule("3", "part of a response is not", "Cache-Control: max-age=60", status: 206, is: .asked),
     CacheRule("3", "a negative response with a lifetime is", "Cache-Control: max-age=60", status: 404, is: .served),
     CacheRule(
+      "3", "a refusal of credentials is not, since the next request may have others", "Cache-Control: max-age=60",
+      status: 401, is: .asked),
+    CacheRule("3", "nor is that of a proxy", "Cache-Control: max-age=60", tag, status: 407, is: .asked),
+    CacheRule(
       "3", "a shared cache does not store what is private", "Cache-Control: private, max-age=60", in: .shared,
       is: .asked),
     CacheRule("3", "a private cache does", "Cache-Control: private, max-age=60", is: .served),

@@ -66,6 +66,50 @@ struct CacheTests {
     #expect(try await server.stats().requests["/graphql"] == 4)
   }
 
+  private struct Rename: GraphQLSession {
+    typealias ResponseData = JSONValue
+    static let query: GraphQLDocument = "mutation rename { rename }"
+  }
+
+  /// What is sent by POST to the address of a cached response, and whether that has to be asked for again.
+  enum Posted: String, CaseIterable {
+    case query, batch, incremental, subscription, mutation
+  }
+
+  @Test(arguments: Posted.allCases)
+  func `4.4: of GraphQL's operations by POST, only mutations invalidate`(posted: Posted) async throws {
+    let transport = ScriptedTransport()
+    transport.always(
+      RequestMatcher("GET") { $0.method == .get },
+      .response(headers: ["Cache-Control": "max-age=60"], body: Data("{}".utf8)))
+    transport.always(
+      RequestMatcher("POST") { $0.method == .post },
+      posted == .subscription
+        ? StreamLiveTests.Format.eventStream.response([1])
+        : .json(posted == .batch ? #"[{"data":{}},{"data":{}}]"# : #"{"data":{}}"#))
+    var batching = try NetworkingTests.client(
+      transport, base: "http://127.0.0.1/graphql", middlewares: .standard(cache: MemoryCacheStorage()))
+    if posted == .batch { batching.wire.batching = .within(.seconds(10), upTo: 2) }
+    let client = batching
+    func get() async throws -> HTTPResponseSource {
+      let request = try HTTPRequest(method: .get, url: client.baseURL)
+      return try await transport.send(request, through: client.middlewares).collect(upTo: 100).value.head.source
+    }
+    _ = try await get()
+    switch posted {
+    case .query: _ = try await GetNode().post(on: client).value
+    case .batch:
+      async let first = GetNode("1").post(on: client).value
+      async let second = GetNode("2").post(on: client).value
+      _ = try await (first, second)
+    case .incremental: for try await _ in GetNode().responses(on: client).values {}
+    case .subscription: for try await _ in Countdown(1).subscribe(on: client).values {}
+    case .mutation: _ = try await Rename().post(on: client).value
+    }
+    let isInvalidated = try await get() == .network
+    #expect(isInvalidated == (posted == .mutation))
+  }
+
   @Test func `GraphQL errors are not stored, whatever the server says`() async throws {
     let server = try await BFFServer.start()
     let client = try APIClient(baseURL: server.graphqlURL, middlewares: .standard(cache: MemoryCacheStorage()))
