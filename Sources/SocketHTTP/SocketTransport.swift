@@ -200,9 +200,11 @@ extension SocketTransport {
     /// default. One more fails with `overloaded`, before anything is sent. For downloads to wait for each other instead,
     /// give them a client with a `ConcurrencyLimitMiddleware`.
     ///
-    /// Streams are GraphQL subscriptions over event streams or multipart, an `APIClient`'s downloads, and from their head
-    /// on all successful responses that are read as they arrive (``HTTPRequest/readsWholeResponse``), as long as there are
-    /// places for streams. WebSockets are not counted.
+    /// Streams are GraphQL subscriptions over event streams or multipart, an `APIClient`'s responses in parts and downloads,
+    /// and from their head on all successful responses that are read as they arrive
+    /// (``HTTPRequest/readsWholeResponse``). If there is no place for one of the last, an event stream and a multipart
+    /// response, which may never end, fail with `overloaded`, too; any other stays one of the server's connections for
+    /// requests until it ends. WebSockets are not counted.
     public var maximumStreamsPerOrigin = 256
 
     /// How long an idle connection is kept; 50 seconds by default, and less if the server says so, by a second less

@@ -238,6 +238,7 @@ extension APIClient {
       request.context.isSecret = session.isResponseSecret || !session.secrets.isEmpty
       request.readsWholeResponse = readsWholeResponse
       request.isDownload = isDownload
+      request.isStream = !readsWholeResponse
       request.onProgress = onProgress ?? request.onProgress
       if !middlewares.isEmpty { request.enter(StackCredentials(middlewares)) }
       var observation: RequestObservation?

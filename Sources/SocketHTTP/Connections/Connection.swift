@@ -402,13 +402,16 @@ extension Connection {
 
   /// Delivers the parts; reading resumes when the observer has taken them.
   private func deliver(to exchange: SocketExchange) {
+    // A whole response that has arrived by then needs no place of its own.
+    if let engine, case .head(let head)? = parts.first, exchange.request.isReadAsItArrives(head),
+      !engine.didBecomeStream(exchange), head.isEndless
+    {
+      _ = takeParts()
+      return fail(.tooManyStreams(engine.mostStreams, to: exchange.request.origin, reached: .maybe))
+    }
     isPaused = true
     pauses += 1
     exchange.recordDelivery()
-    // A whole response that has arrived by then needs no place of its own.
-    if case .head(let head)? = parts.first, exchange.request.isReadAsItArrives(head) {
-      engine?.didBecomeStream(exchange)
-    }
     loop?.deliver(to: exchange.mailbox) { [self, loop, pauses, parts = takeParts()] in
       if exchange.deliver(parts) { loop?.submit { self.resume(after: pauses) } }
     }

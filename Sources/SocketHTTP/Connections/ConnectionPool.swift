@@ -106,12 +106,14 @@ struct ConnectionPool<
     return nil
   }
 
-  /// Records that an exchange which has a connection is a stream after all, if there may be another one.
-  mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) {
-    guard case .connected(let member)? = places[ObjectIdentifier(exchange)], !member.isStream,
-      hasRoomForStream(in: member.group)
-    else { return }
+  /// Records that an exchange which has a connection is a stream after all. Returns whether it takes no place of requests
+  /// any more: there may be no room for another stream.
+  mutating func becomeStream(_ exchange: Exchange, _ effects: inout Effects) -> Bool {
+    // One that was cancelled takes none.
+    guard case .connected(let member)? = places[ObjectIdentifier(exchange)], !member.isStream else { return true }
+    guard hasRoomForStream(in: member.group) else { return false }
     carryStream(member, &effects)
+    return true
   }
 
   /// Ends an exchange whose response has arrived. Call `makeAvailable` or `remove` for its connection afterwards.

@@ -64,6 +64,8 @@ final class SocketEngine: Sendable {
   let resolver: AddressResolver
   let silent = Locked(SilentAddresses())
   let tls: TLSPreparation
+  /// How many streams there may be from one server.
+  let mostStreams: Int
   private let idleTime: Duration
   /// How long, in nanoseconds, a connection may have been idle to carry a request that is not replayable.
   private let idleTimeUnlessReplayable: Int64
@@ -88,9 +90,10 @@ final class SocketEngine: Sendable {
     tls = TLSPreparation(configuration.tls, whenReloaded: configuration.onCertificateReload)
     self.resolver = resolver
     self.makePoller = makePoller
+    mostStreams = max(configuration.maximumStreamsPerOrigin, 0)
     let limits = Pool.Limits(
       perRoute: max(configuration.maximumConnectionsPerOrigin, 1), total: max(configuration.maximumConnections, 1),
-      streamsPerRoute: max(configuration.maximumStreamsPerOrigin, 0))
+      streamsPerRoute: mostStreams)
     state = Locked(State(pool: Pool(limits: limits) { Connection(route: $0) }))
   }
 
@@ -112,7 +115,7 @@ final class SocketEngine: Sendable {
     let result: Result<EventLoop, RequestError> = state.withLock { state in
       guard !state.isShutDown else { return .failure(.afterShutdown) }
       guard !exchange.isStream || state.pool.hasRoomForStream(on: exchange.route) else {
-        return .failure(.tooManyStreams(state.pool.limits.streamsPerRoute, to: exchange.request.origin))
+        return .failure(.tooManyStreams(mostStreams, to: exchange.request.origin))
       }
       return runningLoop(&state).map { loop in
         connection = lease(exchange, at: exchange.start, from: &state.pool, &effects)
@@ -324,14 +327,15 @@ final class SocketEngine: Sendable {
     if let exchange = next.exchange { start(exchange, on: connection, loop) }
   }
 
-  /// The response of an exchange is read as it arrives, which may take long.
-  func didBecomeStream(_ exchange: SocketExchange) {
+  /// The response of an exchange is read as it arrives, which may take long. Returns whether there is a place for it among
+  /// the streams.
+  func didBecomeStream(_ exchange: SocketExchange) -> Bool {
     var effects = Pool.Effects()
-    let loop = state.withLock { state in
-      state.pool.becomeStream(exchange, &effects)
-      return state.loop
+    let (isStream, loop) = state.withLock { state in
+      (state.pool.becomeStream(exchange, &effects), state.loop)
     }
     if let loop { perform(effects, on: loop) }
+    return isStream
   }
 
   /// A connection broke. Its exchange is sent again if it cannot have been carried out yet, or is allowed to be carried
@@ -399,10 +403,12 @@ extension SocketEngine {
 
 extension RequestError {
   /// The error of a stream that finds no place.
-  static func tooManyStreams(_ limit: Int, to origin: HTTPOrigin) -> RequestError {
+  static func tooManyStreams(
+    _ limit: Int, to origin: HTTPOrigin, reached: RequestError.Reach = .never
+  ) -> RequestError {
     RequestError(
       .overloaded,
       "There are \(limit) streams from '\(origin)', and no more may be: end one, or raise maximumStreamsPerOrigin.",
-      reached: .never)
+      reached: reached)
   }
 }

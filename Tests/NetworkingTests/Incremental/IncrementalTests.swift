@@ -52,6 +52,15 @@ private struct GetFriends: GraphQLSession {
 }
 
 @Suite struct IncrementalTests {
+  @Test func `the request of responses in parts takes no place of others; that of a whole response does`() async throws
+  {
+    let transport = ScriptedTransport(always: .json(#"{"data":{"a":[]}}"#))
+    let client = try client(transport)
+    for try await _ in AnyData().responses(on: client).values {}
+    _ = try await AnyData().data(on: client).value
+    #expect(transport.requests.map(\.isStream) == [true, false])
+  }
+
   @Test("G10: the merged response equals that without the directives", arguments: IncrementalForm.allCases)
   func property(form: IncrementalForm) async throws {
     for seed in 0..<150 {

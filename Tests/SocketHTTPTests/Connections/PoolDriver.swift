@@ -41,7 +41,8 @@ final class PoolDriver {
     _ exchange: Exchange, _ route: String, usedSince oldest: Instant = Instant(nanoseconds: 0), isStream: Bool = false
   ) -> Connection? { pool.lease(exchange, route, usedSince: oldest, isStream: isStream, &effects) }
   func hasRoomForStream(on route: String) -> Bool { pool.hasRoomForStream(on: route) }
-  func becomeStream(_ exchange: Exchange) { pool.becomeStream(exchange, &effects) }
+  @discardableResult
+  func becomeStream(_ exchange: Exchange) -> Bool { pool.becomeStream(exchange, &effects) }
   func finish(_ exchange: Exchange, on connection: Connection) -> Bool { pool.finish(exchange, on: connection) }
   func cancel(_ exchange: Exchange, isSilent: Bool = false) -> Bool {
     pool.cancel(exchange, isSilent: isSilent, &effects)

@@ -64,6 +64,36 @@ import Testing
     try await open.wait(for: "the third stream") { $0 == 3 }
   }
 
+  @Test func `an endless response that nothing announced is refused where there is no place for a stream`() async throws
+  {
+    let server = try server(streams: 3)
+    var configuration = SocketTransport.Configuration()
+    (configuration.maximumStreamsPerOrigin, configuration.maximumConnectionsPerOrigin) = (2, 1)
+    let (transport, open, bag) = (SocketTransport(configuration: configuration), Monitor(0), DisposeBag())
+    for count in 1...2 {
+      transport.send(try stream(from: server, isMarked: false)).subscribe(
+        onNext: { part in if case .body = part { open.update { $0 += 1 } } }, onError: { Issue.record($0) }
+      ).disposed(by: bag)
+      try await open.wait(for: "the streams") { $0 == count }
+    }
+    let error = try await transport.send(stream(from: server, isMarked: false)).collect(upTo: 1).failure
+    #expect(error?.kind == .overloaded)
+    #expect(error?.reached == .maybe)
+    #expect(error?.message.contains("maximumStreamsPerOrigin") == true)
+    // It has not taken the only place for requests.
+    #expect(try await transport.response(to: .to(server)).head.status == 200)
+  }
+
+  @Test func `one that ends, such as a large text, keeps its place as a request where there is none`() async throws {
+    let text = String(repeating: "x", count: 300_000)
+    let server = try ScriptedServer(
+      .answering { _ in RawResponse(headers: [("Content-Type", "text/plain")], body: text) })
+    var configuration = SocketTransport.Configuration()
+    configuration.maximumStreamsPerOrigin = 0
+    let transport = SocketTransport(configuration: configuration)
+    #expect(try await transport.response(to: .to(server)).body.count == text.utf8.count)
+  }
+
   @Test func `the connection of a download that has ended carries the next request`() async throws {
     let server = try ScriptedServer(.answering { _ in RawResponse(body: String(repeating: "x", count: 200_000)) })
     let transport = SocketTransport()
