@@ -1,4 +1,4 @@
-import Platform
+package import Platform
 import Streams
 
 /// How a transport reads files: any call may take long, as on a network's file system, and so is made on a thread that
@@ -6,20 +6,60 @@ import Streams
 package struct FileAccess: Sendable {
   /// Runs a closure soon, on a thread that may block.
   package let run: @Sendable (@escaping @Sendable () -> Void) -> Void
+  /// How long a file waits to be opened while the process has no descriptor left; `nil` for without a limit.
+  private var patience: Duration? = .zero
   /// Called before each call of the system on the file with this path, on the same thread: for tests.
   private let willCall: @Sendable (_ path: String) -> Void
+  /// The error with which the next call of the system fails, if it does: for tests.
+  private let nextFailure: @Sendable () -> SystemError?
 
   package init(
     willCall: @escaping @Sendable (_ path: String) -> Void = { _ in },
+    nextFailure: @escaping @Sendable () -> SystemError? = { nil },
     run: @escaping @Sendable (@escaping @Sendable () -> Void) -> Void
   ) {
     self.run = run
     self.willCall = willCall
+    self.nextFailure = nextFailure
   }
 
-  /// Opens a file, and checks that it has not changed.
-  fileprivate func open(_ file: HTTPUpload.File) throws(SystemError) -> Int32 {
+  /// This access for a request that waits so long for a descriptor.
+  package func waiting(upTo patience: Duration?) -> FileAccess {
+    var access = self
+    access.patience = patience
+    return access
+  }
+
+  /// The times from one attempt to the next in a shortage.
+  private static let pauses = Backoff(initial: .milliseconds(10), maximum: .milliseconds(250), jitter: 0)
+
+  /// Opens a file, and checks that it has not changed. In a shortage of descriptors it tries again, unless nobody needs the
+  /// file any more.
+  fileprivate func open(
+    _ file: HTTPUpload.File, unless isStopped: () -> Bool
+  ) throws(SystemError) -> Int32 {
+    let end = patience.map { Instant.now + $0 }
+    var number = 0
+    while true {
+      do throws(SystemError) {
+        return try open(file)
+      } catch {
+        guard error.shortage == .ofDescriptors, !isStopped(), end.map({ .now < $0 }) ?? true else { throw error }
+        number += 1
+        let pause = Self.pauses.delay(after: number)
+        let rest = end.map { max($0 - .now, .zero) } ?? pause
+        usleep(useconds_t(min(pause, rest) / .microseconds(1)) + 1)
+      }
+    }
+  }
+
+  private func begin(_ file: HTTPUpload.File) throws(SystemError) {
     willCall(file.path)
+    if let error = nextFailure() { throw error }
+  }
+
+  private func open(_ file: HTTPUpload.File) throws(SystemError) -> Int32 {
+    try begin(file)
     let descriptor = try HTTPUpload.open(file.path)
     do throws(SystemError) { try check(file, descriptor) } catch {
       close(descriptor)
@@ -29,7 +69,7 @@ package struct FileAccess: Sendable {
   }
 
   fileprivate func check(_ file: HTTPUpload.File, _ descriptor: Int32) throws(SystemError) {
-    willCall(file.path)
+    try begin(file)
     guard try HTTPUpload.Status(of: descriptor) == file.status else { throw SystemError(code: ESTALE) }
   }
 
@@ -39,7 +79,7 @@ package struct FileAccess: Sendable {
   ) throws(SystemError) -> Int {
     var filled = 0
     while filled < count {
-      willCall(file.path)
+      try begin(file)
       guard
         let read = retryingOnInterrupt({ pread(descriptor, start + filled, count - filled, off_t(offset + filled)) })
       else { throw .last }
@@ -52,10 +92,12 @@ package struct FileAccess: Sendable {
 
 extension HTTPUpload {
   /// Checks that its files are there and have not changed, with calls that may block. Throws `cannotRead`; then nothing of
-  /// the request was sent.
-  package func checkFiles(_ access: FileAccess) throws(RequestError) {
+  /// the request was sent. `isStopped` says whether nobody needs to know any more.
+  package func checkFiles(_ access: FileAccess, unless isStopped: () -> Bool) throws(RequestError) {
     for case .file(let file) in pieces {
-      do throws(SystemError) { close(try access.open(file)) } catch { throw file.failure(error, .never) }
+      do throws(SystemError) { close(try access.open(file, unless: isStopped)) } catch {
+        throw file.failure(error, .never)
+      }
     }
   }
 }
@@ -89,7 +131,7 @@ final class UploadFile: Sendable {
   /// Reads until there is enough. The lock is the reader's own: there is one at a time.
   private static func read(_ reading: Locked<Reading>, _ access: FileAccess, into mailbox: UploadMailbox) {
     while !mailbox.isStopped {
-      let block = Result { try reading.withLock { try $0.next() } }
+      let block = Result { try reading.withLock { try $0.next(unless: { mailbox.isStopped }) } }
       switch block {
       case .success(let block?): mailbox.put(block)
       case .success(nil): return mailbox.end(.success(()))
@@ -115,10 +157,10 @@ final class UploadFile: Sendable {
     }
 
     /// The next block; `nil` at the end.
-    mutating func next() throws(SystemError) -> Data? {
+    mutating func next(unless isStopped: () -> Bool) throws(SystemError) -> Data? {
       guard offset < file.status.size else { return nil }
       do throws(SystemError) {
-        if descriptor == nil { descriptor = try access.open(file) }
+        if descriptor == nil { descriptor = try access.open(file, unless: isStopped) }
         guard let descriptor else { return nil }
         let count = min(UploadMailbox.limit, file.status.size - offset)
         let block = memory.take()
@@ -147,7 +189,7 @@ final class UploadFile: Sendable {
 private final class BlockMemory: Sendable {
   /// A block, whose memory is kept when it is released.
   ///
-  /// `@unchecked Sendable`: one thread at a time has it, whoever took it or its `Data`.
+  /// `@unchecked Sendable`: one thread at a time has it: the one that took it, or that has its `Data`.
   final class Block: @unchecked Sendable {
     let start: UnsafeMutableRawPointer
     private let memory: BlockMemory

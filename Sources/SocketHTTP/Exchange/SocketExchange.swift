@@ -48,7 +48,7 @@ final class SocketExchange: @unchecked Sendable {
     files: FileAccess = .onWorkers, observer: AnyObserver<HTTPResponsePart>
   ) throws(RequestError) {
     self.route = route
-    self.files = files
+    self.files = files.waiting(upTo: request.timeouts.connect)
     self.observer = observer
     decoding = ResponseDecoding(request, undecodable: undecodable)
     progress = request.onProgress.map { ProgressReport($0, totalToSend: request.bodyCount) }
@@ -75,9 +75,9 @@ final class SocketExchange: @unchecked Sendable {
   func checkFiles(of upload: HTTPUpload, _ completion: @escaping @Sendable (RequestError?) -> Void) {
     // Nobody else is to blame for the time that this takes.
     recordDelivery()
-    files.run { [files] in
+    files.run { [self] in
       do throws(RequestError) {
-        try upload.checkFiles(files)
+        try upload.checkFiles(files) { isStopped.load(ordering: .relaxed) }
         completion(nil)
       } catch {
         completion(error)

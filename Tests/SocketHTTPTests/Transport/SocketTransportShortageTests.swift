@@ -103,6 +103,91 @@ import TransportConformance
   }
 }
 
+extension SocketTransportShortageTests {
+  /// A file system on which so many calls fail for want of descriptors.
+  private final class Files: Sendable {
+    let failures: Monitor<Int>
+    /// How many threads are at work.
+    let running = Monitor(0)
+    let url = FileManager.default.temporaryDirectory.appending(path: "moments-short-\(UUID().uuidString)")
+
+    init(failing count: Int) throws {
+      failures = Monitor(count)
+      try Data("abc".utf8).write(to: url)
+    }
+
+    deinit { try? FileManager.default.removeItem(at: url) }
+
+    /// `first` calls succeed before the first that fails.
+    func transport(after first: Int) -> SocketTransport {
+      let calls = Monitor(0)
+      let nextFailure = { @Sendable [failures] () -> SystemError? in
+        let number = calls.update { count in
+          defer { count += 1 }
+          return count
+        }
+        guard number >= first else { return nil }
+        let isShort = failures.update { left in
+          defer { left = max(left - 1, 0) }
+          return left > 0
+        }
+        return isShort ? SystemError(code: EMFILE) : nil
+      }
+      let access = FileAccess(nextFailure: nextFailure) { [running] job in
+        running.update { $0 += 1 }
+        ThreadPool.shared.run {
+          job()
+          running.update { $0 -= 1 }
+        }
+      }
+      return SocketTransport(configuration: .init(), files: access)
+    }
+
+    func upload(to server: ScriptedServer, connect: Duration = .seconds(10)) throws -> HTTPRequest {
+      var request = try HTTPRequest(method: .put, url: server.url, timeouts: HTTPTimeouts(connect: connect))
+      request.upload = try .file(url)
+      return request
+    }
+  }
+
+  /// Two calls open and check the file before anything is sent; the third opens it to be read.
+  @Test(arguments: [0, 2])
+  func `T7: an upload whose file cannot be opened for want of descriptors waits until it can`(
+    first: Int
+  ) async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let files = try Files(failing: 3)
+    let response = try await files.transport(after: first).response(to: files.upload(to: server))
+    #expect(response.head.status == 200)
+    #expect(files.failures.value == 0)
+    #expect(server.requests.first.map { String(decoding: $0.body, as: UTF8.self) } == "abc")
+  }
+
+  @Test func `T7: it waits for its time to connect, and then fails with what was lacking, never sent`() async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let files = try Files(failing: .max)
+    let request = try files.upload(to: server, connect: .milliseconds(300))
+    let start = ContinuousClock.now
+    let error = await files.transport(after: 0).send(request).collect(upTo: 1).failure
+    #expect(ContinuousClock.now - start >= .milliseconds(300))
+    #expect(error?.kind == .cannotRead)
+    #expect(error?.isShortage == true)
+    #expect(error?.reached == .never)
+    #expect(server.requests.isEmpty)
+  }
+
+  @Test(arguments: [0, 2])
+  func `T7: one that is disposed no longer waits`(first: Int) async throws {
+    let server = try ScriptedServer(.answering { _ in RawResponse(body: "{}") })
+    let files = try Files(failing: .max)
+    let transport = files.transport(after: first)
+    let subscription = transport.send(try files.upload(to: server, connect: .seconds(60))).subscribe()
+    try await files.failures.wait { $0 <= .max - 3 }
+    subscription.dispose()
+    try await files.running.wait(for: "the thread that tries") { $0 == 0 }
+  }
+}
+
 extension ScriptedServer {
   /// Waits until a first connection has received bytes.
   fileprivate func waitForBytes() async throws {
