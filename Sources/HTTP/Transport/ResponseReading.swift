@@ -50,13 +50,16 @@ extension Observable where Element == HTTPResponsePart {
   ///     transport.send(request).download(to: file).subscribe(onNext: { head in … })
   ///
   /// The bytes go into a new file beside the target (mode 0600, or that of the target), which replaces the target once all
-  /// of them have arrived; a symbolic link stays, and what it names is replaced. If the exchange fails or is disposed,
-  /// nothing is left behind, and the target is as it was. A target that is no regular file, such as a directory, a device
-  /// or a pipe, is left alone: the download fails with `cannotWrite`.
+  /// of them have arrived; a symbolic link stays, and what it names is replaced. If the exchange fails, nothing is left
+  /// behind, and the target is as it was; if it is disposed, that is so a moment later. A target that is no regular file,
+  /// such as a directory, a device or a pipe, is left alone: the download fails with `cannotWrite`.
   ///
   /// Fails with `httpStatus`, or `redirectRefused`, for a status other than 200 to 299, with `tooLarge` as soon as the
   /// body exceeds the limit, and with `cannotWrite` if the file cannot be written; the exchange is then stopped. The
   /// request's deadlines apply: the total is 60 seconds by default, which may be too short for a large file.
+  ///
+  /// Subscribes, writes and calls back on threads that may block, and not on that of a task that awaits it: a file system
+  /// may be slow.
   public func download(to file: URL, upTo limit: Int = .max) -> Observable<HTTPResponseHead> {
     Observable<HTTPResponseHead>.deferred {
       let download = Download(to: file, limit: limit)
@@ -64,8 +67,12 @@ extension Observable where Element == HTTPResponsePart {
         try download.add(part)
         return nil
       }
-      return parts.concat(.deferred { .just(try download.finish()) }).do(onDispose: download.discard)
+      return parts.concat(.deferred { .just(try download.finish()) }).do(
+        onError: { _ in download.discard() },
+        // It may have to wait for a write, which its thread must not.
+        onDispose: { _ = ElasticScheduler().schedule(download.discard) })
     }
+    .subscribe(on: ElasticScheduler())
   }
 }
 
@@ -133,7 +140,8 @@ private final class Download: Sendable {
   }
 
   func finish() throws(RequestError) -> HTTPResponseHead {
-    let (head, file, destination) = state.withLock { state in (state.head, state.file.take(), state.destination) }
+    let (head, file, destination) = state.withLock { state in (state.head, state.file.take(), state.destination.take())
+    }
     guard let head, let file, let destination else {
       throw RequestError(.badResponse, "The transport gave a response without a head.")
     }
@@ -141,6 +149,7 @@ private final class Download: Sendable {
       try file.close()
       try destination.replace()
     } catch {
+      unlink(destination.part)
       throw failure(error)
     }
     return head
@@ -150,7 +159,7 @@ private final class Download: Sendable {
   func discard() {
     let (file, destination) = state.withLock { state in
       state.isDiscarded = true
-      return (state.file.take(), state.destination)
+      return (state.file.take(), state.destination.take())
     }
     try? file?.close()
     if let destination { unlink(destination.part) }
