@@ -10,12 +10,21 @@ package struct FileDescriptor: Hashable, Sendable {
     self.number = number
   }
 
-  /// Opens a file with flags of `open(2)`; no child process inherits it. One that is created is for this user alone.
-  package static func open(_ path: String, _ flags: Int32) throws(SystemError) -> FileDescriptor {
+  /// Opens a file with flags of `open(2)`; no child process inherits it. One that is created is for this user alone, or
+  /// has a mode, from which the system takes what its mask forbids.
+  package static func open(_ path: String, _ flags: Int32, mode: mode_t = 0o600) throws(SystemError) -> FileDescriptor {
     // The system would end the name at a NUL, and open another file.
     guard !path.utf8.contains(0) else { throw SystemError(code: ENOENT) }
-    guard let number = retryingOnInterrupt({ Int(Platform.open(path, flags | O_CLOEXEC, 0o600)) }) else { throw .last }
+    guard let number = retryingOnInterrupt({ Int(Platform.open(path, flags | O_CLOEXEC, mode)) }) else { throw .last }
     return FileDescriptor(number: Int32(number))
+  }
+
+  /// Makes sure that no file that is opened later gets the number of a standard stream that is closed, and with it what
+  /// is written there: the null device is opened in its place, in the other direction, so that its use still fails.
+  package static func reserveStandardStreams() {
+    for stream in [standardInput, .standardOutput, .standardError] where fcntl(stream.number, F_GETFD) == -1 {
+      _ = Platform.open("/dev/null", stream == standardInput ? O_WRONLY : O_RDONLY)
+    }
   }
 
   /// The bytes of a file or a pipe; of one with more than `limit` bytes, somewhat more than these.

@@ -81,7 +81,7 @@ private final class Download: Sendable {
   private struct State {
     var head: HTTPResponseHead?
     var file: FileDescriptor?
-    var destination: Destination?
+    var replacement: FileReplacement?
     var count = 0
     var isDiscarded = false
   }
@@ -111,11 +111,11 @@ private final class Download: Sendable {
     // The system would end the name there, and write another file.
     guard !target.utf8.contains(0) else { throw failure("its name holds a NUL") }
     do {
-      let destination = try Destination(target)
+      let replacement = try FileReplacement(of: target)
       try state.withLock { state in
         guard !state.isDiscarded else { return }
-        state.file = try destination.create()
-        (state.head, state.destination) = (head, destination)
+        state.file = try replacement.create()
+        (state.head, state.replacement) = (head, replacement)
       }
     } catch {
       throw failure(error)
@@ -140,16 +140,16 @@ private final class Download: Sendable {
   }
 
   func finish() throws(RequestError) -> HTTPResponseHead {
-    let (head, file, destination) = state.withLock { state in (state.head, state.file.take(), state.destination.take())
+    let (head, file, replacement) = state.withLock { state in (state.head, state.file.take(), state.replacement.take())
     }
-    guard let head, let file, let destination else {
+    guard let head, let file, let replacement else {
       throw RequestError(.badResponse, "The transport gave a response without a head.")
     }
     do throws(SystemError) {
       try file.close()
-      try destination.replace()
+      try replacement.replace()
     } catch {
-      unlink(destination.part)
+      replacement.discard()
       throw failure(error)
     }
     return head
@@ -157,12 +157,12 @@ private final class Download: Sendable {
 
   /// Removes what was written, unless it has replaced the target.
   func discard() {
-    let (file, destination) = state.withLock { state in
+    let (file, replacement) = state.withLock { state in
       state.isDiscarded = true
-      return (state.file.take(), state.destination.take())
+      return (state.file.take(), state.replacement.take())
     }
     try? file?.close()
-    if let destination { unlink(destination.part) }
+    replacement?.discard()
   }
 
   private func failure(_ error: any Error) -> RequestError {
@@ -173,70 +173,5 @@ private final class Download: Sendable {
 
   private func failure(_ reason: String) -> RequestError {
     RequestError(.cannotWrite, "'\(target)' cannot be written: \(reason).")
-  }
-}
-
-/// The file that a download replaces, and the new one beside it.
-private struct Destination {
-  /// Why nothing is written there.
-  struct NoFile: Error, CustomStringConvertible {
-    var description: String { "it is no regular file" }
-  }
-
-  let part: String
-  private let path: String
-  /// What stands there.
-  private let old: stat?
-
-  private static let mostLinks = 40
-
-  /// Follows symbolic links, also one to a file that does not exist.
-  init(_ path: String) throws {
-    var path = path
-    for _ in 0..<Self.mostLinks {
-      guard let link = Self.link(at: path) else { break }
-      path = link.hasPrefix("/") ? link : Self.folder(of: path) + link
-    }
-    var status = stat()
-    let exists = stat(path, &status) == 0
-    guard exists || errno == ENOENT else { throw SystemError.last }
-    guard !exists || status.st_mode & S_IFMT == S_IFREG else { throw NoFile() }
-    self.path = path
-    old = exists ? status : nil
-    // Not derived from the file's name, which may already be as long as the file system allows.
-    part = Self.folder(of: path) + ".\(UInt64.random(in: .min ... .max)).part"
-  }
-
-  private static func link(at path: String) -> String? {
-    var bytes = [UInt8](repeating: 0, count: Int(PATH_MAX))
-    let count = bytes.withUnsafeMutableBytes { bytes in
-      bytes.withMemoryRebound(to: CChar.self) { buffer in
-        buffer.baseAddress.map { readlink(path, $0, buffer.count) } ?? -1
-      }
-    }
-    return count > 0 ? String(decoding: bytes.prefix(count), as: UTF8.self) : nil
-  }
-
-  /// What comes before the last component.
-  private static func folder(of path: String) -> String {
-    path.lastIndex(of: "/").map { String(path[...$0]) } ?? ""
-  }
-
-  /// Creates the new file, for those who may read and write the old one.
-  func create() throws(SystemError) -> FileDescriptor {
-    let file = try FileDescriptor.open(part, O_WRONLY | O_CREAT | O_EXCL)
-    guard let old else { return file }
-    var mode = old.st_mode & 0o777
-    // Without the right to give it to the group, this process's own group must not get the group's rights.
-    if fchown(file.number, old.st_uid, old.st_gid) != 0, fchown(file.number, uid_t.max, old.st_gid) != 0 {
-      mode &= ~0o070
-    }
-    _ = fchmod(file.number, mode)
-    return file
-  }
-
-  /// Puts the new file into the place of the old one.
-  func replace() throws(SystemError) {
-    guard rename(part, path) == 0 else { throw .last }
   }
 }
