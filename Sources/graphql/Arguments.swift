@@ -10,12 +10,13 @@ struct Arguments {
     /// The options that it takes, with the others that every command takes.
     var options: Set<String> {
       switch self {
-      case .validate: ["--schema", "--json"]
+      case .validate: ["--schema", "--separately", "--no-warnings", "--json"]
       case .format: ["--check"]
-      case .manifest: ["--output", "--format"]
+      case .manifest: ["--output", "--format", "--separately"]
       case .download: ["--endpoint", "--output", "--header"]
       case .print: ["--sort", "--json"]
-      case .check, .diff: ["--json"]
+      case .check: ["--no-warnings", "--json"]
+      case .diff: ["--separately", "--json"]
       }
     }
 
@@ -36,6 +37,8 @@ struct Arguments {
     case json = "--json"
     case check = "--check"
     case sort = "--sort"
+    case separately = "--separately"
+    case noWarnings = "--no-warnings"
   }
 
   private(set) var command: Command?

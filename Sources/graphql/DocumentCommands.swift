@@ -1,61 +1,53 @@
 import GraphQLLanguage
 import GraphQLSchema
+import HTTP
 import Platform
 
 /// `validate` and `format`.
 extension GraphQLCommand {
   func validate() throws -> ExitCode {
-    let schemaPath = arguments.schema ?? "-"
-    let all = try inputs([schemaPath] + arguments.files)
-    return try reportingSchema {
-      let schema = try schema(all[0])
-      let errors = schema.problems.filter { $0.severity == .error }.count
+    let path = arguments.schema ?? "-"
+    let input = try Input(path)
+    let inputs = try inputs(arguments.files, endings: Documents.endings, without: [path])
+    return try reportingUnreadable {
+      let schema = try schema(input)
+      let errors = schema.problems.count { $0.severity == .error }
       if errors > 0 {
-        console.complain("graphql: \(all[0].name) has \(errors) errors of its own: see graphql schema check")
+        let name = input.name.sanitized()
+        console.complain("graphql: \(name) has \(counted(errors, "error")) of its own: see graphql schema check")
       }
-      let findings = all.dropFirst().flatMap { input -> [Finding] in
-        do throws(GraphQLSyntaxError) {
-          return Finding.findings(schema.validate(try DocumentSyntax(parsing: input.bytes)), in: input)
-        } catch {
-          return [Finding(error, in: input)]
-        }
-      }
-      report(findings)
-      return findings.isEmpty ? .success : .invalid
+      let documents = Documents(inputs, isSeparate: arguments.flags.contains(.separately))
+      return try report(documents.validated(by: schema), of: documents.summary)
     }
   }
 
   func format() throws -> ExitCode {
     var exitCode = ExitCode.success
-    for (path, input) in zip(arguments.files, try inputs(arguments.files)) {
+    var unformatted = 0
+    let inputs = try inputs(arguments.files, endings: ["graphql", "gql", "graphqls"])
+    for input in inputs {
       let printed: String
       do throws(GraphQLSyntaxError) {
         printed = try DocumentSyntax(parsing: input.bytes).printed(keepingComments: true) + "\n"
       } catch {
-        report([Finding(error, in: input)])
+        try report([Finding(error, in: Source(input))])
         exitCode = .invalid
         continue
       }
       let isFormatted = Array(printed.utf8) == input.bytes
+      if !isFormatted { unformatted += 1 }
       if arguments.flags.contains(.check) {
         guard !isFormatted else { continue }
-        console.write("\(input.name) is not formatted\n")
+        try console.write("\(input.name.sanitized()) is not formatted\n")
         exitCode = .invalid
-      } else if path == "-" {
-        console.write(printed)
-      } else if !isFormatted {
-        try write(Data(printed.utf8), to: path)
+      } else if input.isStandardInput || !isFormatted {
+        try write(printed, to: input.isStandardInput ? "-" : input.name)
       }
     }
-    return exitCode
-  }
-
-  func write(_ data: Data, to path: String) throws(Failure) {
-    if path == "-" { return console.write(String(decoding: data, as: UTF8.self)) }
-    do {
-      try data.write(to: URL(fileURLWithPath: path), options: .atomic)
-    } catch {
-      throw Failure(exitCode: .cannotWrite, message: "\(path): it cannot be written")
+    if !inputs.contains(where: \.isStandardInput) {
+      let isCheck = arguments.flags.contains(.check)
+      console.complain("\(isCheck ? "not formatted" : "formatted"): \(unformatted) of \(counted(inputs.count, "file"))")
     }
+    return exitCode
   }
 }

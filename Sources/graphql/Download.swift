@@ -32,7 +32,7 @@ extension GraphQLCommand {
     }
     let path = arguments.output ?? "-"
     let isJSON = path.hasSuffix(".json")
-    try write(isJSON ? response.body : Data((schema.printed() + "\n").utf8), to: path)
+    try write(isJSON ? String(decoding: response.body, as: UTF8.self) : schema.printed() + "\n", to: path)
     return .success
   }
 

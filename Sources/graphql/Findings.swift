@@ -3,105 +3,164 @@ import GraphQLSchema
 import HTTP
 import Platform
 
+/// A place in a file.
+struct Place {
+  let input: Input
+  let location: SourceLocation
+
+  init(_ input: Input, _ location: SourceLocation) {
+    (self.input, self.location) = (input, location)
+  }
+
+  /// `FILE:LINE`.
+  var description: String { "\(input.name):\(location.line)" }
+}
+
 /// Something that is wrong in a file.
-struct Finding: Encodable {
-  let file: String
+struct Finding {
   let rule: String?
   let message: String
-  let locations: [Place]
+  /// The file that it is in, if it has no place.
+  private let file: String
+  private let places: [Place]
   let severity: SchemaProblem.Severity
-  /// The line at the first place.
-  private let line: String?
 
-  struct Place: Encodable {
-    let line: Int
-    let column: Int
-
-    init(_ location: SourceLocation) {
-      line = location.line
-      column = location.column
-    }
-  }
-
-  private enum CodingKeys: CodingKey {
-    case file, rule, message, locations
-  }
-
-  private init(
-    _ input: Input, _ rule: String?, _ message: String, _ locations: [SourceLocation],
-    _ severity: SchemaProblem.Severity = .error, lines: Lines
+  init(
+    _ rule: String?, _ message: String, at places: [Place], in file: String? = nil,
+    severity: SchemaProblem.Severity = .error
   ) {
-    file = input.name
     self.rule = rule
     self.message = message
-    self.locations = locations.map { Place($0) }
+    self.places = places
+    self.file = places.first?.input.name ?? file ?? ""
     self.severity = severity
-    line = locations.first.flatMap { lines[$0.line] }
   }
 
-  init(_ error: GraphQLSyntaxError, in input: Input) {
-    self.init(input, "Syntax", error.message, [error.location], lines: Lines(input.text))
+  init(_ error: GraphQLSyntaxError, in source: Source) {
+    self.init("Syntax", error.message, at: [source.place(error.location)])
   }
 
-  static func findings(_ errors: [ValidationError], in input: Input) -> [Finding] {
-    guard !errors.isEmpty else { return [] }
-    let lines = Lines(input.text)
-    return errors.map { Finding(input, $0.rule?.rawValue, $0.message, $0.locations, lines: lines) }
+  init(_ problem: SchemaProblem, in input: Input) {
+    self.init(
+      problem.rule, problem.message, at: problem.locations.map { Place(input, $0) }, in: input.name,
+      severity: problem.severity)
   }
 
-  static func findings(_ problems: [SchemaProblem], in input: Input) -> [Finding] {
-    guard !problems.isEmpty else { return [] }
-    let lines = Lines(input.text)
-    return problems.map { Finding(input, $0.rule, $0.message, $0.locations, $0.severity, lines: lines) }
+  /// Two findings with one identity are the same.
+  struct Identity: Hashable {
+    let rule: String?
+    let message: String
+    let file: String
+    let places: [String]
   }
 
-  /// The lines of a text, ended as GraphQL has it.
-  private struct Lines {
-    private let lines: [Substring]
-
-    init(_ text: String) {
-      // "\r\n" is one character.
-      lines = text.split(omittingEmptySubsequences: false) { $0 == "\n" || $0 == "\r\n" || $0 == "\r" }
-    }
-
-    subscript(number: Int) -> String? { lines.indices.contains(number - 1) ? String(lines[number - 1]) : nil }
+  var identity: Identity {
+    Identity(
+      rule: rule, message: message, file: file, places: places.map { "\($0.input.name):\($0.location)" })
   }
 
   /// `FILE:LINE:COLUMN: error: MESSAGE [Rule]`, and the line with a caret below the place.
-  func text(_ console: Console) -> String {
-    let place = locations.first.map { "\(file):\($0.line):\($0.column)" } ?? file
+  func text(_ console: Console, _ lines: inout LineCache) -> String {
+    let place = places.first.map { "\($0.input.name):\($0.location)" } ?? file
     let kind = severity == .error ? console.paint("error:", .red) : console.paint("warning:", .yellow)
-    let suffix = rule.map { " [\($0)]" } ?? ""
-    let head = "\(console.paint(place + ":", .bold)) \(kind) \(message.sanitized(upTo: 2_000))\(suffix)\n"
-    guard let first = locations.first, let line, line.utf8.count <= 400 else { return head }
+    let others = places.dropFirst().filter { $0.input.name != file }.map { ", \($0.description)" }.joined()
+    let suffix = others.sanitized(upTo: 1_000) + (rule.map { " [\($0)]" } ?? "")
+    let head =
+      "\(console.paint(place.sanitized() + ":", .bold)) \(kind) \(message.sanitized(upTo: 2_000))\(suffix)\n"
+    guard let first = places.first, let line = lines.line(of: first), line.utf8.count <= 400 else { return head }
+    let column = first.location.column
     let units = Array(line.utf16)
-    let before = String(decoding: units.prefix(first.column - 1), as: UTF16.self)
-    let after = String(decoding: units.dropFirst(first.column - 1), as: UTF16.self)
-    let number = "\(first.line)"
+    let before = String(decoding: units.prefix(column - 1), as: UTF16.self)
+    let after = String(decoding: units.dropFirst(column - 1), as: UTF16.self)
+    let number = "\(first.location.line)"
     let margin = String(repeating: " ", count: number.count)
-    let indentation = before.map { $0 == "\t" ? "\t" : " " }.joined()
+    let indentation = String(repeating: " ", count: before.count)
     let length = max(1, after.prefix { $0.isLetter || $0.isNumber || $0 == "_" }.count)
     let caret = "^" + String(repeating: "~", count: length - 1)
     let shown = line.replacing("\t", with: " ").sanitized()
-    return head
-      + "\(number) | \(shown)\n\(margin) | \(indentation.replacing("\t", with: " "))\(console.paint(caret, .green))\n"
+    return head + "\(number) | \(shown)\n\(margin) | \(indentation)\(console.paint(caret, .green))\n"
+  }
+}
+
+extension Finding: Encodable {
+  private enum CodingKeys: CodingKey {
+    case file, rule, message, severity, locations
+  }
+
+  private struct Location: Encodable {
+    /// If it is not the finding's own.
+    let file: String?
+    let line: Int
+    let column: Int
+  }
+
+  func encode(to encoder: any Encoder) throws {
+    var container = encoder.container(keyedBy: CodingKeys.self)
+    try container.encode(file, forKey: .file)
+    try container.encodeIfPresent(rule, forKey: .rule)
+    try container.encode(message, forKey: .message)
+    try container.encode(severity.rawValue, forKey: .severity)
+    let locations = places.map { place in
+      Location(
+        file: place.input.name == file ? nil : place.input.name, line: place.location.line,
+        column: place.location.column)
+    }
+    try container.encode(locations, forKey: .locations)
+  }
+}
+
+/// The lines of files, ended as GraphQL has it.
+struct LineCache {
+  private var lines: [String: [Substring]] = [:]
+
+  mutating func line(of place: Place) -> String? {
+    let lines = lines[place.input.name] ?? Self.lines(of: place.input)
+    self.lines[place.input.name] = lines
+    let index = place.location.line - 1
+    return lines.indices.contains(index) ? String(lines[index]) : nil
+  }
+
+  private static func lines(of input: Input) -> [Substring] {
+    // "\r\n" is one character.
+    String(decoding: input.bytes, as: UTF8.self).split(omittingEmptySubsequences: false) {
+      $0 == "\n" || $0 == "\r\n" || $0 == "\r"
+    }
   }
 }
 
 extension GraphQLCommand {
-  /// Prints findings, for people or as JSON.
-  func report(_ findings: [Finding]) {
+  /// Prints findings, for people or as JSON, and their number beside the results; returns the exit code for them.
+  @discardableResult
+  func report(_ findings: [Finding], of what: String? = nil) throws(Failure) -> ExitCode {
+    let errors = findings.count { $0.severity == .error }
+    let isQuiet = arguments.flags.contains(.noWarnings)
+    let shown = isQuiet ? findings.filter { $0.severity == .error } : findings
     if arguments.flags.contains(.json) {
-      printJSON(findings)
+      try writeJSON(shown)
     } else {
-      console.write(findings.map { $0.text(console) }.joined())
+      var lines = LineCache()
+      try console.write(shown.map { $0.text(console, &lines) }.joined())
     }
+    if let what {
+      let count = "\(counted(errors, "error")), \(counted(findings.count - errors, "warning"))"
+      console.complain("\(what): \(count)\(shown.count < findings.count ? ", which are left out" : "")".sanitized())
+    }
+    return errors > 0 ? .invalid : .success
   }
 
-  func printJSON(_ value: some Encodable) {
+  /// Prints findings beside the results.
+  func complain(_ findings: [Finding]) {
+    var lines = LineCache()
+    for finding in findings { console.complain(String(finding.text(console, &lines).dropLast())) }
+  }
+
+  func writeJSON(_ value: some Encodable) throws(Failure) {
     let encoder = JSONEncoder()
     encoder.outputFormatting = [.prettyPrinted, .sortedKeys, .withoutEscapingSlashes]
-    guard let data = try? encoder.encode(value) else { return }
-    console.write(String(decoding: data, as: UTF8.self) + "\n")
+    do {
+      try console.writeJSON(encoder.encode(value))
+    } catch {
+      throw error as? Failure ?? Failure(exitCode: .invalid, message: "\(error)")
+    }
   }
 }

@@ -18,8 +18,10 @@ struct GraphQLCommand {
     case noInput = 66
     /// The server was not reached.
     case unreachable = 69
-    /// A file cannot be written.
+    /// A file cannot be opened to be written, or may not be.
     case cannotWrite = 73
+    /// The output failed, as on a full device.
+    case outputFailed = 74
   }
 
   /// Ends the run with a message.
@@ -44,11 +46,11 @@ struct GraphQLCommand {
 
   private func run() async throws -> ExitCode {
     if arguments.flags.contains(.help) {
-      console.write(Help.text(for: arguments.command))
+      try console.write(Help.text(for: arguments.command))
       return .success
     }
     if arguments.flags.contains(.version) {
-      console.write("graphql \(SDKVersion.current)\n")
+      try console.write("graphql \(SDKVersion.current)\n")
       return .success
     }
     switch arguments.command {

@@ -19,16 +19,17 @@ enum Help {
     Checks GraphQL documents and schemas.
 
     Usage:
-      graphql validate --schema SCHEMA [--json] FILE...
+      graphql validate --schema SCHEMA [--separately] [--no-warnings] [--json] FILE...
       graphql format [--check] FILE...
-      graphql manifest [--format FORMAT] [--output FILE] FILE...
+      graphql manifest [--format FORMAT] [--output FILE] [--separately] FILE...
       graphql schema download --endpoint URL --output FILE [--header "NAME: VALUE"]...
       graphql schema print [--sort] [--json] SCHEMA
-      graphql schema check [--json] SCHEMA
-      graphql schema diff [--json] OLD NEW [FILE...]
+      graphql schema check [--no-warnings] [--json] SCHEMA
+      graphql schema diff [--separately] [--json] OLD NEW [FILE...]
       graphql [COMMAND] --help | --version
 
-    A schema is SDL or the JSON of an introspection. The file - is standard input.
+    A schema is SDL or the JSON of an introspection. The file - is standard input. A folder stands for
+    the files in it. Results go to standard output, and their number to standard error.
 
     Exit codes:
       0   all is valid
@@ -36,16 +37,23 @@ enum Help {
       65  something is not valid, not formatted, or breaks
       66  a file cannot be read
       69  the server was not reached
-      73  a file cannot be written
+      73  a file cannot be opened to be written
+      74  the output cannot be written
     """
 
   private static let validate = """
     Checks documents by all rules of the specification, and names what is meant.
 
-    Usage: graphql validate --schema SCHEMA [--json] FILE...
+    Usage: graphql validate --schema SCHEMA [--separately] [--no-warnings] [--json] FILE...
 
       --schema SCHEMA  SDL, or the JSON of an introspection
-      --json           print [{"file", "rule", "message", "locations"}, ...]
+      --separately     take each file by itself, without the fragments of the others
+      --no-warnings    print errors only
+      --json           print JSON; [{"file", "rule", "message", "severity", "locations"}, ...]
+
+    Takes GraphQL files, Swift files and folders of them. Of a Swift file it reads the string literals
+    that are documents, each by itself; a literal that it cannot read is a warning. Of several fragments
+    with one name, that of the same document counts, then that of the same file.
 
     Prints FILE:LINE:COLUMN: error: MESSAGE [Rule] for each error. Exits with 65 if there is one.
     """
@@ -57,20 +65,23 @@ enum Help {
 
       --check  change nothing, but print the files that would change, and exit with 65
 
-    Standard input is printed to standard output.
+    Standard input is printed to standard output. Files keep their modes, and links stay links.
     """
 
   private static let manifest = """
     Lists operations with their ids, the SHA-256 of each, for a server that is to trust no others.
 
-    Usage: graphql manifest [--format FORMAT] [--output FILE] FILE...
+    Usage: graphql manifest [--format FORMAT] [--output FILE] [--separately] FILE...
 
       --format FORMAT  apollo, the default: {"format", "version", "operations": [{"id", "name", ...}]};
                        or relay: {"ID": "DOCUMENT", ...}
       --output FILE    where to write it; - for standard output, the default
+      --separately     take each file by itself, without the fragments of the others
 
-    Takes the operations of GraphQL files, each with the fragments that it uses, from whichever file;
-    and those of Swift files, where they are written as constants of the type GraphQLDocument.
+    Takes the operations of GraphQL files and of folders of them, each with the fragments that it uses,
+    from whichever file. It fails, and writes nothing, if one is missing or could be one of several, and
+    if there are Swift files with sessions, whose documents only the program knows: it writes their
+    manifest itself, with GraphQLManifest.
     """
 
   private static let download = """
@@ -95,7 +106,10 @@ enum Help {
   private static let check = """
     Checks a schema by the rules of the specification.
 
-    Usage: graphql schema check [--json] SCHEMA
+    Usage: graphql schema check [--no-warnings] [--json] SCHEMA
+
+      --no-warnings  print errors only
+      --json         print JSON; as graphql validate does
 
     Warnings are about faults with which the schema can be used all the same. Exits with 65 if there
     are errors.
@@ -104,9 +118,13 @@ enum Help {
   private static let diff = """
     Lists what is different in a newer schema, sorted into breaking, dangerous and safe changes.
 
-    Usage: graphql schema diff [--json] OLD NEW [FILE...]
+    Usage: graphql schema diff [--separately] [--json] OLD NEW [FILE...]
 
-    With documents that are valid for the old schema, it names the operations that feel each change.
+      --separately  take each file by itself, without the fragments of the others
+      --json        print JSON; [{"impact", "coordinate", "message", "operations"}, ...]
+
+    With documents that are valid for the old schema, in GraphQL and Swift files and folders of them, it
+    names the operations that feel each change.
     Exits with 65 if something breaks.
     """
 }

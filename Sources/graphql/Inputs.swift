@@ -1,5 +1,6 @@
 import GraphQLLanguage
 import GraphQLSchema
+import HTTP
 import JSON
 import Platform
 
@@ -8,42 +9,96 @@ struct Input {
   /// How messages call it.
   let name: String
   let bytes: [UInt8]
+  let isStandardInput: Bool
+  /// Whether it was found in a folder, and not named itself.
+  let isFound: Bool
 
   /// Reads a file, or standard input for `-`.
-  init(_ path: String) throws(GraphQLCommand.Failure) {
-    name = path == "-" ? "<stdin>" : path
+  init(_ path: String, isFound: Bool = false) throws(GraphQLCommand.Failure) {
+    isStandardInput = path == "-"
+    name = isStandardInput ? "<stdin>" : path
+    self.isFound = isFound
     do throws(SystemError) {
       bytes = try path == "-" ? FileDescriptor.standardInput.readAll() : FileDescriptor.contents(of: path)
     } catch {
-      let reason =
-        switch error.code {
-        case ENOENT, ENOTDIR: "there is no such file"
-        case EISDIR: "it is a folder"
-        default: "it cannot be read"
-        }
-      throw GraphQLCommand.Failure(exitCode: .noInput, message: "\(path): \(reason)")
+      throw Self.failure(path, error)
     }
   }
 
-  /// The lines of the text, for messages that show one.
-  var text: String { String(decoding: bytes, as: UTF8.self) }
+  static func failure(_ path: String, _ error: SystemError) -> GraphQLCommand.Failure {
+    let reason =
+      switch error.code {
+      case ENOENT, ENOTDIR: "there is no such file"
+      case EISDIR: "it is a folder"
+      default: "it cannot be read"
+      }
+    return GraphQLCommand.Failure(exitCode: .noInput, message: "\(path): \(reason)")
+  }
+
+  var isSwift: Bool { !isStandardInput && name.hasSuffix(".swift") }
 }
 
 extension GraphQLCommand {
-  /// Reads files; each that cannot be read is reported, and the run fails when all have been tried.
-  func inputs(_ paths: [String]) throws(Failure) -> [Input] {
+  /// Reads the files at paths, and those in folders whose names have an ending, each once; schemas that are in a folder
+  /// are left out. Each that cannot be read is reported, and the run fails when all have been tried.
+  func inputs(_ paths: [String], endings: Set<String>, without schemas: [String] = []) throws(Failure) -> [Input] {
     var inputs: [Input] = []
-    var failure: Failure?
+    var failures: [Failure] = []
+    var seen: Set<String> = []
+    let schemas = Set(schemas.compactMap(Self.resolved))
+    func isNew(_ path: String) -> Bool { Self.resolved(path).map { seen.insert($0).inserted } ?? true }
     for path in paths {
       do throws(Failure) {
-        inputs.append(try Input(path))
+        guard path != "-", let found = try Self.files(in: path, endings) else {
+          if isNew(path) { inputs.append(try Input(path)) }
+          continue
+        }
+        if found.isEmpty {
+          let names = endings.sorted().map { "." + $0 }.joined(separator: ", ")
+          throw Failure(exitCode: .noInput, message: "\(path): no file in this folder is one of \(names)")
+        }
+        for file in found where !schemas.contains(Self.resolved(file) ?? "") && isNew(file) {
+          inputs.append(try Input(file, isFound: true))
+        }
       } catch {
-        if let failure { console.complain("graphql: \(failure.message)") }
-        failure = error
+        failures.append(error)
       }
     }
-    if let failure { throw failure }
+    for failure in failures.dropLast() { console.complain("graphql: \(failure.message.sanitized(upTo: 2_000))") }
+    if let last = failures.last { throw last }
     return inputs
+  }
+
+  /// The path without links; `nil` for what does not exist, and for standard input.
+  private static func resolved(_ path: String) -> String? {
+    guard path != "-", let resolved = realpath(path, nil) else { return nil }
+    defer { free(resolved) }
+    return String(cString: resolved)
+  }
+
+  /// The files in a folder and in its folders, in the order of their names; `nil` if the path is no folder. Hidden ones
+  /// are left out, and so are folders that are links.
+  private static func files(in path: String, _ endings: Set<String>) throws(Failure) -> [String]? {
+    var status = stat()
+    guard stat(path, &status) == 0, status.st_mode & S_IFMT == S_IFDIR else { return nil }
+    guard let names = try? FileManager.default.contentsOfDirectory(atPath: path) else {
+      throw Input.failure(path, SystemError(code: EACCES))
+    }
+    var files: [String] = []
+    for name in names.sorted() where !name.hasPrefix(".") {
+      let file = path.hasSuffix("/") ? path + name : "\(path)/\(name)"
+      var status = stat()
+      guard lstat(file, &status) == 0 else { continue }
+      if status.st_mode & S_IFMT == S_IFDIR {
+        files += try Self.files(in: file, endings) ?? []
+      } else if let ending = name.split(separator: ".").last, endings.contains(String(ending)),
+        stat(file, &status) == 0,
+        status.st_mode & S_IFMT == S_IFREG
+      {
+        files.append(file)
+      }
+    }
+    return files
   }
 
   /// Reads a schema: SDL, or the JSON of an introspection.
@@ -51,23 +106,23 @@ extension GraphQLCommand {
     do {
       return try Schema(reading: input.bytes)
     } catch let error as GraphQLSyntaxError {
-      throw Unreadable(finding: Finding(error, in: input))
+      throw Unreadable(findings: [Finding(error, in: Source(input))])
     } catch let error as JSONError {
       throw Failure(exitCode: .invalid, message: "\(input.name): this is no introspection: \(error)")
     }
   }
 
-  /// A schema that is not GraphQL.
+  /// What keeps files from being used.
   struct Unreadable: Error {
-    let finding: Finding
+    let findings: [Finding]
   }
 
-  /// Prints the finding about a schema that is not GraphQL.
-  func reportingSchema(_ body: () throws -> ExitCode) throws -> ExitCode {
+  /// Prints what keeps files from being used.
+  func reportingUnreadable(_ body: () throws -> ExitCode) throws -> ExitCode {
     do {
       return try body()
     } catch let error as Unreadable {
-      report([error.finding])
+      try report(error.findings)
       return .invalid
     }
   }

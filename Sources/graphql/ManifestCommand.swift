@@ -8,70 +8,48 @@ extension GraphQLCommand {
     guard let format = GraphQLManifest.Format(rawValue: arguments.format ?? "apollo") else {
       throw Failure(exitCode: .usage, message: "--format is apollo or relay; see graphql --help")
     }
-    let all = try inputs(arguments.files)
-    var swiftFiles = SwiftDocuments()
-    var documents: [(input: Input, document: DocumentSyntax)] = []
-    for input in all {
-      if input.name.hasSuffix(".swift") {
-        try swiftFiles.read(input)
-      } else if let document = try parsed(input.bytes, in: input) {
-        documents.append((input, document))
-      } else {
-        return .invalid
-      }
+    let inputs = try inputs(arguments.files, endings: Documents.endings)
+    var findings = inputs.filter(\.isSwift).flatMap(Self.unknownDocuments)
+    let hint = findings.isEmpty ? "" : "; sessions have theirs from GraphQLManifest, in a test"
+    let documents = Documents(inputs.filter { !$0.isSwift }, isSeparate: arguments.flags.contains(.separately))
+    findings += documents.findings
+    let operations = operations(of: documents, &findings)
+    guard findings.isEmpty else {
+      complain(findings)
+      throw Failure(exitCode: .invalid, message: "no manifest is written: \(counted(findings.count, "error"))\(hint)")
     }
-    var texts = try operations(documents)
-    for (place, text) in try swiftFiles.resolved() {
-      do throws(GraphQLSyntaxError) {
-        // A document without operations is a fragment for others.
-        guard let first = try DocumentSyntax(parsing: text).operations.first else { continue }
-        texts.append((first.name?.text ?? "", first.kind.rawValue, text))
-      } catch {
-        throw Failure(exitCode: .invalid, message: "\(place): this document is not GraphQL: \(error)")
-      }
+    guard !operations.isEmpty else {
+      throw Failure(exitCode: .invalid, message: "there is no operation in these files")
     }
-    try write(GraphQLManifest(texts).json(format), to: arguments.output ?? "-")
+    try write(String(decoding: GraphQLManifest(operations).json(format), as: UTF8.self), to: arguments.output ?? "-")
+    console.complain(documents.summary)
     return .success
   }
 
-  private func parsed(_ bytes: [UInt8], in input: Input) throws -> DocumentSyntax? {
-    do throws(GraphQLSyntaxError) {
-      return try DocumentSyntax(parsing: bytes)
-    } catch {
-      report([Finding(error, in: input)])
-      return nil
+  /// The operations of documents, each followed by the fragments that it uses, as they are written.
+  private func operations(
+    of documents: Documents, _ findings: inout [Finding]
+  ) -> [(name: String, type: String, body: String)] {
+    var operations: [(name: String, type: String, body: String)] = []
+    for (index, document) in documents.all.enumerated() {
+      for operation in document.syntax.operations {
+        let uses = documents.uses(of: [operation.node], in: index)
+        findings += uses.missing + uses.ambiguous
+        let parts = [operation.text] + uses.fragments.map(\.syntax.text)
+        operations.append((operation.name?.text ?? "", operation.kind.rawValue, parts.joined(separator: "\n")))
+      }
     }
+    return operations
   }
 
-  /// The operations of GraphQL files, each followed by the fragments that it uses, as they are written.
-  private func operations(
-    _ documents: [(input: Input, document: DocumentSyntax)]
-  ) throws -> [(name: String, type: String, body: String)] {
-    var fragments: [String: FragmentSyntax] = [:]
-    for (input, document) in documents {
-      for fragment in document.fragments where fragments.updateValue(fragment, forKey: fragment.name.text) != nil {
-        let place = "\(input.name):\(fragment.location.line)"
-        throw Failure(exitCode: .invalid, message: "\(place): there is another fragment \(fragment.name.text)")
-      }
+  /// The sessions and documents of a Swift file, whose texts only the program knows.
+  private static func unknownDocuments(in input: Input) -> [Finding] {
+    let swift = SwiftLiterals(input)
+    let literals = swift.documents.compactMap(\.anchors.first?.inFile) + swift.unread.map(\.place) + swift.braces
+    let places = (swift.mentions + literals).sorted()
+    let message = "only the running program knows the documents of its sessions"
+    return places.enumerated().filter { $0 == 0 || $1.line > places[$0 - 1].line }.map { _, place in
+      Finding(nil, message, at: [Place(input, place)])
     }
-    var texts: [(name: String, type: String, body: String)] = []
-    for (input, document) in documents {
-      for operation in document.operations {
-        var (parts, seen, open) = ([operation.text], Set<String>(), [operation.node])
-        while let node = open.popLast() {
-          if let spread = FragmentSpreadSyntax(node), seen.insert(spread.name.text).inserted {
-            guard let fragment = fragments[spread.name.text] else {
-              let place = "\(input.name):\(spread.location.line)"
-              throw Failure(exitCode: .invalid, message: "\(place): there is no fragment \(spread.name.text)")
-            }
-            parts.append(fragment.text)
-            open.append(fragment.node)
-          }
-          open += node.children.reversed()
-        }
-        texts.append((operation.name?.text ?? "", operation.kind.rawValue, parts.joined(separator: "\n")))
-      }
-    }
-    return texts
   }
 }

@@ -8,12 +8,12 @@ import Platform
 extension GraphQLCommand {
   func printSchema() throws -> ExitCode {
     let input = try Input(arguments.files[0])
-    return try reportingSchema {
+    return try reportingUnreadable {
       let schema = try schema(input)
       if arguments.flags.contains(.json) {
-        console.write(String(decoding: try schema.introspection().json(), as: UTF8.self) + "\n")
+        try console.writeJSON(Data(schema.introspection().json()))
       } else {
-        console.write(schema.printed(arguments.flags.contains(.sort) ? .sorted : .asWritten) + "\n")
+        try console.write(schema.printed(arguments.flags.contains(.sort) ? .sorted : .asWritten) + "\n")
       }
       return .success
     }
@@ -21,10 +21,8 @@ extension GraphQLCommand {
 
   func checkSchema() throws -> ExitCode {
     let input = try Input(arguments.files[0])
-    return try reportingSchema {
-      let problems = try schema(input).problems
-      report(Finding.findings(problems, in: input))
-      return problems.contains { $0.severity == .error } ? .invalid : .success
+    return try reportingUnreadable {
+      try report(schema(input).problems.map { Finding($0, in: input) }, of: input.name)
     }
   }
 
@@ -36,43 +34,65 @@ extension GraphQLCommand {
     let operations: [Operation]
   }
 
-  private struct Operation: Encodable {
+  private struct Operation: Encodable, Hashable {
     let file: String
     let line: Int
     let name: String
+
+    init(_ operation: OperationSyntax, _ place: Place) {
+      (file, line) = (place.input.name, place.location.line)
+      name = "\(operation.kind.rawValue) \(operation.name?.text ?? "without a name")"
+    }
   }
 
   func compareSchemas() throws -> ExitCode {
-    let all = try inputs(arguments.files)
-    return try reportingSchema {
-      let (old, new) = (try schema(all[0]), try schema(all[1]))
-      var documents: [(input: Input, document: DocumentSyntax)] = []
-      for input in all.dropFirst(2) {
-        do throws(GraphQLSyntaxError) {
-          documents.append((input, try DocumentSyntax(parsing: input.bytes)))
-        } catch {
-          throw Unreadable(finding: Finding(error, in: input))
-        }
-      }
+    let schemas = Array(arguments.files.prefix(2))
+    let inputs = try schemas.map { path throws(Failure) in try Input(path) }
+    let files = try self.inputs(Array(arguments.files.dropFirst(2)), endings: Documents.endings, without: schemas)
+    return try reportingUnreadable {
+      let (old, new) = (try schema(inputs[0]), try schema(inputs[1]))
+      let documents = Documents(files, isSeparate: arguments.flags.contains(.separately))
+      let wholes = try self.wholes(documents)
       let changes = old.changes(to: new)
       let listed = changes.map { change in
         Change(
           impact: change.impact.rawValue, coordinate: change.coordinate, message: change.message,
-          operations: documents.flatMap { input, document in
-            old.operations(in: document, feeling: change).map { operation in
-              Operation(
-                file: input.name, line: operation.location.line,
-                name: "\(operation.kind.rawValue) \(operation.name?.text ?? "without a name")")
-            }
+          operations: wholes.flatMap { whole in
+            old.operations(in: whole.syntax, feeling: change).map { Operation($0, whole.place($0.location)) }
           })
       }
       if arguments.flags.contains(.json) {
-        printJSON(listed)
+        try writeJSON(listed)
       } else {
-        console.write(zip(changes, listed).map { text($0.impact, $1) }.joined())
+        try console.write(zip(changes, listed).map { text($0.impact, $1) }.joined())
       }
+      let counts = [SchemaChange.Impact.breaking, .dangerous, .safe].map { impact in
+        "\(changes.count { $0.impact == impact }) \(impact.rawValue)"
+      }
+      let concerned = Set(listed.flatMap(\.operations)).count
+      console.complain(
+        "\(counts.joined(separator: ", "))"
+          + (files.isEmpty ? "" : "; of \(documents.summary), \(concerned) feel a change"))
       return changes.contains { $0.impact == .breaking } ? .invalid : .success
     }
+  }
+
+  /// The documents with all fragments that they use. It throws if one is missing, since then a change would not be
+  /// traced to the operations that feel it.
+  private func wholes(_ documents: Documents) throws -> [Documents.Whole] {
+    var (wholes, findings) = ([Documents.Whole](), documents.findings)
+    for index in documents.all.indices {
+      do throws(GraphQLSyntaxError) {
+        let (whole, uses) = try documents.whole(index)
+        wholes.append(whole)
+        findings += uses.missing + uses.ambiguous
+      } catch {
+        findings.append(Finding(error, in: documents.all[index].source))
+      }
+    }
+    if findings.contains(where: { $0.severity == .error }) { throw Unreadable(findings: findings) }
+    complain(findings)
+    return wholes
   }
 
   private func text(_ impact: SchemaChange.Impact, _ change: Change) -> String {
@@ -83,7 +103,7 @@ extension GraphQLCommand {
       case .safe: .green
       }
     let verb = impact == .breaking ? "breaks" : "concerns"
-    let operations = change.operations.map { "    \(verb) \($0.name) (\($0.file):\($0.line))\n" }.joined()
-    return "\(console.paint(change.impact + ":", ink)) \(change.message.sanitized())\n" + operations
+    let operations = change.operations.map { "    \(verb) \($0.name) (\($0.file.sanitized()):\($0.line))\n" }
+    return "\(console.paint(change.impact + ":", ink)) \(change.message.sanitized())\n" + operations.joined()
   }
 }

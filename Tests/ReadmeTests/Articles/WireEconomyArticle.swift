@@ -3,12 +3,18 @@
 import Foundation
 import HTTPMiddlewares
 import Networking
+import Testing
 
 enum WireEconomyArticle {
   static func persisting(_ endpoint: URL) throws -> APIClient {
     var client = try APIClient(baseURL: endpoint, middlewares: .standard(cache: MemoryCacheStorage()))
     client.wire = .persistedQueries()
     return client
+  }
+
+  static func listing(_ file: URL) throws {
+    let manifest = try GraphQLManifest([GetUser.query]).json(.apollo)
+    #expect(try manifest == Data(contentsOf: file))
   }
 
   static func trusting(_ client: APIClient, _ manifest: URL) throws -> APIClient {

@@ -7,7 +7,7 @@ public import Platform
 ///     let manifest = try GraphQLManifest([GetUser.query, AddPhoto.query])
 ///     try manifest.json(.apollo).write(to: file)
 ///
-/// `swift run graphql manifest` writes the same from files with operations, and from the Swift files of sessions.
+/// `swift run graphql manifest` writes one of files with operations; the documents of sessions only the program knows.
 public struct GraphQLManifest: Sendable, Hashable {
   /// An operation with its id.
   public struct Operation: Sendable, Hashable, Encodable {

@@ -1,0 +1,257 @@
+import GraphQLLanguage
+import GraphQLSchema
+
+/// A text of GraphQL in a file: all of it, or a literal of Swift.
+struct Source {
+  let input: Input
+  let bytes: [UInt8]
+  private let anchors: [SwiftLiterals.Anchor]
+
+  init(_ input: Input) {
+    (self.input, bytes, anchors) = (input, input.bytes, [])
+  }
+
+  init(_ literal: SwiftLiterals.Literal, in input: Input) {
+    (self.input, bytes, anchors) = (input, literal.text, literal.anchors)
+  }
+
+  /// Where a place of the text is in the file.
+  func place(_ location: SourceLocation) -> Place {
+    guard let anchor = anchors.last(where: { $0.inText <= location }) else { return Place(input, location) }
+    let column = anchor.inFile.column + max(0, location.column - anchor.inText.column)
+    return Place(input, SourceLocation(line: anchor.inFile.line, column: column))
+  }
+}
+
+/// The documents of files: one set, in which an operation may use the fragments of any file, or each file alone.
+///
+/// Of several fragments with one name, that of the own document counts, else that of the own file.
+struct Documents {
+  struct Document {
+    let source: Source
+    let syntax: DocumentSyntax
+  }
+
+  /// A fragment in a document.
+  struct Fragment {
+    let document: Int
+    let syntax: FragmentSyntax
+  }
+
+  private(set) var all: [Document] = []
+  /// What cannot be read.
+  private(set) var findings: [Finding] = []
+  private let isSeparate: Bool
+  private var fragments: [String: [Fragment]] = [:]
+  private var files = 0
+  private var swiftFiles = 0
+  private var literals = 0
+  private var unreadLiterals = 0
+
+  /// The endings of the names of files in folders.
+  static let endings: Set = ["graphql", "gql", "swift"]
+
+  init(_ inputs: [Input], isSeparate: Bool) {
+    self.isSeparate = isSeparate
+    for input in inputs { if input.isSwift { addLiterals(of: input) } else { add(Source(input)) } }
+    for (index, document) in all.enumerated() {
+      for fragment in document.syntax.fragments {
+        fragments[fragment.name.text, default: []].append(Fragment(document: index, syntax: fragment))
+      }
+    }
+  }
+
+  private mutating func addLiterals(of input: Input) {
+    let swift = SwiftLiterals(input)
+    swiftFiles += 1
+    literals += swift.documents.count
+    unreadLiterals += swift.unread.count
+    for document in swift.documents { add(Source(document, in: input)) }
+    for (place, reason) in swift.unread {
+      findings.append(
+        Finding(nil, "this literal cannot be read: \(reason)", at: [Place(input, place)], severity: .warning))
+    }
+  }
+
+  private mutating func add(_ source: Source) {
+    do throws(GraphQLSyntaxError) {
+      let syntax = try DocumentSyntax(parsing: source.bytes)
+      // A folder may hold the schema, too.
+      if source.input.isFound, !syntax.definitions.contains(where: \.isExecutable) { return }
+      all.append(Document(source: source, syntax: syntax))
+    } catch {
+      findings.append(Finding(error, in: source))
+    }
+    if !source.input.isSwift { files += 1 }
+  }
+
+  /// How much was read, for people.
+  var summary: String {
+    let operations = all.reduce(0) { $0 + $1.syntax.operations.count }
+    let fragments = all.reduce(0) { $0 + $1.syntax.fragments.count }
+    var text = "\(counted(operations, "operation")) and \(counted(fragments, "fragment")) in "
+    text += [
+      files > 0 || swiftFiles == 0 ? counted(files, "file") : nil,
+      swiftFiles > 0 ? "\(counted(literals, "literal")) of \(counted(swiftFiles, "Swift file"))" : nil,
+    ].compactMap { $0 }.joined(separator: " and ")
+    return unreadLiterals > 0 ? "\(text) (\(counted(unreadLiterals, "literal")) could not be read)" : text
+  }
+
+  // MARK: - Fragments
+
+  /// The fragments that are meant by a name in a document: more than one if it is not clear which.
+  private func candidates(_ name: String, in document: Int) -> [Fragment] {
+    let all = fragments[name] ?? []
+    // Of fragments with one name in a document the last counts, as in graphql-js.
+    if let own = all.last(where: { $0.document == document }) { return [own] }
+    let file = self.all[document].source.input.name
+    let near = all.filter { self.all[$0.document].source.input.name == file }
+    var texts: Set<String> = []
+    // What is written alike is the same.
+    return (near.isEmpty && !isSeparate ? all : near).filter { texts.insert($0.syntax.text).inserted }
+  }
+
+  /// The fragments that nodes of a document use, directly or through others, in the order in which they are met.
+  struct Uses {
+    var fragments: [Fragment] = []
+    /// Those that may be meant as well.
+    var others: [Fragment] = []
+    /// The findings about fragments that are in no file.
+    var missing: [Finding] = []
+    /// The findings about names that do not say which fragment is meant.
+    var ambiguous: [Finding] = []
+  }
+
+  func uses(of nodes: [SyntaxNode], in document: Int) -> Uses {
+    var uses = Uses()
+    var texts: Set<String> = []
+    var open = nodes.reversed().map { (node: $0, document: document) }
+    while let (node, document) = open.popLast() {
+      if let spread = FragmentSpreadSyntax(node) {
+        let name = spread.name.text
+        let found = candidates(name, in: document)
+        if found.isEmpty {
+          uses.missing.append(
+            Finding(
+              ValidationRule.knownFragmentNames.rawValue, "there is no fragment \"\(name)\"",
+              at: [all[document].source.place(spread.name.location)]))
+        }
+        if found.count > 1 {
+          uses.ambiguous.append(ambiguity(name, found))
+          uses.others += found.dropFirst()
+        }
+        if let first = found.first, texts.insert(first.syntax.text).inserted {
+          uses.fragments.append(first)
+          open.append((first.syntax.node, first.document))
+        }
+      }
+      open += node.children.reversed().map { ($0, document) }
+    }
+    let byName = Dictionary(grouping: uses.fragments) { $0.syntax.name.text }
+    uses.ambiguous += byName.sorted { $0.key < $1.key }.filter { $1.count > 1 }.map { ambiguity($0, $1) }
+    return uses
+  }
+
+  /// Literals of one name may be constants of different types, of which the program uses the right one.
+  private func ambiguity(_ name: String, _ fragments: [Fragment]) -> Finding {
+    let isSwift = fragments.contains { all[$0.document].source.input.isSwift }
+    return Finding(
+      ValidationRule.uniqueFragmentNames.rawValue, "there are \(fragments.count) fragments \"\(name)\"",
+      at: fragments.map { all[$0.document].source.place($0.syntax.location) }, severity: isSwift ? .warning : .error)
+  }
+
+  // MARK: - Whole documents
+
+  /// A document with the fragments of others that it uses.
+  struct Whole {
+    fileprivate(set) var syntax: DocumentSyntax
+    /// Where each text begins: its first line in the whole, and its place in the document that it is from.
+    fileprivate var parts: [(line: Int, source: Source, start: SourceLocation)]
+
+    /// Where a place of the whole is in a file.
+    func place(_ location: SourceLocation) -> Place {
+      guard let part = parts.last(where: { $0.line <= location.line }) else { return parts[0].source.place(location) }
+      let line = location.line - part.line
+      let column = line == 0 ? part.start.column + location.column - 1 : location.column
+      return part.source.place(SourceLocation(line: part.start.line + line, column: column))
+    }
+  }
+
+  /// A document with all fragments that it uses, and what is wrong with these names.
+  func whole(_ index: Int) throws(GraphQLSyntaxError) -> (whole: Whole, uses: Uses) {
+    let document = all[index]
+    let uses = uses(of: document.syntax.definitions.map(\.node), in: index)
+    let own = Set(document.syntax.fragments.map(\.text))
+    let others = uses.fragments.filter { $0.document != index && !own.contains($0.syntax.text) }
+    let start = SourceLocation(line: 1, column: 1)
+    var whole = Whole(syntax: document.syntax, parts: [(1, document.source, start)])
+    guard !others.isEmpty else { return (whole, uses) }
+    var bytes = document.source.bytes
+    var line = 1 + Self.lineEnds(in: bytes)
+    for fragment in others {
+      let text = Array(fragment.syntax.text.utf8)
+      line += 1
+      whole.parts.append((line, all[fragment.document].source, fragment.syntax.location))
+      line += Self.lineEnds(in: text)
+      // The space keeps the line end from being one with that of the text before it.
+      bytes += Array(" \n".utf8) + text
+    }
+    whole.syntax = try DocumentSyntax(parsing: bytes)
+    return (whole, uses)
+  }
+
+  private static func lineEnds(in bytes: [UInt8]) -> Int {
+    var (count, last) = (0, UInt8(0))
+    for byte in bytes {
+      if byte == UInt8(ascii: "\r") || byte == UInt8(ascii: "\n") && last != UInt8(ascii: "\r") { count += 1 }
+      last = byte
+    }
+    return count
+  }
+}
+
+// MARK: - Validation
+
+extension Documents {
+  /// What is wrong with the documents, each fault once: also one in a fragment that many use.
+  func validated(by schema: Schema) -> [Finding] {
+    var found = findings
+    // In a set, a fragment may be there for other files.
+    let rules = Set(ValidationRule.allCases).subtracting(isSeparate ? [] : [.noUnusedFragments])
+    for index in all.indices {
+      do throws(GraphQLSyntaxError) {
+        let (whole, uses) = try whole(index)
+        found += uses.ambiguous
+        found += schema.validate(whole.syntax, rules: rules).map { error in
+          Finding(
+            error.rule?.rawValue, error.message, at: error.locations.map(whole.place), in: all[index].source.input.name)
+        }
+      } catch {
+        found.append(Finding(error, in: all[index].source))
+      }
+    }
+    if !isSeparate { found += unusedFragments() }
+    var seen: Set<Finding.Identity> = []
+    return found.filter { seen.insert($0.identity).inserted }
+  }
+
+  private func unusedFragments() -> [Finding] {
+    var used: Set<String> = []
+    for (index, document) in all.enumerated() {
+      let uses = uses(of: document.syntax.operations.map(\.node), in: index)
+      used.formUnion((uses.fragments + uses.others).map(\.syntax.text))
+    }
+    return all.flatMap { document in
+      document.syntax.fragments.filter { !used.contains($0.text) }.map { fragment in
+        Finding(
+          ValidationRule.noUnusedFragments.rawValue, "the fragment \"\(fragment.name.text)\" is never used",
+          at: [document.source.place(fragment.location)], severity: document.source.input.isSwift ? .warning : .error)
+      }
+    }
+  }
+}
+
+/// A number with its noun: `1 file`, `2 files`.
+func counted(_ count: Int, _ noun: String) -> String {
+  "\(count == 0 ? "no" : "\(count)") \(noun)\(count == 1 ? "" : "s")"
+}

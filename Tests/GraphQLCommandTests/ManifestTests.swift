@@ -1,0 +1,73 @@
+import Foundation
+import JSON
+import Networking
+import Testing
+
+@Suite struct ManifestTests {
+  private let folder: WorkFolder
+
+  init() throws {
+    folder = try WorkFolder()
+  }
+
+  @Test func `a manifest has the operations of GraphQL files, each with the fragments that it uses from any of them`()
+    async throws
+  {
+    let one = try folder.file(
+      "app/one.graphql", "query a { user(id: 1) { ...f } }\n\nmutation b { c }\n\nfragment g on User { id }")
+    _ = try folder.file("app/inner/two.graphql", "fragment f on User { name ...g }")
+    _ = try folder.file("app/Names.swift", "/* GraphQLSession */ let a = \"{\\(name)}\"")
+    let app = try folder.file("app")
+    let result = try await folder.run(["manifest", app])
+    let manifest = try GraphQLManifest(json: Data(result.output.utf8))
+    #expect(result.code == 0 && result.errors == "2 operations and 2 fragments in 2 files\n")
+    #expect(manifest.operations.map(\.type) == ["query", "mutation"])
+    #expect(
+      manifest.operations.map(\.body) == [
+        "query a { user(id: 1) { ...f } }\nfragment f on User { name ...g }\nfragment g on User { id }",
+        "mutation b { c }",
+      ])
+    let output = try folder.file("manifest.json")
+    #expect(try await folder.run(["manifest", "--format", "relay", "--output", output, app]).code == 0)
+    let relay = try JSONValue(json: folder.text("manifest.json"))
+    #expect(relay[manifest.operations[1].id] == "mutation b { c }")
+    let broken = try await folder.run(["manifest", "--separately", "--output", output, app])
+    #expect(broken.code == 65 && broken.errors.contains("one.graphql:1:28: error: there is no fragment \"f\""))
+    #expect(try JSONValue(json: folder.text("manifest.json")) == relay)
+    #expect(try await folder.run(["manifest", "--format", "odd", one]).code == 64)
+  }
+
+  @Test func `operations of one name in several files are all in the manifest`() async throws {
+    let one = try folder.file("1.graphql", "query getUser { user { id } }")
+    let two = try folder.file("2.graphql", "query getUser { user { name } }")
+    let manifest = try GraphQLManifest(json: Data(try await folder.run(["manifest", one, two]).output.utf8))
+    #expect(manifest.operations.map(\.name) == ["getUser", "getUser"])
+  }
+
+  @Test(arguments: [
+    #"struct GetUser: GraphQLSession { static let query: GraphQLDocument = "query getUser { user }" }"#,
+    #"let q = GraphQLDocument("{ user }")"#, #"let q = "query q { user }" as Document"#,
+    #"let q: Document = "{ user }""#,
+    "struct GetUser: GraphQLSession {}", "struct OnUser: GraphQLSubscription {}",
+    "let q: Networking.GraphQLDocument? = .f",
+    #"let q = "query \(name) { user }""#, "let q: Document = \"\"\"\n  query q { user }\n",
+  ])
+  func `a manifest fails with the place of each session or document of a Swift file`(source: String) async throws {
+    _ = try folder.file("app/a.graphql", "query a { user }")
+    let swift = try folder.file("app/A.swift", "\n\n" + source + "\n" + source)
+    for path in [swift, try folder.file("app")] {
+      let result = try await folder.run(["manifest", path])
+      #expect(result.code == 65 && result.output.isEmpty)
+      #expect(result.errors.contains("\(swift):3:"), "\(result.errors)")
+      // What does not end takes the rest of the file.
+      #expect(result.errors.contains("\(swift):4:") || source.contains("\"\"\""), "\(result.errors)")
+    }
+  }
+
+  @Test func `files without operations have no manifest`() async throws {
+    let result = try await folder.run(["manifest", try folder.file("f.graphql", "fragment f on User { name }")])
+    #expect(result.code == 65 && result.output.isEmpty && result.errors.contains("there is no operation"))
+    let broken = try await folder.run(["manifest", try folder.file("b.graphql", "query {")])
+    #expect(broken.code == 65 && broken.output.isEmpty && broken.errors.contains("b.graphql:1:8: error: "))
+  }
+}
