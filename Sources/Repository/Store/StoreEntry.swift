@@ -51,23 +51,51 @@ struct CachedValue<Value: Sendable>: Sendable {
   @usableFromInline var value: Value
   @usableFromInline var writtenAt: StoreTime
   @usableFromInline var readAt: StoreTime
-  /// What is missing from a partial response; empty for a complete one.
-  @usableFromInline var errors: [any Error] = []
   @usableFromInline var isInvalidated = false
   /// The number of the write that brought it; 0 if it was loaded from the source of truth. A local change keeps it.
   @usableFromInline var writtenBy: UInt64 = 0
-  var cost = 1
-  /// Which state of the key it is, for all processes; zero if no source of truth has it.
-  var version = EntryVersion.zero
-
-  /// A partial value is kept only while there is no complete one, and never on disk.
-  @inlinable var isPartial: Bool { !errors.isEmpty }
+  /// What few reads need, behind one reference, since a read copies a cached value several times; `nil` for one that
+  /// has none of it.
+  @usableFromInline var record: CachedValueRecord?
 
   init(_ value: Value, writtenAt: StoreTime, cost: Int = 1) {
     self.value = value
     self.writtenAt = writtenAt
     readAt = writtenAt
-    self.cost = cost
+    if cost != 1 { self.cost = cost }
+  }
+}
+
+extension CachedValue {
+  /// What is missing from a partial response; empty for a complete one.
+  @inlinable var errors: [any Error] {
+    get { record?.errors ?? [] }
+    set { record = CachedValueRecord(version: version, cost: cost, errors: newValue) }
+  }
+
+  /// A partial value is kept only while there is no complete one, and never on disk.
+  @inlinable var isPartial: Bool { record?.errors.isEmpty == false }
+
+  /// Which state of the key it is, for all processes; zero if no source of truth has it.
+  @inlinable var version: EntryVersion {
+    get { record?.version ?? .zero }
+    set { record = CachedValueRecord(version: newValue, cost: cost, errors: errors) }
+  }
+
+  @inlinable var cost: Int {
+    get { record?.cost ?? 1 }
+    set { record = CachedValueRecord(version: version, cost: newValue, errors: errors) }
+  }
+}
+
+@usableFromInline
+final class CachedValueRecord: Sendable {
+  @usableFromInline let version: EntryVersion
+  @usableFromInline let cost: Int
+  @usableFromInline let errors: [any Error]
+
+  @usableFromInline init(version: EntryVersion, cost: Int, errors: [any Error]) {
+    (self.version, self.cost, self.errors) = (version, cost, errors)
   }
 }
 
