@@ -121,7 +121,7 @@ let package = Package(
       name: "URLSessionHTTPTests",
       dependencies: ["HTTP", "Streams", "TestSupport", "TransportConformance", "URLSessionHTTP"]),
     .testTarget(name: "JSONTests", dependencies: ["JSON", "TestSupport"]),
-    .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage"]),
+    .testTarget(name: "GraphQLLanguageTests", dependencies: ["GraphQLLanguage", "TestSupport"]),
     .testTarget(
       name: "GraphQLSchemaTests", dependencies: ["GraphQLLanguage", "GraphQLSchema", "JSON", "TestSupport"],
       exclude: ["Corpus", "Oracle"]),

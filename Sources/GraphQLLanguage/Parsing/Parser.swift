@@ -1,7 +1,8 @@
 /// Builds a syntax tree from tokens, one function for each production of the grammar (GraphQL specification,
 /// appendix B). This file has the tools and the executable definitions; `TypeSystemParser.swift` has the rest.
 ///
-/// A token of lookahead decides everything, and what nests is counted, so that the stack is bounded.
+/// A token of lookahead decides everything. What nests (selection sets, values and types) is read by loops that keep what
+/// is open in an array, so that the stack does not grow with the depth of a text.
 struct Parser {
   private(set) var lexer: Lexer
   private var nodes: [SyntaxTree.Node] = []
@@ -99,15 +100,20 @@ extension Parser {
     try lexer.advance()
   }
 
-  /// Counts a level of what nests.
-  mutating func nest(
-    _ body: (inout Parser) throws(GraphQLSyntaxError) -> Void
-  ) throws(GraphQLSyntaxError) {
+  /// Begins a node of what nests, with its opening token.
+  mutating func openNested(_ kind: SyntaxKind) throws(GraphQLSyntaxError) -> Int {
     guard depth < depthLimit else {
       throw lexer.error("the text is nested deeper than \(depthLimit) levels, which is the limit", at: lexer.start)
     }
     depth += 1
-    try body(&self)
+    let node = open(kind)
+    try lexer.advance()
+    return node
+  }
+
+  /// Ends a node of what nests, whose closing token was read.
+  mutating func closeNested(_ node: Int) {
+    close(node)
     depth -= 1
   }
 
@@ -234,15 +240,32 @@ extension Parser {
   }
 
   private mutating func selectionSet() throws(GraphQLSyntaxError) {
-    guard token == .leftBrace else { throw unexpected("\"{\" and a selection") }
-    try nest { parser throws(GraphQLSyntaxError) in
-      try parser.list(.selectionSet, .leftBrace, .rightBrace, of: "a selection") {
-        parser throws(GraphQLSyntaxError) in try parser.selection()
+    // The selection sets that the place is in, and the fields and fragments that have them.
+    var outer = [try openSelectionSet()]
+    while let node = outer.last {
+      guard nodes[node].kind == .selectionSet else {
+        close(node)
+        outer.removeLast()
+        continue
+      }
+      // A selection set has at least one selection.
+      if nodes.count > node + 1, try skip(.rightBrace) {
+        closeNested(node)
+        outer.removeLast()
+      } else {
+        guard token != .end else { throw unexpected("a selection or \"}\"") }
+        if let selection = try selection() { outer += [selection, try openSelectionSet()] }
       }
     }
   }
 
-  private mutating func selection() throws(GraphQLSyntaxError) {
+  private mutating func openSelectionSet() throws(GraphQLSyntaxError) -> Int {
+    guard token == .leftBrace else { throw unexpected("\"{\" and a selection") }
+    return try openNested(.selectionSet)
+  }
+
+  /// Reads a selection up to its own selections; returns its node, which is still open, if it has some.
+  private mutating func selection() throws(GraphQLSyntaxError) -> Int? {
     guard token == .spread else { return try field() }
     let start = lexer.start
     try advance()
@@ -250,16 +273,16 @@ extension Parser {
       let node = open(.fragmentSpread, at: start)
       try readName(of: node, "")
       try directives(isConstant: false)
-      return close(node)
+      close(node)
+      return nil
     }
     let node = open(.inlineFragment, at: start)
     if try skipKeyword("on") { try namedType("the type of the fragment") }
     try directives(isConstant: false)
-    try selectionSet()
-    close(node)
+    return node
   }
 
-  private mutating func field() throws(GraphQLSyntaxError) {
+  private mutating func field() throws(GraphQLSyntaxError) -> Int? {
     let node = open(.field)
     try readName(of: node, "a selection: a field or \"...\"")
     if try skip(.colon) {
@@ -268,8 +291,9 @@ extension Parser {
     }
     try arguments(isConstant: false)
     try directives(isConstant: false)
-    if token == .leftBrace { try selectionSet() }
+    if token == .leftBrace { return node }
     close(node)
+    return nil
   }
 
   private mutating func arguments(isConstant: Bool) throws(GraphQLSyntaxError) {
@@ -301,6 +325,44 @@ extension Parser {
 
 extension Parser {
   mutating func value(isConstant: Bool) throws(GraphQLSyntaxError) {
+    // The lists, the objects and their fields that the place is in.
+    var outer: [Int] = []
+    repeat {
+      switch token {
+      case .leftBracket: outer.append(try openNested(.list))
+      case .leftBrace: outer.append(try openNested(.object))
+      default: try leafValue(isConstant: isConstant)
+      }
+    } while try !closeValues(&outer)
+  }
+
+  /// Ends the values that end here; returns whether all do, and else reads up to the next value.
+  private mutating func closeValues(_ outer: inout [Int]) throws(GraphQLSyntaxError) -> Bool {
+    while let node = outer.last {
+      switch nodes[node].kind {
+      case .objectField: close(node)
+      case .list:
+        guard try skip(.rightBracket) else {
+          guard token != .end else { throw unexpected("a value or \"]\"") }
+          return false
+        }
+        closeNested(node)
+      default:
+        guard try skip(.rightBrace) else {
+          let field = open(.objectField)
+          try readName(of: field, "the name of an input field or \"}\"")
+          try expect(.colon, "\":\" and the value of the input field")
+          outer.append(field)
+          return false
+        }
+        closeNested(node)
+      }
+      outer.removeLast()
+    }
+    return true
+  }
+
+  private mutating func leafValue(isConstant: Bool) throws(GraphQLSyntaxError) {
     switch token {
     case .int: try leaf(.int)
     case .float: try leaf(.float)
@@ -319,10 +381,6 @@ extension Parser {
       try advance()
       try readName(of: node, "the name of a variable")
       close(node)
-    case .leftBracket:
-      try nest { parser throws(GraphQLSyntaxError) in try parser.listValue(isConstant: isConstant) }
-    case .leftBrace:
-      try nest { parser throws(GraphQLSyntaxError) in try parser.objectValue(isConstant: isConstant) }
     default: throw unexpected("a value")
     }
   }
@@ -334,45 +392,20 @@ extension Parser {
     close(node)
   }
 
-  private mutating func listValue(isConstant: Bool) throws(GraphQLSyntaxError) {
-    let node = open(.list)
-    try advance()
-    while try !skip(.rightBracket) {
-      guard token != .end else { throw unexpected("a value or \"]\"") }
-      try value(isConstant: isConstant)
-    }
-    close(node)
-  }
-
-  private mutating func objectValue(isConstant: Bool) throws(GraphQLSyntaxError) {
-    let node = open(.object)
-    try advance()
-    while try !skip(.rightBrace) {
-      let field = open(.objectField)
-      try readName(of: field, "the name of an input field or \"}\"")
-      try expect(.colon, "\":\" and the value of the input field")
-      try value(isConstant: isConstant)
-      close(field)
-    }
-    close(node)
-  }
-
   mutating func type() throws(GraphQLSyntaxError) {
-    let node = nodes.count
-    if token == .leftBracket {
-      try nest { parser throws(GraphQLSyntaxError) in
-        let node = parser.open(.listType)
-        try parser.advance()
-        try parser.type()
-        try parser.expect(.rightBracket, "\"]\" after the type of the elements")
-        parser.close(node)
+    var lists: [Int] = []
+    while token == .leftBracket { lists.append(try openNested(.listType)) }
+    var type = nodes.count
+    try namedType("a type")
+    while true {
+      if try skip(.bang) {
+        mark(type, .nonNull)
+        close(type)
       }
-    } else {
-      try namedType("a type")
-    }
-    if try skip(.bang) {
-      mark(node, .nonNull)
-      close(node)
+      guard let list = lists.popLast() else { return }
+      try expect(.rightBracket, "\"]\" after the type of the elements")
+      closeNested(list)
+      type = list
     }
   }
 

@@ -8,20 +8,37 @@ extension SyntaxView {
   public func printed(keepingComments: Bool = false) -> String {
     var printer = Printer(node.tree, comments: keepingComments ? Comments(of: node) : Comments())
     printer.print(node)
-    printer.writeComments(before: .max, closing: true)
     return printer.text
   }
 }
 
-/// Prints nodes, one function for each production of the grammar. It recurses as deep as the parser allowed.
+/// Prints nodes, one function for each production of the grammar: it puts what is to be written into `steps`, the nodes
+/// in it among that. So the stack does not grow with the depth of a tree.
 private struct Printer {
   private static let lineLimit = 80
+
+  private enum Step {
+    case node(SyntaxNode)
+    case text(StaticString)
+    /// Bytes of the source.
+    case source(Range<Int>)
+    /// A string in quotes, which may have several lines.
+    case string(StringSyntax)
+    case newLine
+    /// Changes the indentation.
+    case indent(Int)
+    /// The comments up to an offset in the source.
+    case comments(before: Int, isClosing: Bool)
+    case commentAtLineEnd(after: Int)
+  }
 
   private let tree: SyntaxTree
   private let widths: LineWidths
   private var comments: Comments
   private var bytes: [UInt8] = []
   private var indentation = 0
+  /// What the node consists of that is being taken apart.
+  private var steps: [Step] = []
 
   init(_ tree: SyntaxTree, comments: Comments) {
     self.tree = tree
@@ -33,6 +50,32 @@ private struct Printer {
   var text: String { String(decoding: bytes, as: UTF8.self) }
 
   mutating func print(_ node: SyntaxNode) {
+    perform([.node(node), .comments(before: .max, isClosing: true)])
+  }
+
+  private mutating func perform(_ first: [Step]) {
+    // The next step is the last.
+    var pending: [Step] = first.reversed()
+    while let step = pending.popLast() {
+      switch step {
+      case .node(let node):
+        take(node)
+        pending.append(contentsOf: steps.reversed())
+        steps.removeAll(keepingCapacity: true)
+      case .text(let text):
+        bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
+      case .source(let range): bytes.append(contentsOf: tree.source[range])
+      case .string(let string): writeLines(string.printed)
+      case .newLine: newLine()
+      case .indent(let levels): indentation += levels
+      case .comments(let offset, let isClosing): writeComments(before: offset, isClosing: isClosing)
+      case .commentAtLineEnd(let offset): writeCommentAtLineEnd(after: offset)
+      }
+    }
+  }
+
+  /// Takes a node apart.
+  private mutating func take(_ node: SyntaxNode) {
     switch node.kind {
     case .document: separate(node.children, by: "\n\n")
     case .operation: operation(node)
@@ -61,19 +104,19 @@ private struct Printer {
       inputValue(node)
     case .arguments: inline(node, "(", ")")
     case .argument, .objectField:
-      write(node.name)
+      write("", node.name)
       write(": ")
-      node.children.forEach { print($0) }
+      steps += node.children.map { .node($0) }
     case .directives: separate(node.children, by: " ")
     case .directive:
       write("@", node.name)
       prefixed("", node.child(.arguments))
     case .variable: write("$", node.name)
-    case .int, .float, .boolean, .null, .enumValue, .directiveLocation: write(node.text)
-    case .string: string(node)
+    case .int, .float, .boolean, .null, .enumValue, .directiveLocation: steps.append(.source(node.range))
+    case .string: if let string = StringSyntax(node) { steps.append(.string(string)) }
     case .list: wrapped(node, "[", "]", isWide: widths[node] > Self.lineLimit)
     case .object:
-      let isWide = widths[node] > Self.lineLimit
+      let isWide = widths[node] > Self.lineLimit || comments.isInside(node)
       wrapped(node, isWide ? "{" : "{ ", isWide ? "}" : " }", isWide: isWide)
     case .namedType, .listType: type(node)
     case .interfaces: separate(node.children, by: " & ")
@@ -91,10 +134,10 @@ private struct Printer {
     let isShort =
       operation.kind == .query && operation.name == nil && node.children.count == 1
     if !isShort {
-      write(operation.kind.rawValue)
+      write(operation.kind.keyword)
       // graphql-js has the space also before the variables of an operation without a name.
       if operation.name != nil || !operation.variables.isEmpty { write(" ") }
-      if let name = operation.name { write(name) }
+      if let name = operation.name { write("", name) }
       prefixed("", node.child(.variableDefinitions))
       prefixed(" ", node.child(.directives))
       write(" ")
@@ -106,11 +149,11 @@ private struct Printer {
     guard let field = FieldSyntax(node) else { return }
     var width = field.name.range.count
     if let alias = field.alias {
-      write(alias)
+      write("", alias)
       write(": ")
       width += alias.range.count + 2
     }
-    write(field.name)
+    write("", field.name)
     if let arguments = node.child(.arguments) {
       wrapped(arguments, "(", ")", isWide: width + widths[arguments] > Self.lineLimit)
     }
@@ -120,7 +163,7 @@ private struct Printer {
 
   /// `name: Type = default @directives`.
   private mutating func inputValue(_ node: SyntaxNode) {
-    write(node.name)
+    write("", node.name)
     write(": ")
     type(TypeSyntax(in: node).node)
     prefixed(" = ", node.valueAfterType?.node)
@@ -128,25 +171,21 @@ private struct Printer {
   }
 
   private mutating func type(_ node: SyntaxNode) {
-    if node.kind == .listType {
+    var lists: [SyntaxNode] = []
+    var type = node
+    while type.kind == .listType {
       write("[")
-      type(TypeSyntax(in: node).node)
-      write("]")
-    } else {
-      write(node.name)
+      lists.append(type)
+      type = TypeSyntax(in: type).node
     }
-    if node.raw.flags.contains(.nonNull) { write("!") }
-  }
-
-  private mutating func string(_ node: SyntaxNode) {
-    guard let string = StringSyntax(node) else { return }
-    writeLines(string.printed)
+    write("", type.name)
+    if type.raw.flags.contains(.nonNull) { write("!") }
+    for list in lists.reversed() { write(list.raw.flags.contains(.nonNull) ? "]!" : "]") }
   }
 
   private mutating func description(_ node: SyntaxNode) {
     guard let description = node.description else { return }
-    string(description.node)
-    newLine()
+    steps += [.string(description), .newLine]
   }
 
   // MARK: Type system definitions
@@ -157,7 +196,7 @@ private struct Printer {
     switch node.kind {
     case .schemaDefinition: write("schema")
     case .operationTypeDefinition:
-      write(node.name)
+      write("", node.name)
       prefixed(": ", node.child(.namedType))
     case .directiveDefinition:
       write("directive @", node.name)
@@ -165,17 +204,17 @@ private struct Printer {
       if node.raw.flags.contains(.repeatable) { write(" repeatable") }
       prefixed(" on ", node.child(.directiveLocations))
     case .fieldDefinition:
-      write(node.name)
+      write("", node.name)
       prefixed("", node.child(.inputValueDefinitions))
       write(": ")
       type(TypeSyntax(in: node).node)
       prefixed(" ", node.child(.directives))
     case .enumValueDefinition:
-      write(node.name)
+      write("", node.name)
       prefixed(" ", node.child(.directives))
     default:
       guard let type = TypeDefinitionSyntax(node) else { return }
-      write(type.kind.rawValue)
+      write(type.kind.keyword)
       write(" ", node.name)
       prefixed(" implements ", node.child(.interfaces))
     }
@@ -193,10 +232,13 @@ private struct Printer {
 
   /// Variables or arguments: on one line if none of them needs more.
   private mutating func definitions(_ list: SyntaxNode, indented: Bool) {
-    let start = bytes.count
     if !comments.isInside(list) {
-      let pending = comments
+      let (start, pending) = (bytes.count, comments)
       inline(list, "(", ")")
+      let line = steps
+      steps = []
+      // No such list is within another, so that this is no recursion without a bound.
+      perform(line)
       guard bytes[start...].contains(UInt8(ascii: "\n")) else { return }
       bytes.removeSubrange(start...)
       comments = pending
@@ -210,7 +252,7 @@ private struct Printer {
     write(opening)
     for (index, element) in list.children.enumerated() {
       if index > 0 { write(", ") }
-      print(element)
+      steps.append(.node(element))
     }
     write(closing)
   }
@@ -234,70 +276,65 @@ private struct Printer {
     _ list: SyntaxNode, _ opening: StaticString, _ closing: StaticString, indented: Bool
   ) {
     write(opening)
-    if indented { indentation += 1 }
-    newLine()
+    if indented { steps.append(.indent(1)) }
+    // In a list without elements there are only comments, each of which begins a line.
+    if !list.children.isEmpty { steps.append(.newLine) }
     separate(list.children, by: "\n")
-    writeComments(before: list.range.upperBound, closing: true)
-    if indented { indentation -= 1 }
-    newLine()
+    steps.append(.comments(before: list.range.upperBound, isClosing: true))
+    if indented { steps.append(.indent(-1)) }
+    steps.append(.newLine)
     write(closing)
   }
 
   private mutating func separate(_ nodes: SyntaxList<SyntaxNode>, by separator: StaticString) {
     let isLineEach = separator.utf8Start[0] == UInt8(ascii: "\n")
     for (index, node) in nodes.enumerated() {
-      if index > 0 { isLineEach ? (0..<separator.utf8CodeUnitCount).forEach { _ in newLine() } : write(separator) }
-      if isLineEach { writeComments(before: node.range.lowerBound, closing: false) }
-      print(node)
-      if isLineEach { writeCommentAtLineEnd(after: node.range.upperBound) }
+      if index > 0 {
+        if isLineEach { steps += repeatElement(.newLine, count: separator.utf8CodeUnitCount) } else { write(separator) }
+      }
+      if isLineEach { steps.append(.comments(before: node.range.lowerBound, isClosing: false)) }
+      steps.append(.node(node))
+      if isLineEach { steps.append(.commentAtLineEnd(after: node.range.upperBound)) }
     }
   }
 
   private mutating func prefixed(_ prefix: StaticString, _ node: SyntaxNode?) {
     guard let node else { return }
     write(prefix)
-    print(node)
+    steps.append(.node(node))
+  }
+
+  private mutating func write(_ text: StaticString) {
+    if text.utf8CodeUnitCount > 0 { steps.append(.text(text)) }
+  }
+
+  private mutating func write(_ prefix: StaticString, _ name: NameSyntax) {
+    write(prefix)
+    steps.append(.source(name.range))
   }
 
   // MARK: Comments
 
   /// Writes the comments up to an offset in the source, each on a line of its own.
-  /// - Parameter closing: Whether what follows is the end of a list, and not an element of it.
-  mutating func writeComments(before offset: Int, closing: Bool) {
+  /// - Parameter isClosing: Whether what follows is the end of a list, and not an element of it.
+  private mutating func writeComments(before offset: Int, isClosing: Bool) {
     while let comment = comments.next(before: offset) {
-      if closing { newLine() }
-      if closing, comment.followsBlankLine { newLine() }
-      write(tree.text(comment.range))
-      if closing { continue }
+      if isClosing, comment.followsBlankLine { bytes.append(UInt8(ascii: "\n")) }
+      if isClosing { newLine() }
+      bytes.append(contentsOf: tree.source[comment.range])
+      if isClosing { continue }
+      if comment.precedesBlankLine { bytes.append(UInt8(ascii: "\n")) }
       newLine()
-      if comment.precedesBlankLine { newLine() }
     }
   }
 
   private mutating func writeCommentAtLineEnd(after offset: Int) {
     guard let comment = comments.nextOnSameLine(after: offset, in: tree.source) else { return }
-    write(" ")
-    write(tree.text(comment.range))
+    bytes.append(UInt8(ascii: " "))
+    bytes.append(contentsOf: tree.source[comment.range])
   }
 
   // MARK: Bytes
-
-  private mutating func write(_ text: StaticString) {
-    bytes.append(contentsOf: UnsafeBufferPointer(start: text.utf8Start, count: text.utf8CodeUnitCount))
-  }
-
-  private mutating func write(_ text: String) {
-    bytes.append(contentsOf: text.utf8)
-  }
-
-  private mutating func write(_ name: NameSyntax) {
-    bytes.append(contentsOf: tree.source[name.range])
-  }
-
-  private mutating func write(_ prefix: StaticString, _ name: NameSyntax) {
-    write(prefix)
-    write(name)
-  }
 
   /// Writes a block string; its lines are indented like what is around.
   private mutating func writeLines(_ text: String) {
@@ -358,6 +395,29 @@ extension SyntaxKind {
       .unionTypeDefinition, .enumTypeDefinition, .inputObjectTypeDefinition:
       true
     default: false
+    }
+  }
+}
+
+extension OperationSyntax.Kind {
+  fileprivate var keyword: StaticString {
+    switch self {
+    case .query: "query"
+    case .mutation: "mutation"
+    case .subscription: "subscription"
+    }
+  }
+}
+
+extension TypeDefinitionSyntax.Kind {
+  fileprivate var keyword: StaticString {
+    switch self {
+    case .scalar: "scalar"
+    case .object: "type"
+    case .interface: "interface"
+    case .union: "union"
+    case .enum: "enum"
+    case .inputObject: "input"
     }
   }
 }

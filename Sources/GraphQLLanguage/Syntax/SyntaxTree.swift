@@ -210,6 +210,9 @@ public struct SyntaxNode: Hashable, Sendable {
     tree.source[range].elementsEqual(other.tree.source[other.range])
   }
 
+  /// The numbers of the node and of all that is in it: a node comes before its children.
+  package var subtree: Range<UInt32> { id..<raw.next }
+
   /// Its children, in order.
   @inlinable public var children: SyntaxList<SyntaxNode> {
     SyntaxList(tree, id + 1, tree.nodes[Int(id)].next)

@@ -63,18 +63,23 @@ struct IntrospectionDocument {
 extension IntrospectionDocument: JSONDecodable {
   /// Reads `{"data": {"__schema": …}}` or `{"__schema": …}`.
   init(from json: inout JSONReader) throws(JSONError) {
+    let schema = try Self.schema(&json, isData: false)
+    self = try json.require(schema, "__schema")
+  }
+
+  private static func schema(_ json: inout JSONReader, isData: Bool) throws(JSONError) -> IntrospectionDocument? {
     var schema: IntrospectionDocument?
     try json.beginObject()
     while try json.nextKey() {
       if json.key(is: "__schema") {
         schema = try IntrospectionDocument(schema: &json)
-      } else if json.key(is: "data"), try json.nextKind() == .object {
-        schema = try IntrospectionDocument(from: &json)
+      } else if !isData, json.key(is: "data"), try json.nextKind() == .object {
+        schema = try Self.schema(&json, isData: true)
       } else {
         try json.skipValue()
       }
     }
-    self = try json.require(schema, "__schema")
+    return schema
   }
 
   private init(schema json: inout JSONReader) throws(JSONError) {
@@ -305,27 +310,44 @@ extension JSONReader {
 
   /// A type with its `ofType`, as it is written in a schema: `[ID!]`. The reader limits how deep they nest.
   fileprivate mutating func readType() throws(JSONError) -> String {
-    var kind = ""
-    var name: String?
-    var inner: String?
+    // The types that are begun, each within the one before it.
+    var types = [TypeMembers()]
     try beginObject()
-    while try nextKey() {
-      if key(is: "kind") {
-        kind = try readName()
-      } else if key(is: "name") {
-        name = try readNull() ? nil : readIdentifier()
-      } else if key(is: "ofType") {
-        inner = try readNull() ? nil : readType()
-      } else {
-        try skipValue()
+    while let last = types.indices.last {
+      if try nextKey() {
+        if key(is: "kind") {
+          types[last].kind = try readName()
+        } else if key(is: "name") {
+          types[last].name = try readNull() ? nil : readIdentifier()
+        } else if key(is: "ofType") {
+          guard try !readNull() else { continue }
+          try beginObject()
+          types.append(TypeMembers())
+        } else {
+          try skipValue()
+        }
+        continue
       }
+      let type = types.removeLast()
+      let text =
+        switch type.kind {
+        case "LIST": "[" + (try require(type.inner, "ofType")) + "]"
+        case "NON_NULL": (try require(type.inner, "ofType")) + "!"
+        default: try require(type.name, "name")
+        }
+      guard last > 0 else { return text }
+      types[last - 1].inner = text
     }
-    switch kind {
-    case "LIST": return "[" + (try require(inner, "ofType")) + "]"
-    case "NON_NULL": return (try require(inner, "ofType")) + "!"
-    default: return try require(name, "name")
-    }
+    return ""
   }
+}
+
+/// What is known of a type that is being read.
+private struct TypeMembers {
+  var kind = ""
+  var name: String?
+  /// The type that it wraps, as it is written.
+  var inner: String?
 }
 
 private func isNameByte(_ byte: UInt8) -> Bool {

@@ -7,7 +7,7 @@ struct OperationUses {
   private let fragments: [String: FragmentSyntax]
   private var coordinates: Set<String> = []
   private var visited: Set<String> = []
-  /// The fragments that are spread, but were not yet looked at: a list, since their chain may be of any length.
+  /// The selections that were met, but not yet looked at: a list, since they may be nested in any depth.
   private var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
 
   static func coordinates(of operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) -> Set<String> {
@@ -40,10 +40,10 @@ struct OperationUses {
           coordinates.insert("\(field.coordinate)(\(definition.name):)")
           add(argument.value, definition.type.named)
         }
-        if let set = syntax.selectionSet { add(set, on: field.type.named) }
+        if let set = syntax.selectionSet { pending.append((set, field.type.named)) }
       case .inlineFragment(let fragment):
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) } ?? type
-        if let condition { add(fragment.selectionSet, on: condition) }
+        if let condition { pending.append((fragment.selectionSet, condition)) }
       case .fragmentSpread(let spread):
         guard visited.insert(spread.name.text).inserted, let fragment = fragments[spread.name.text] else { continue }
         add(fragment.directives)
@@ -68,16 +68,19 @@ struct OperationUses {
 
   /// A literal in the place of a type.
   private mutating func add(_ value: ValueSyntax, _ type: NamedType) {
-    coordinates.insert(type.name)
-    switch value.kind {
-    case .list(let elements): for element in elements { add(element, type) }
-    case .object(let fields):
-      for field in fields {
-        guard let definition = type.inputField(named: field.name.text) else { continue }
-        coordinates.insert("\(type.name).\(definition.name)")
-        add(field.value, definition.type.named)
+    var pending = [(value, type)]
+    while let (value, type) = pending.popLast() {
+      coordinates.insert(type.name)
+      switch value.kind {
+      case .list(let elements): pending += elements.map { ($0, type) }
+      case .object(let fields):
+        for field in fields {
+          guard let definition = type.inputField(named: field.name.text) else { continue }
+          coordinates.insert("\(type.name).\(definition.name)")
+          pending.append((field.value, definition.type.named))
+        }
+      default: break
       }
-    default: break
     }
   }
 

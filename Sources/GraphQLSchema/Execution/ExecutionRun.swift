@@ -2,14 +2,18 @@ import GraphQLLanguage
 import JSON
 
 /// One execution: it collects fields, completes values and propagates nulls (sections 6.3 and 6.4).
+///
+/// The objects and lists that are not complete stand in an array, so that the stack does not grow with the depth of the
+/// response.
 struct ExecutionRun {
   private let executor: Executor
   private let schema: Schema
   private let variables: [String: JSONValue]
-  private let literals: LiteralCoercion
   private let fragments: [String: FragmentSyntax]
   private(set) var errors: [ExecutionError] = []
+  /// Where the value stands that is being completed: an element for each frame.
   private var path: [JSONError.PathElement] = []
+  private var frames: [Frame] = []
 
   /// What a field was resolved to.
   private enum Resolved {
@@ -23,64 +27,139 @@ struct ExecutionRun {
     var nodes: [FieldSyntax]
   }
 
-  /// A null on its way to the next place that may be null. Its error is recorded already.
-  private struct NullPropagation: Error {}
+  /// An object or a list whose values are being completed, one after the other.
+  private struct Frame {
+    enum Content {
+      case object(NamedType, Resolved, [Group])
+      case list(TypeReference, Group, [Resolved])
+    }
 
-  /// How deep the response may nest: less than what JSON is written and read at most, and what half a mebibyte of stack
-  /// has room for in a debug build, with 4.5 KB a level.
+    let content: Content
+    var next = 0
+    /// The type of the value that is being completed.
+    var type: TypeReference?
+    var fields: [ResponseField] = []
+    var elements: [ResponseValue] = []
+
+    init(_ content: Content) {
+      self.content = content
+    }
+
+    mutating func add(_ value: ResponseValue) {
+      switch content {
+      case .object(_, _, let groups): fields.append(ResponseField(name: groups[next - 1].name, value: value))
+      case .list: elements.append(value)
+      }
+    }
+
+    var value: ResponseValue {
+      switch content {
+      case .object: .object(fields)
+      case .list: .list(elements)
+      }
+    }
+  }
+
+  /// What became of a value.
+  private enum Completed {
+    case value(ResponseValue)
+    /// It is an object or a list, whose own values come first.
+    case begun(Frame.Content)
+    /// It failed, and its error is recorded: a null takes its place, or that of the next parent that may be null.
+    case failed
+  }
+
+  /// How deep the response may nest: less than what JSON is written and read at most.
   private static let deepest = 100
 
   init(_ executor: Executor, _ document: DocumentSyntax, _ variables: [String: JSONValue]) {
     self.executor = executor
     schema = executor.schema
     self.variables = variables
-    literals = LiteralCoercion(schema, variables: variables)
     fragments = Dictionary(document.fragments.map { ($0.name.text, $0) }) { $1 }
   }
 
   mutating func execute(_ operation: OperationSyntax, on root: NamedType) -> ResponseValue {
-    let groups = collect([operation.selectionSet], on: root)
-    return (try? execute(groups, on: root, of: .json(.null))) ?? .leaf(.null)
-  }
-
-  private mutating func execute(
-    _ groups: [Group], on type: NamedType, of parent: Resolved
-  ) throws(NullPropagation) -> ResponseValue {
-    var fields: [ResponseField] = []
-    for group in groups {
-      guard let field = type.selectableField(named: group.nodes[0].name.text) else { continue }
-      path.append(.key(group.name))
-      defer { path.removeLast() }
-      let value = try recovering(field.type, group) { (run) throws in
-        let arguments = try run.arguments(of: field, group.nodes[0])
-        let value = try run.resolve(field, arguments, on: type, of: parent)
-        return try run.complete(value, field.type, group)
-      }
-      fields.append(ResponseField(name: group.name, value: value))
+    do {
+      let groups = try collect([operation.selectionSet], on: root)
+      frames = [Frame(.object(root, .json(.null), groups))]
+    } catch {
+      errors.append(ExecutionError(message: error.message, locations: error.locations))
+      return .leaf(.null)
     }
-    return .object(fields)
+    while let last = frames.indices.last {
+      if let completed = completeNext(in: last) {
+        deliver(completed)
+      } else {
+        let value = frames.removeLast().value
+        if frames.isEmpty { return value }
+        deliver(.value(value))
+      }
+    }
+    return .leaf(.null)
   }
 
-  /// The value that the closure gives. If that fails, the error is recorded, and the value is null, or the null propagates.
+  /// Puts what became of a value into the last frame; a failure may end that, too, and those around it.
+  private mutating func deliver(_ completed: Completed) {
+    switch completed {
+    case .begun(let content): frames.append(Frame(content))
+    case .value(let value):
+      frames[frames.count - 1].add(value)
+      path.removeLast()
+    case .failed:
+      while let last = frames.indices.last {
+        path.removeLast()
+        guard frames[last].type?.isNonNull ?? true else { return frames[last].add(.leaf(.null)) }
+        frames.removeLast()
+        if frames.isEmpty { return }
+      }
+    }
+  }
+
+  /// Completes the next value of an object or a list; `nil` if it has no other.
+  private mutating func completeNext(in number: Int) -> Completed? {
+    switch frames[number].content {
+    case .object(let type, let parent, let groups):
+      while frames[number].next < groups.count {
+        let group = groups[frames[number].next]
+        frames[number].next += 1
+        guard let field = type.selectableField(named: group.nodes[0].name.text) else { continue }
+        path.append(.key(group.name))
+        frames[number].type = field.type
+        return recovering(group) { (run) throws in
+          let arguments = try run.arguments(of: field, group.nodes[0])
+          let value = try run.resolve(field, arguments, on: type, of: parent)
+          return try run.complete(value, field.type, group)
+        }
+      }
+      return nil
+    case .list(let type, let group, let elements):
+      let index = frames[number].next
+      guard index < elements.count else { return nil }
+      path.append(.index(index))
+      frames[number].next += 1
+      frames[number].type = type
+      return recovering(group) { (run) throws in try run.complete(elements[index], type, group) }
+    }
+  }
+
+  /// What the closure gives. If that fails, the error is recorded.
   private mutating func recovering(
-    _ type: TypeReference, _ group: Group, _ body: (inout ExecutionRun) throws -> ResponseValue
-  ) throws(NullPropagation) -> ResponseValue {
+    _ group: Group, _ body: (inout ExecutionRun) throws -> Completed
+  ) -> Completed {
     do {
       return try body(&self)
     } catch {
-      switch error {
-      case is NullPropagation: break
-      case let error as CoercionError:
+      if let error = error as? CoercionError {
         errors.append(ExecutionError(message: error.message, locations: error.locations, path: path))
-      default:
+      } else {
         let failure = error as? FieldError ?? FieldError("\(error)")
         errors.append(
           ExecutionError(
             message: failure.message, locations: group.nodes.map(\.location), path: path,
             extensions: failure.extensions))
       }
-      if type.isNonNull { throw NullPropagation() }
-      return .leaf(.null)
+      return .failed
     }
   }
 
@@ -106,39 +185,31 @@ struct ExecutionRun {
 
 extension ExecutionRun {
   /// `CompleteValue` of section 6.4.3.
-  private mutating func complete(_ value: Resolved, _ type: TypeReference, _ group: Group) throws -> ResponseValue {
+  private func complete(_ value: Resolved, _ type: TypeReference, _ group: Group) throws -> Completed {
     if case .json(.null) = value {
       if type.isNonNull { throw FieldError("\"\(group.nodes[0].name)\" is null, but its type is \(type)") }
-      return .leaf(.null)
+      return .value(.leaf(.null))
     }
     let nullable = type.nullable
     if let item = nullable.item { return try complete(list: value, of: item, group) }
     let named = nullable.named
-    guard named.kind.isComposite else { return .leaf(try leaf(value, named)) }
+    guard named.kind.isComposite else { return .value(.leaf(try leaf(value, named))) }
     return try complete(object: value, named, group)
   }
 
-  private mutating func complete(object: Resolved, _ type: NamedType, _ group: Group) throws -> ResponseValue {
+  private func complete(object: Resolved, _ type: NamedType, _ group: Group) throws -> Completed {
     guard path.count < Self.deepest else { throw FieldError("the response is nested too deep") }
     let objectType = try self.objectType(of: object, type)
-    return try execute(
-      collect(group.nodes.compactMap(\.selectionSet), on: objectType), on: objectType, of: object)
+    let groups = try collect(group.nodes.compactMap(\.selectionSet), on: objectType)
+    return .begun(.object(objectType, object, groups))
   }
 
-  private mutating func complete(list: Resolved, of type: TypeReference, _ group: Group) throws -> ResponseValue {
-    let elements: [Resolved]
+  private func complete(list: Resolved, of type: TypeReference, _ group: Group) throws -> Completed {
     switch list {
-    case .json(.array(let values)): elements = values.map { .json($0) }
-    case .introspection(.list(let values)): elements = values.map { resolved($0) }
+    case .json(.array(let values)): return .begun(.list(type, group, values.map { .json($0) }))
+    case .introspection(.list(let values)): return .begun(.list(type, group, values.map { resolved($0) }))
     default: throw FieldError("\"\(group.nodes[0].name)\" is no list, but its type is [\(type)]")
     }
-    var result: [ResponseValue] = []
-    for (index, element) in elements.enumerated() {
-      path.append(.index(index))
-      defer { path.removeLast() }
-      result.append(try recovering(type, group) { (run) throws in try run.complete(element, type, group) })
-    }
-    return .list(result)
   }
 
   private func leaf(_ value: Resolved, _ type: NamedType) throws -> JSONValue {
@@ -172,7 +243,7 @@ extension ExecutionRun {
 extension ExecutionRun {
   /// `CollectFields` of section 6.3.2: the fields that selection sets select on an object, grouped by their names in the
   /// response.
-  private func collect(_ sets: [SelectionSetSyntax], on type: NamedType) -> [Group] {
+  private func collect(_ sets: [SelectionSetSyntax], on type: NamedType) throws(CoercionError) -> [Group] {
     var groups: [Group] = []
     var places: [String: Int] = [:]
     var visited: Set<String> = []
@@ -181,7 +252,7 @@ extension ExecutionRun {
     while var selections = pending.popLast() {
       guard let selection = selections.popFirst() else { continue }
       pending.append(selections)
-      guard isIncluded(selection.directives) else { continue }
+      guard try isIncluded(selection.directives) else { continue }
       switch selection {
       case .field(let field):
         let name = field.responseName.text
@@ -209,15 +280,26 @@ extension ExecutionRun {
     schema.type(named: condition.name.text).map { object.isSubtype(of: $0) } ?? false
   }
 
-  private func isIncluded(_ directives: SyntaxList<DirectiveSyntax>) -> Bool {
-    func condition(_ name: String) -> Bool? {
-      switch directives.first(where: { $0.name == name })?.arguments.first(where: { $0.name == "if" })?.value.kind {
-      case .boolean(let isTrue)?: isTrue
-      case .variable(let variable)?: variables[variable.text]?.boolValue
-      default: nil
-      }
+  private func isIncluded(_ directives: SyntaxList<DirectiveSyntax>) throws(CoercionError) -> Bool {
+    if directives.isEmpty { return true }
+    if try condition("skip", in: directives) == true { return false }
+    return try condition("include", in: directives) ?? true
+  }
+
+  /// The argument `if` of a directive, which is `Boolean!`; `nil` if there is no such directive.
+  private func condition(
+    _ name: String, in directives: SyntaxList<DirectiveSyntax>
+  ) throws(CoercionError) -> Bool? {
+    guard let directive = directives.first(where: { $0.name == name }) else { return nil }
+    guard let value = directive.arguments.first(where: { $0.name == "if" })?.value else { return nil }
+    switch value.kind {
+    case .boolean(let isTrue): return isTrue
+    case .variable(let variable):
+      if let isTrue = variables[variable.text]?.boolValue { return isTrue }
+    default: break
     }
-    return directives.isEmpty || condition("skip") != true && condition("include") != false
+    throw CoercionError(
+      message: "the argument \"if\" of \"@\(name)\" must be true or false", locations: [value.location])
   }
 
   /// `CoerceArgumentValues` of section 6.4.1.
@@ -229,17 +311,18 @@ extension ExecutionRun {
       var isGiven = value != nil
       if case .variable(let variable)? = value?.kind { isGiven = variables[variable.text] != nil }
       let location = value?.location ?? node.location
+      var coercion = InputCoercion(schema, variables: variables)
       if isGiven, let value {
-        guard let coerced = literals.coerce(value.node, record.type) else {
-          throw CoercionError(
-            message: "the argument \"\(argument.name)\" does not fit its type \(argument.type)", locations: [location])
-        }
-        result[argument.name] = coerced
+        result[argument.name] = coercion.coerce(.literal(value.node), record.type)
       } else if record.hasDefault {
-        result[argument.name] = literals.defaultValue(of: record)
+        result[argument.name] = coercion.defaultValue(of: record)
       } else if record.type.isNonNull {
         throw CoercionError(
           message: "the argument \"\(argument.name)\" of type \(argument.type) is not given", locations: [location])
+      }
+      if let fault = coercion.faults.first {
+        throw CoercionError(
+          message: "the argument \"\(argument.name)\(fault.path)\" \(fault.message)", locations: [location])
       }
     }
     return result

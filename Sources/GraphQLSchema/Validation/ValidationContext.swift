@@ -134,15 +134,8 @@ extension ValidationContext {
   func node(_ id: UInt32) -> SyntaxNode { document.node(id) }
 
   /// The type that is written in a node, if the schema has its named type.
-  func type(_ node: SyntaxNode, depth: Int = 0) -> TypeRef? {
-    guard depth <= TypeRef.deepest, let syntax = TypeSyntax(node) else { return nil }
-    let type: TypeRef?
-    if node.kind == .listType {
-      type = node.children.first.flatMap { self.type($0, depth: depth + 1) }?.listed
-    } else {
-      type = schema.storage.tables.type(named: names.schemaID(of: syntax.name)).map { TypeRef($0) }
-    }
-    return syntax.isNonNull ? type?.nonNull : type
+  func type(_ node: SyntaxNode) -> TypeRef? {
+    tables.type(node) { names.schemaID(of: $0) }
   }
 
   /// The names of the schema's types that are most like one.

@@ -15,6 +15,32 @@ enum BuiltInScalar {
     }
   }
 
+  static func isBuiltIn(_ scalar: NameTable.ID) -> Bool {
+    switch scalar {
+    case .int, .float, .string, .boolean, .id: true
+    default: false
+    }
+  }
+
+  /// The value of a literal, as one of the five scalars has it; `nil` if it does not fit.
+  static func input(_ literal: SyntaxNode, as scalar: NameTable.ID) -> JSONValue? {
+    guard accepts(literal, as: scalar) else { return nil }
+    // The digits of an ID are its text, however many there are.
+    if scalar == .id, literal.kind == .int { return .string(literal.text) }
+    return input(untyped(literal), as: scalar)
+  }
+
+  /// The value of a literal that is no list and no object, whatever its type is.
+  static func untyped(_ literal: SyntaxNode) -> JSONValue {
+    switch ValueSyntax(literal)?.kind {
+    case .int(let text)?, .float(let text)?: JSONNumber(text).map { JSONValue($0) } ?? .null
+    case .string(let text)?: .string(text.value)
+    case .boolean(let isTrue)?: .bool(isTrue)
+    case .enumValue(let name)?: .string(name.text)
+    default: .null
+    }
+  }
+
   /// A value from outside, as a scalar has it; `nil` if it does not fit.
   static func input(_ value: JSONValue, as scalar: NameTable.ID) -> JSONValue? {
     switch scalar {

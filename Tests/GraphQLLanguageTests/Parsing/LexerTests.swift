@@ -1,4 +1,5 @@
 import GraphQLLanguage
+import TestSupport
 import Testing
 
 @Suite struct LexerTests {
@@ -92,10 +93,30 @@ import Testing
     }
     #expect(
       error?.description == "line 1, column 401: the text is nested deeper than 200 levels, which is the limit")
-    let deepest = SyntaxLimits.greatestDepth
-    #expect(throws: Never.self) {
-      let text = String(repeating: "{a", count: deepest) + String(repeating: "}", count: deepest)
-      return try DocumentSyntax(parsing: text, limits: SyntaxLimits(depth: .max)).printed()
+  }
+
+  @Test("V3: what nests as deep as any limit allows is parsed and printed on the smallest stack")
+  func smallStack() async throws {
+    let depth = SyntaxLimits.greatestDepth - 1
+    for (opening, closing) in [("{a", "}"), ("{...", "}"), ("{a{...on A", "}}")] {
+      let count = depth / opening.count { $0 == "{" }
+      try await expectRoundTrip(
+        String(repeating: opening, count: count), "{b}", String(repeating: closing, count: count))
     }
+    for (opening, closing) in [("[", "]"), ("{a:", "}"), ("[{a:", "}]")] {
+      let count = (depth - 1) / opening.count { $0 != "a" && $0 != ":" }
+      try await expectRoundTrip(
+        "{a(b:" + String(repeating: opening, count: count), "1", String(repeating: closing, count: count) + ")}")
+    }
+    try await expectRoundTrip(
+      "query($a:" + String(repeating: "[", count: depth), "Int", String(repeating: "]!", count: depth) + "){a}")
+  }
+
+  private func expectRoundTrip(_ opening: String, _ middle: String, _ closing: String) async throws {
+    let text = opening + middle + closing
+    let printed = try await onSmallStack {
+      try DocumentSyntax(parsing: text, limits: SyntaxLimits(depth: .max)).printed()
+    }
+    #expect(printed.filter { !$0.isWhitespace } == text.filter { !$0.isWhitespace })
   }
 }

@@ -1,7 +1,7 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
 import JSON
+import TestSupport
 import Testing
 
 /// V3: what documents and schemas of any content cost. Where the time grew with the square, these tests would not end.
@@ -63,7 +63,7 @@ import Testing
     let chain = repeated(100_000) { "fragment F\($0) on Query { ...F\($0 + 1) }" }
     let document = try DocumentSyntax(parsing: "{ ...F0 } \(chain) fragment F100000 on Query { c }")
     let change = try #require(old.changes(to: new).first)
-    let count = await onStack(of: 512 << 10) { old.operations(in: document, feeling: change).count }
+    let count = try await onSmallStack { old.operations(in: document, feeling: change).count }
     #expect(count == 1)
   }
 
@@ -75,26 +75,74 @@ import Testing
     #expect(found.map(\.rule) == [nil])
   }
 
-  /// Runs a closure on a thread with a small stack.
-  private func onStack<Result: Sendable>(of size: Int, _ body: @escaping @Sendable () -> Result) async -> Result {
-    await withCheckedContinuation { continuation in
-      let thread = Thread { continuation.resume(returning: body()) }
-      thread.stackSize = size
-      thread.start()
-    }
-  }
-
   @Test("V3: what nests as deep as the parser allows is validated on a small stack, and executed up to a limit")
   func depth() async throws {
     let nested = String(repeating: "a { ", count: 180) + "c" + String(repeating: " }", count: 180)
     let value = String(repeating: "{ in: ", count: 180) + "{ x: 1 }" + String(repeating: " }", count: 180)
     let document = try DocumentSyntax(parsing: "{ \(nested) b(in: \(value)) { c } }")
     let (schema, executor) = (schema, Executor(schema) { $0.field.type.named.kind == .object ? [:] : 1 })
-    #expect(await onStack(of: 512 << 10) { schema.validate(document) }.isEmpty)
-    // The response would nest deeper than JSON may.
-    let result = await onStack(of: 512 << 10) { executor.execute(document) }
-    #expect(result.errors.map(\.message) == ["the response is nested too deep"])
+    #expect(try await onSmallStack { schema.validate(document) }.isEmpty)
+    // The response would nest deeper than JSON may, and so would the argument.
+    let result = try await onSmallStack { executor.execute(document) }
+    #expect(result.data == nil || result.data?.json == .null)
+    #expect(result.errors.map(\.message).contains("the response is nested too deep"))
     #expect(result.errors.first?.path.count == 100)
+  }
+
+  @Test("V3: arguments and conflicts in selections are compared on a small stack, however deep they nest")
+  func deepComparisons() async throws {
+    let schema = schema
+    func nested(_ inner: String) -> String {
+      String(repeating: "a { ", count: 180) + inner + String(repeating: " }", count: 180)
+    }
+    let value = String(repeating: "{ list: [", count: 90) + "{ x: 1 }" + String(repeating: "] }", count: 90)
+    let equal = try DocumentSyntax(parsing: "{ b(in: \(value)) { c } b(in:  \(value)) { c } }")
+    #expect(try await onSmallStack { schema.validate(equal) }.isEmpty)
+    let conflict = try DocumentSyntax(parsing: "{ \(nested("x: c")) \(nested("x: b { c }")) }")
+    #expect(try await onSmallStack { schema.validate(conflict).map(\.rule) } == [.overlappingFieldsCanBeMerged])
+    let changed = try Schema(parsing: "type Query { a: Query! b(x: Int, in: In): Query c: Int } input In { x: Int }")
+    let changes = schema.changes(to: changed)
+    let deep = try DocumentSyntax(
+      parsing: "{ \(nested("b(in: \(value)) { c }")) }", limits: SyntaxLimits(depth: 400))
+    #expect(
+      try await onSmallStack { changes.filter { !schema.operations(in: deep, feeling: $0).isEmpty }.map(\.coordinate) }
+        == ["In.list"])
+  }
+
+  @Test("V3: defaults that bring defaults with them are filled in on a small stack, up to a depth and a number")
+  func defaults() async throws {
+    func schema(_ fields: String, _ count: Int) throws -> Schema {
+      let chain = repeated(count) { number in
+        "input I\(number) { \(fields.replacing("NEXT", with: "I\(number + 1)")) }"
+      }
+      return try Schema(parsing: "\(chain) input I\(count) { x: Int = 1 } type Query { f(in: I0 = {}): Int }")
+    }
+    let document = try DocumentSyntax(parsing: "{ f }")
+    for (fields, count, message) in [
+      ("a: NEXT = {}", 100, nil), ("a: NEXT = {}", 5_000, "is nested deeper than 128 levels"),
+      ("a: [[NEXT]] = {}", 100, "is nested deeper than 128 levels"),
+      ("a: NEXT = {} b: NEXT = {}", 60, "brings more than 10000 values by defaults"),
+    ] as [(String, Int, String?)] {
+      let executor = Executor(try schema(fields, count)) { _ in 1 }
+      let result = try await onSmallStack { executor.execute(document) }
+      #expect(result.data?.json["f"] == (message == nil ? 1 : .null))
+      #expect(result.errors.count == (message == nil ? 0 : 1))
+      #expect(result.errors.first.map { $0.message.hasSuffix(message ?? "none") } ?? true, "\(result.errors)")
+    }
+  }
+
+  @Test("V3: an introspection whose types nest as deep as JSON may is read on a small stack")
+  func introspection() async throws {
+    let type =
+      repeated(60) { _ in #"{"kind": "NON_NULL", "ofType": {"kind": "LIST", "ofType":"# }
+      + #"{"kind": "SCALAR", "name": "Int"}"# + String(repeating: "}}", count: 60)
+    let text = """
+      {"data": {"__schema": {"queryType": {"name": "Query"}, "types": [
+        {"kind": "OBJECT", "name": "Query", "fields": [{"name": "a", "type": {"kind": "SCALAR", "name": "Int"}},
+          {"name": "b", "type": \(type)}]}]}}}
+      """
+    let problems = try await onSmallStack { try Schema(reading: Array(text.utf8)).problems.map(\.rule) }
+    #expect(problems == ["KnownTypeNames"])
   }
 
   @Test("V3: a schema of any names and sizes is built")

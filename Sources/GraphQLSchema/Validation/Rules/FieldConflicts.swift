@@ -14,6 +14,9 @@ struct FieldConflicts {
   private var work = 0
   private var depth = 0
 
+  /// How deep merged selections are compared. Below that, a conflict is found, too, but reported as one pair of fields.
+  private static let deepest = 40
+
   /// What selections select, without what is in fragments that they spread.
   private struct Collected {
     var names: [Int] = []
@@ -173,7 +176,9 @@ struct FieldConflicts {
     work += 1
     let isExclusive = isExclusive || neverMeet(a, b)
     if let reason = message(a, b, isExclusive: isExclusive) { return Conflict(reason: reason, first: [a], second: [b]) }
-    guard context.selections[a].hasSelections, context.selections[b].hasSelections, depth < 200 else { return nil }
+    guard context.selections[a].hasSelections, context.selections[b].hasSelections, depth < Self.deepest else {
+      return nil
+    }
     depth += 1
     defer { depth -= 1 }
     var conflicts: [Conflict] = []

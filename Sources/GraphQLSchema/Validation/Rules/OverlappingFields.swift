@@ -279,7 +279,8 @@ struct FieldKeys {
 
   private mutating func argumentsNumber(_ selection: Int) -> Int {
     if let number = arguments[selection] { return number }
-    let text = Self.text(context.node(context.selections[selection].node).child(.arguments))
+    let node = context.node(context.selections[selection].node).child(.arguments)
+    let text = node.map { Self.text($0, in: context.document) } ?? ""
     let number = numbers[text] ?? numbers.count
     numbers[text] = number
     arguments[selection] = number
@@ -287,22 +288,24 @@ struct FieldKeys {
   }
 
   /// Arguments in the order of their names, with the fields of objects in that order, too.
-  private static func text(_ arguments: SyntaxNode?) -> String {
-    let parts = arguments?.children.compactMap { node -> (String, String)? in
-      ArgumentSyntax(node).map { ($0.name.text, text(value: $0.value.node)) }
+  private static func text(_ arguments: SyntaxNode, in document: DocumentSyntax) -> String {
+    // What is in a value has greater numbers, so that in this order its text is known when it is needed.
+    var texts: [UInt32: String] = [:]
+    for id in arguments.subtree.reversed() {
+      let node = document.node(id)
+      let parts = node.children.compactMap { texts.removeValue(forKey: $0.id) }
+      switch node.kind {
+      case .argument, .objectField: texts[id] = "\(node.nameText):" + parts.joined()
+      case .list: texts[id] = "[" + parts.joined(separator: ",") + "]"
+      case .object, .arguments: texts[id] = "{" + parts.sorted().joined(separator: ",") + "}"
+      default: texts[id] = node.text
+      }
     }
-    return (parts ?? []).sorted { $0.0 < $1.0 }.map { "\($0.0):\($0.1)" }.joined(separator: ",")
+    return texts[arguments.id] ?? ""
   }
+}
 
-  private static func text(value: SyntaxNode) -> String {
-    switch value.kind {
-    case .list: "[" + value.children.map { text(value: $0) }.joined(separator: ",") + "]"
-    case .object:
-      "{"
-        + value.children.compactMap { node -> (String, String)? in
-          ObjectFieldSyntax(node).map { ($0.name.text, text(value: $0.value.node)) }
-        }.sorted { $0.0 < $1.0 }.map { "\($0.0):\($0.1)" }.joined(separator: ",") + "}"
-    default: value.text
-    }
-  }
+extension SyntaxNode {
+  /// The name of an argument or of an object's field.
+  fileprivate var nameText: String { (ArgumentSyntax(self)?.name ?? ObjectFieldSyntax(self)?.name)?.text ?? "" }
 }
