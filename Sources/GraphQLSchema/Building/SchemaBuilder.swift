@@ -4,7 +4,7 @@ import GraphQLLanguage
 /// refers to nothing is left out, each with a problem.
 struct SchemaBuilder {
   private(set) var tables = SchemaTables()
-  private(set) var problems: [SchemaProblem] = []
+  let problems = SchemaProblems()
 
   private var documents: [DocumentSyntax] = []
   /// The document that is being read; 0 is the prelude.
@@ -15,7 +15,7 @@ struct SchemaBuilder {
   /// The arguments of the field or directive that is being defined.
   private var argumentScope = Scope()
 
-  static func build(_ documents: [DocumentSyntax]) -> (tables: SchemaTables, problems: [SchemaProblem]) {
+  static func build(_ documents: [DocumentSyntax]) -> (tables: SchemaTables, problems: SchemaProblems) {
     var builder = SchemaBuilder()
     builder.documents = [prelude] + documents
     builder.tables.documents = builder.documents
@@ -80,11 +80,9 @@ extension SchemaBuilder {
 
   private mutating func extend(_ type: TypeDefinitionSyntax) {
     guard let id = tables.type(named: intern(type.name)) else {
-      let near = Suggestions.nearest(
-        to: type.name.text, among: tables.types.lazy.map { [names = tables.names] in names[$0.name] })
       report(
         "PossibleTypeExtensions",
-        "the type \"\(type.name)\" is extended, but not defined." + Suggestions.question(near), at: type.node)
+        "the type \"\(type.name)\" is extended, but not defined." + typesLike(type.name), at: type.node)
       return
     }
     guard tables[id].kind == TypeKind(type.kind) else {
@@ -362,10 +360,7 @@ extension SchemaBuilder {
     } else if let type = tables.type(named: intern(syntax.name)) {
       reference = TypeRef(type)
     } else {
-      let near = Suggestions.nearest(
-        to: syntax.name.text, among: tables.types.lazy.map { [names = tables.names] in names[$0.name] })
-      report(
-        "KnownTypeNames", "the type \"\(syntax.name)\" is not defined." + Suggestions.question(near), at: node)
+      report("KnownTypeNames", "the type \"\(syntax.name)\" is not defined." + typesLike(syntax.name), at: node)
     }
     return syntax.isNonNull ? reference?.nonNull : reference
   }
@@ -397,13 +392,16 @@ extension SchemaBuilder {
     }
   }
 
-  private mutating func report(
-    _ rule: String, _ message: String, _ severity: SchemaProblem.Severity = .error, at nodes: SyntaxNode...
+  /// ` Did you mean …?` with the types whose names are most like one that is unknown.
+  private func typesLike(_ name: NameSyntax) -> String {
+    Suggestions.question(Suggestions.nearest(to: name.text, among: tables.types.lazy.map { tables.names[$0.name] }))
+  }
+
+  private func report(
+    _ rule: String, _ message: @autoclosure () -> String, _ severity: SchemaProblem.Severity = .error,
+    at nodes: SyntaxNode...
   ) {
-    problems.append(
-      SchemaProblem(
-        severity: severity, rule: rule, message: message, document: document - 1,
-        locations: nodes.map(\.definitionLocation)))
+    problems.add(severity, rule, document: document - 1, message) { nodes.map(\.definitionLocation) }
   }
 }
 

@@ -32,3 +32,38 @@ public struct SchemaProblem: Hashable, Sendable, CustomStringConvertible {
     return "\(severity.rawValue): \(message) [\(rule)]\(place)"
   }
 }
+
+/// The problems of a schema, up to a limit: nothing is computed for those beyond it.
+final class SchemaProblems {
+  static let mostErrors = 100
+  static let mostWarnings = 1_000
+
+  private(set) var all: [SchemaProblem] = []
+  private var errors = 0
+  private var warnings = 0
+
+  /// Whether there are so many errors that nothing else is looked for.
+  var isFull: Bool { errors > Self.mostErrors }
+
+  /// Adds a problem.
+  /// - Parameter document: The number of the document, from 0.
+  func add(
+    _ severity: SchemaProblem.Severity, _ rule: String, document: Int, _ message: () -> String,
+    at locations: () -> [SourceLocation]
+  ) {
+    let (count, limit) = severity == .error ? (errors, Self.mostErrors) : (warnings, Self.mostWarnings)
+    guard count <= limit, !isFull else { return }
+    if severity == .error { errors += 1 } else { warnings += 1 }
+    if count < limit {
+      all.append(
+        SchemaProblem(
+          severity: severity, rule: rule, message: message(), document: document, locations: locations()))
+    } else {
+      all.append(
+        SchemaProblem(
+          severity: severity, rule: "Limit",
+          message: "there are more than \(limit) \(severity.rawValue)s; the others are not listed", document: document,
+          locations: []))
+    }
+  }
+}

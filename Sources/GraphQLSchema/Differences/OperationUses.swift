@@ -4,28 +4,36 @@ import GraphQLLanguage
 /// arguments and directives. A variable may bring whatever its type can hold.
 struct OperationUses {
   private let schema: Schema
-  private let fragments: [String: FragmentSyntax]
+  /// The fragments of all documents, and those of each.
+  private let shared: [String: FragmentSyntax]
+  private let own: [[String: FragmentSyntax]]
+  private var document = 0
   private var coordinates: Set<String> = []
   private var visited: Set<String> = []
   /// The selections that were met, but not yet looked at: a list, since they may be nested in any depth.
   private var pending: [(set: SelectionSetSyntax, type: NamedType)] = []
 
-  static func coordinates(of operation: OperationSyntax, in document: DocumentSyntax, _ schema: Schema) -> Set<String> {
-    var uses = OperationUses(schema, document)
-    uses.add(operation.directives)
-    for variable in operation.variables {
-      uses.addInput(schema.typeReference(variable.type)?.named)
-      uses.add(variable.directives)
-    }
-    if let root = schema.rootType(of: operation.kind) { uses.add(operation.selectionSet, on: root) }
-    while let (set, type) = uses.pending.popLast() { uses.add(set, on: type) }
-    return uses.coordinates
+  init(_ schema: Schema, _ documents: [DocumentSyntax]) {
+    self.schema = schema
+    own = documents.map { Dictionary($0.fragments.map { ($0.name.text, $0) }) { $1 } }
+    shared = own.reduce(into: [:]) { $0.merge($1) { first, _ in first } }
   }
 
-  private init(_ schema: Schema, _ document: DocumentSyntax) {
-    self.schema = schema
-    fragments = Dictionary(document.fragments.map { ($0.name.text, $0) }) { $1 }
+  mutating func coordinates(of operation: OperationSyntax, in document: Int) -> Set<String> {
+    self.document = document
+    coordinates = []
+    visited = []
+    add(operation.directives)
+    for variable in operation.variables {
+      addInput(schema.typeReference(variable.type)?.named)
+      add(variable.directives)
+    }
+    if let root = schema.rootType(of: operation.kind) { pending = [(operation.selectionSet, root)] }
+    while let (set, type) = pending.popLast() { add(set, on: type) }
+    return coordinates
   }
+
+  private func fragment(_ name: String) -> FragmentSyntax? { own[document][name] ?? shared[name] }
 
   private mutating func add(_ set: SelectionSetSyntax, on type: NamedType) {
     coordinates.insert(type.name)
@@ -45,7 +53,7 @@ struct OperationUses {
         let condition = fragment.typeCondition.map { schema.type(named: $0.name.text) } ?? type
         if let condition { pending.append((fragment.selectionSet, condition)) }
       case .fragmentSpread(let spread):
-        guard visited.insert(spread.name.text).inserted, let fragment = fragments[spread.name.text] else { continue }
+        guard visited.insert(spread.name.text).inserted, let fragment = fragment(spread.name.text) else { continue }
         add(fragment.directives)
         if let condition = schema.type(named: fragment.typeCondition.name.text) {
           pending.append((fragment.selectionSet, condition))

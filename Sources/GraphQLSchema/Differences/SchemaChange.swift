@@ -48,9 +48,31 @@ extension Schema {
 
   /// The operations of a document, valid for this schema, that feel a change.
   public func operations(in document: DocumentSyntax, feeling change: SchemaChange) -> [OperationSyntax] {
-    document.operations.filter { operation in
-      let uses = OperationUses.coordinates(of: operation, in: document, self)
-      return change.feltThrough.contains(where: uses.contains)
+    operations(among: [document], feeling: [change])[0].map(\.operation)
+  }
+
+  /// The operations of documents, valid for this schema, that feel changes.
+  ///
+  /// The documents are one set: an operation may use the fragments of any of them, those of its own document first. What an
+  /// operation uses is found once, however many changes there are.
+  /// - Returns: For each change the operations that feel it, each with the number of its document.
+  public func operations(
+    among documents: [DocumentSyntax], feeling changes: [SchemaChange]
+  ) -> [[(document: Int, operation: OperationSyntax)]] {
+    var operations: [(document: Int, operation: OperationSyntax)] = []
+    /// The numbers of the operations that use what has a coordinate, in order.
+    var users: [String: [Int]] = [:]
+    var uses = OperationUses(self, documents)
+    for (number, document) in documents.enumerated() {
+      for operation in document.operations {
+        for coordinate in uses.coordinates(of: operation, in: number) {
+          users[coordinate, default: []].append(operations.count)
+        }
+        operations.append((number, operation))
+      }
+    }
+    return changes.map { change in
+      Set(change.feltThrough.flatMap { users[$0] ?? [] }).sorted().map { operations[$0] }
     }
   }
 }

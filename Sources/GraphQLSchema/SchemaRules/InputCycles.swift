@@ -2,14 +2,14 @@ import GraphQLLanguage
 
 /// Input objects that could only be written without end (section 3.10): their fields, or their defaults, need themselves.
 extension SchemaRules {
-  mutating func checkInputCycles() {
+  func checkInputCycles() {
     let inputs = tables.types.indices.filter { tables.types[$0].kind == .inputObject }
     checkFinite(inputs)
     checkDefaults(inputs)
   }
 
   /// An input object is finite if all that it requires are; with `@oneOf`, if one of its fields is.
-  private mutating func checkFinite(_ inputs: [Int]) {
+  private func checkFinite(_ inputs: [Int]) {
     var needs: [Int: [(field: SchemaTables.InputRecord, type: Int)]] = [:]
     var neededBy: [Int: [Int]] = [:]
     var missing: [Int: Int] = [:]
@@ -37,8 +37,8 @@ extension SchemaRules {
         }
       }
     }
-    for type in inputs where !isFinite.contains(type) {
-      let names = (needs[type] ?? []).filter { !isFinite.contains($0.type) }.map {
+    for type in inputs where !isFinite.contains(type) && !isStopped {
+      let names = (needs[type] ?? []).lazy.filter { !isFinite.contains($0.type) }.prefix(5).map {
         "\"\(tables.names[$0.field.name])\""
       }
       report(
@@ -49,7 +49,7 @@ extension SchemaRules {
   }
 
   /// A default that is used where it is written itself would have no end.
-  private mutating func checkDefaults(_ inputs: [Int]) {
+  private func checkDefaults(_ inputs: [Int]) {
     var states: [Int32: Bool] = [:]
     for type in inputs {
       for field in tables.types[type].inputFields where tables.inputs[Int(field)].hasDefault && states[field] == nil {
@@ -59,7 +59,7 @@ extension SchemaRules {
   }
 
   /// Follows the defaults that a field's default brings with it, in depth, without recursion.
-  private mutating func followDefault(of start: Int32, _ states: inout [Int32: Bool]) {
+  private func followDefault(of start: Int32, _ states: inout [Int32: Bool]) {
     var path: [(field: Int32, next: [Int32])] = [(start, fieldsFilled(byDefaultOf: start))]
     // A field is true while it is on the path, and false later.
     states[start] = true
@@ -91,11 +91,14 @@ extension SchemaRules {
     while let (node, type) = pending.popLast() {
       if node.kind == .list { pending += node.children.map { ($0, type) } }
       guard node.kind == .object, tables.kind(type) == .inputObject else { continue }
-      let given = node.children.compactMap { ObjectFieldSyntax($0) }
+      var given: [NameTable.ID: SyntaxNode] = [:]
+      for field in node.children.lazy.compactMap({ ObjectFieldSyntax($0) }) {
+        given[field.name.withBytes { tables.names.find($0) }] = field.value.node
+      }
       for index in tables[type].inputFields {
         let field = tables.inputs[Int(index)]
-        if let value = given.first(where: { $0.name == tables.names[field.name] })?.value {
-          pending.append((value.node, field.type.named))
+        if let value = given[field.name] {
+          pending.append((value, field.type.named))
         } else if field.hasDefault, tables.kind(field.type.named) == .inputObject {
           result.append(index)
         }

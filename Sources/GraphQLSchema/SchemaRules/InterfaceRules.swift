@@ -3,24 +3,37 @@ extension SchemaRules {
   mutating func checkInterfaces(_ id: TypeID) {
     let type = tables[id]
     let own = tables.interfaces(of: id)
-    for interface in own {
+    for interface in own { implementedBy[Int(interface.rawValue)] = id }
+    // What an interface inherits is checked with that interface, and what fits the one fits the other: so the type is held
+    // only to those that it does not inherit, of which those with the most interfaces are found first.
+    let counts = own.map { ($0, tables.interfaces(of: $0).count) }
+    for (interface, count) in counts.sorted(by: { $0.1 > $1.1 }) where inheritedBy[Int(interface.rawValue)] != id {
+      for other in tables.interfaces(of: interface) where tables.interfaces(of: other).count < count {
+        inheritedBy[Int(other.rawValue)] = id
+      }
+    }
+    for interface in own where !isStopped && inheritedBy[Int(interface.rawValue)] != id {
       if interface == id {
         report("ImplementedInterfaces", "\"\(tables.name(id))\" cannot implement itself", at: type.source)
         continue
       }
-      for inherited in tables.interfaces(of: interface) where !own.contains(inherited) {
-        let (name, other) = (tables.name(interface), tables.name(inherited))
+      for other in tables.interfaces(of: interface) where implementedBy[Int(other.rawValue)] != id {
+        let (name, otherName) = (tables.name(interface), tables.name(other))
         report(
           "ImplementedInterfaces",
-          inherited == id
+          other == id
             ? "\"\(tables.name(id))\" and \"\(name)\" cannot implement each other"
-            : "\"\(tables.name(id))\" must also implement \"\(other)\", as \"\(name)\" does", at: type.source)
+            : "\"\(tables.name(id))\" must also implement \"\(otherName)\", as \"\(name)\" does", at: type.source)
       }
-      for index in tables[interface].fields { checkImplementation(of: tables.fields[Int(index)], Int(index), by: id) }
+    }
+    for interface in own where interface != id && inheritedBy[Int(interface.rawValue)] != id {
+      for index in tables[interface].fields where !isStopped {
+        checkImplementation(of: tables.fields[Int(index)], Int(index), by: id)
+      }
     }
   }
 
-  private mutating func checkImplementation(
+  private func checkImplementation(
     of wanted: SchemaTables.FieldRecord, _ wantedIndex: Int, by id: TypeID
   ) {
     guard let index = tables.field(wanted.name, of: id) else {

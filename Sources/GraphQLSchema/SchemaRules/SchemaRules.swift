@@ -7,13 +7,18 @@ import GraphQLLanguage
 struct SchemaRules {
   let schema: Schema
   let tables: SchemaTables
-  private(set) var problems: [SchemaProblem]
+  private let problems: SchemaProblems
+  /// For each interface, the last type whose interfaces were checked that implements it, and the last that does because
+  /// another one of its interfaces does.
+  var implementedBy: [TypeID?]
+  var inheritedBy: [TypeID?]
 
-  /// All problems of a schema, with those that it has already.
-  static func problems(_ schema: Schema) -> [SchemaProblem] {
-    var rules = SchemaRules(schema: schema, tables: schema.tables, problems: schema.problems)
+  /// Adds the problems of a schema to those that its builder has found.
+  static func check(_ schema: Schema, _ problems: SchemaProblems) {
+    var rules = SchemaRules(schema, problems)
     rules.checkRoots()
     for number in rules.tables.types.indices.dropFirst(rules.tables.preludeTypes) {
+      if problems.isFull { return }
       rules.checkType(TypeID(rawValue: UInt32(number)))
     }
     for directive in rules.tables.directives.dropFirst(rules.tables.preludeDirectives) {
@@ -21,20 +26,29 @@ struct SchemaRules {
     }
     rules.checkInputCycles()
     rules.checkUses()
-    return rules.problems
   }
 
-  mutating func report(
-    _ rule: String, _ message: String, _ severity: SchemaProblem.Severity = .error,
+  private init(_ schema: Schema, _ problems: SchemaProblems) {
+    self.schema = schema
+    self.problems = problems
+    tables = schema.tables
+    implementedBy = Array(repeating: nil, count: tables.types.count)
+    inheritedBy = implementedBy
+  }
+
+  /// Whether there are so many errors that nothing else is looked for.
+  var isStopped: Bool { problems.isFull }
+
+  func report(
+    _ rule: String, _ message: @autoclosure () -> String, _ severity: SchemaProblem.Severity = .error,
     at sources: SchemaTables.Source...
   ) {
-    problems.append(
-      SchemaProblem(
-        severity: severity, rule: rule, message: message, document: sources.first.map { Int($0.document) - 1 } ?? 0,
-        locations: sources.map { tables.node($0).definitionLocation }))
+    problems.add(severity, rule, document: sources.first.map { Int($0.document) - 1 } ?? 0, message) {
+      sources.map { tables.node($0).definitionLocation }
+    }
   }
 
-  private mutating func checkRoots() {
+  private func checkRoots() {
     guard let query = tables.roots[0] else {
       // A document that only extends or shares types is not meant as a whole schema, but cannot be queried.
       report("RootTypes", "there is no type for queries: define \"Query\", or name it in \"schema { query: … }\"")
@@ -54,7 +68,7 @@ struct SchemaRules {
     case .scalar: break
     case .object, .interface:
       if type.fields.isEmpty { report("EmptyTypes", "\"\(name)\" has no fields", at: type.source) }
-      for index in type.fields { checkField(Int(index)) }
+      for index in type.fields where !isStopped { checkField(Int(index)) }
       if !type.interfaces.isEmpty { checkInterfaces(id) }
     case .union:
       if type.possibleTypes.isEmpty { report("EmptyTypes", "the union \"\(name)\" has no members", at: type.source) }
@@ -69,7 +83,7 @@ struct SchemaRules {
     }
   }
 
-  private mutating func checkField(_ index: Int) {
+  private func checkField(_ index: Int) {
     let field = tables.fields[index]
     checkName(field.name, "the field", field.source)
     if !tables.kind(field.type.named).isOutput {
@@ -88,7 +102,7 @@ struct SchemaRules {
     tables.name(field.owner) + "." + tables.names[field.name]
   }
 
-  private mutating func checkInputField(_ field: SchemaTables.InputRecord, of type: SchemaTables.TypeRecord) {
+  private func checkInputField(_ field: SchemaTables.InputRecord, of type: SchemaTables.TypeRecord) {
     guard type.isOneOf || isFaulty(field) else { return }
     let phrase = "the field \"\(tables.names[type.name]).\(tables.names[field.name])\""
     checkInput(field, phrase)
@@ -106,7 +120,7 @@ struct SchemaRules {
       || input.isDeprecated && input.isRequired
   }
 
-  private mutating func checkInput(_ input: SchemaTables.InputRecord, _ phrase: String) {
+  private func checkInput(_ input: SchemaTables.InputRecord, _ phrase: String) {
     checkName(input.name, "the name", input.source)
     if !tables.kind(input.type.named).isInput {
       report(
@@ -119,7 +133,7 @@ struct SchemaRules {
     }
   }
 
-  private mutating func checkDirective(_ directive: SchemaTables.DirectiveRecord) {
+  private func checkDirective(_ directive: SchemaTables.DirectiveRecord) {
     checkName(directive.name, "the directive", directive.source)
     for index in directive.arguments where isFaulty(tables.inputs[Int(index)]) {
       let argument = tables.inputs[Int(index)]
@@ -128,7 +142,7 @@ struct SchemaRules {
     }
   }
 
-  private mutating func checkName(_ name: NameTable.ID, _ noun: String, _ source: SchemaTables.Source) {
+  private func checkName(_ name: NameTable.ID, _ noun: String, _ source: SchemaTables.Source) {
     guard tables.names.isReserved(name) else { return }
     report(
       "ReservedNames", "\(noun) \"\(tables.names[name])\" begins with two underscores, as only introspection may",
@@ -140,20 +154,28 @@ struct SchemaRules {
 
 extension SchemaRules {
   /// Checks the directives on definitions, and default values, by the rules for documents that apply to them.
-  private mutating func checkUses() {
-    let rules: Set<ValidationRule> = [
-      .knownDirectives, .uniqueDirectivesPerLocation, .knownArgumentNames, .uniqueArgumentNames, .valuesOfCorrectType,
-      .uniqueInputFieldNames, .providedRequiredArguments,
-    ]
-    for (number, document) in tables.documents.enumerated().dropFirst() {
-      let context = ValidationContext(schema, document, rules: rules, limit: 1_000)
-      for definition in document.definitions where !definition.isExecutable { context.checkUses(in: definition) }
-      problems += context.sortedErrors.map { error in
-        // A directive that is not defined means nothing to the schema, and takes nothing from it.
-        let isHarmless = error.rule == .knownDirectives || error.rule == nil
-        return SchemaProblem(
-          severity: isHarmless ? .warning : .error, rule: error.rule?.rawValue ?? "Limit", message: error.message,
-          document: number - 1, locations: error.locations)
+  private func checkUses() {
+    check(
+      [
+        .uniqueDirectivesPerLocation, .knownArgumentNames, .uniqueArgumentNames, .valuesOfCorrectType,
+        .uniqueInputFieldNames, .providedRequiredArguments,
+      ], .error, limit: SchemaProblems.mostErrors)
+    // A directive that is not defined means nothing to the schema, and takes nothing from it.
+    check([.knownDirectives], .warning, limit: SchemaProblems.mostWarnings)
+  }
+
+  private func check(_ rules: Set<ValidationRule>, _ severity: SchemaProblem.Severity, limit: Int) {
+    for (number, document) in tables.documents.enumerated().dropFirst() where !isStopped {
+      let context = ValidationContext(schema, document, rules: rules, limit: limit)
+      for definition in document.definitions where !definition.isExecutable && !context.isStopped {
+        context.checkUses(in: definition)
+      }
+      for error in context.sortedErrors {
+        problems.add(severity, error.rule?.rawValue ?? "Limit", document: number - 1) {
+          error.message
+        } at: {
+          error.locations
+        }
       }
     }
   }

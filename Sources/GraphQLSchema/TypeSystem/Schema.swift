@@ -31,7 +31,8 @@ public struct Schema: Sendable {
     self.storage = storage
   }
 
-  /// What is wrong with the schema, in the order of its documents.
+  /// What is wrong with the schema, in the order of its documents: up to 100 errors and 1,000 warnings. If there are more,
+  /// the problem of the rule `Limit` says so; after so many errors nothing else is looked for.
   public var problems: [SchemaProblem] { storage.problems }
 
   /// Builds the schema that one or several documents define together. Operations and fragments in them are ignored.
@@ -42,8 +43,9 @@ public struct Schema: Sendable {
   /// Builds the schema that several documents define together. Operations and fragments in them are ignored.
   public init(_ documents: [DocumentSyntax]) {
     let built = SchemaBuilder.build(documents)
-    let draft = Schema(Storage(built.tables, built.problems))
-    storage = Storage(built.tables, SchemaRules.problems(draft))
+    let draft = Schema(Storage(built.tables, []))
+    SchemaRules.check(draft, built.problems)
+    storage = Storage(built.tables, built.problems.all)
   }
 
   /// Reads a schema in the schema definition language.

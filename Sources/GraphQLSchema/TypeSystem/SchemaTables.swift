@@ -247,7 +247,7 @@ extension SchemaTables {
     type.isSubtype(of: other) { a, b in
       if a == b { return true }
       switch kind(b) {
-      case .interface: return interfaces(of: a).contains(b)
+      case .interface: return kind(a) == .object ? isPossible(a, for: b) : interfaces(of: a).contains(b)
       case .union: return kind(a) == .object && isPossible(a, for: b)
       default: return false
       }

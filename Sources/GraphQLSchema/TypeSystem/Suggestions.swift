@@ -5,13 +5,15 @@ package enum Suggestions {
   /// The distance is the number of letters that are inserted, deleted, replaced or swapped (optimal string alignment);
   /// upper and lower case count as one change in all. A name is near if that is at most two fifths of its length, and one.
   package static func nearest(to name: String, among names: some Sequence<String>) -> [String] {
-    let wanted = Array(name.utf8.prefix(longest))
-    let folded = wanted.map(lowercased)
-    let limit = wanted.count * 2 / 5 + 1
+    let wanted = Name(Array(name.utf8.prefix(longest)))
+    let limit = wanted.bytes.count * 2 / 5 + 1
     var near: [(name: String, distance: Int)] = []
-    for candidate in names where candidate.utf8.count <= longest {
-      if let distance = distance(wanted, folded, Array(candidate.utf8), limit: limit) {
-        near.append((candidate, distance))
+    withUnsafeTemporaryAllocation(of: Int.self, capacity: 3 * (longest + 1)) { rows in
+      for var candidate in names {
+        let count = candidate.utf8.count
+        guard count <= longest, abs(count - wanted.bytes.count) <= limit else { continue }
+        let distance = candidate.withUTF8 { wanted.distance(to: $0, limit: limit, rows) }
+        if let distance { near.append((candidate, distance)) }
       }
     }
     near.sort { ($0.distance, $0.name) < ($1.distance, $1.name) }
@@ -29,32 +31,55 @@ package enum Suggestions {
   /// Longer names are not compared: the time for one comparison grows with the product of their lengths.
   private static let longest = 128
 
-  private static func lowercased(_ byte: UInt8) -> UInt8 {
-    (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
-  }
+  private struct Name {
+    let bytes: [UInt8]
+    /// The same in lower case.
+    private let folded: [UInt8]
+    private let letters: UInt64
 
-  private static func distance(_ wanted: [UInt8], _ folded: [UInt8], _ candidate: [UInt8], limit: Int) -> Int? {
-    if wanted == candidate { return 0 }
-    if abs(wanted.count - candidate.count) > limit { return nil }
-    let other = candidate.map(lowercased)
-    if folded == other { return 1 }
-    var beforeLast: [Int] = []
-    var last = Array(0...other.count)
-    for i in 1..<(folded.count + 1) {
-      var row = [i]
-      row.reserveCapacity(last.count)
-      for j in 1..<(other.count + 1) {
-        let isEqual = folded[i - 1] == other[j - 1]
-        var best = min(last[j] + 1, row[j - 1] + 1, last[j - 1] + (isEqual ? 0 : 1))
-        if i > 1, j > 1, folded[i - 1] == other[j - 2], folded[i - 2] == other[j - 1] {
-          best = min(best, beforeLast[j - 2] + 1)
-        }
-        row.append(best)
-      }
-      if row.allSatisfy({ $0 > limit }) { return nil }
-      (beforeLast, last) = (last, row)
+    init(_ bytes: [UInt8]) {
+      self.bytes = bytes
+      folded = bytes.map(Self.lowercased)
+      letters = folded.reduce(0) { $0 | Self.letter($1) }
     }
-    return last[other.count] <= limit ? last[other.count] : nil
+
+    private static func lowercased(_ byte: UInt8) -> UInt8 {
+      (UInt8(ascii: "A")...UInt8(ascii: "Z")).contains(byte) ? byte | 0x20 : byte
+    }
+
+    /// A bit for a letter; some share one.
+    private static func letter(_ byte: UInt8) -> UInt64 { 1 << UInt64(byte & 63) }
+
+    /// - Parameter rows: Room for three rows of the table of distances.
+    func distance(
+      to other: UnsafeBufferPointer<UInt8>, limit: Int, _ rows: UnsafeMutableBufferPointer<Int>
+    ) -> Int? {
+      if bytes.elementsEqual(other) { return 0 }
+      // Each letter that one of them lacks takes a change.
+      let others = other.reduce(0) { $0 | Self.letter(Self.lowercased($1)) }
+      if max((letters & ~others).nonzeroBitCount, (others & ~letters).nonzeroBitCount) > limit { return nil }
+      if folded.elementsEqual(other.lazy.map(Self.lowercased)) { return 1 }
+      let width = other.count + 1
+      var (beforeLast, last, row) = (0, width, 2 * width)
+      for column in 0..<width { rows[last + column] = column }
+      for i in 1..<(folded.count + 1) {
+        rows[row] = i
+        var least = i
+        for j in 1..<width {
+          let letter = Self.lowercased(other[j - 1])
+          var best = min(rows[last + j] + 1, rows[row + j - 1] + 1)
+          best = min(best, rows[last + j - 1] + (folded[i - 1] == letter ? 0 : 1))
+          if i > 1, j > 1, folded[i - 1] == Self.lowercased(other[j - 2]), folded[i - 2] == letter {
+            best = min(best, rows[beforeLast + j - 2] + 1)
+          }
+          rows[row + j] = best
+          least = min(least, best)
+        }
+        if least > limit { return nil }
+        (beforeLast, last, row) = (last, row, beforeLast)
+      }
+      return rows[last + width - 1] <= limit ? rows[last + width - 1] : nil
+    }
   }
 }
 

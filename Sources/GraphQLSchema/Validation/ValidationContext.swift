@@ -23,6 +23,7 @@ final class ValidationContext {
   private let rules: Set<ValidationRule>?
   private let limit: Int
   private var errors: [(offset: Int, error: ValidationError)] = []
+  private var questions = 0
 
   /// An operation or a fragment.
   struct Definition {
@@ -138,10 +139,15 @@ extension ValidationContext {
     tables.type(node) { names.schemaID(of: $0) }
   }
 
-  /// The names of the schema's types that are most like one.
-  func typesLike(_ name: String) -> [String] {
-    Suggestions.nearest(to: name, among: schema.types.map(\.name) + schema.builtInTypes.map(\.name))
+  /// ` Did you mean …?` with the names most like one that is unknown; nothing, once there were many such questions. It is
+  /// asked only for what is reported.
+  func question(_ name: String, among names: [String], prefix: String = "") -> String {
+    guard questions < Self.mostQuestions else { return "" }
+    questions += 1
+    return Suggestions.question(Suggestions.nearest(to: name, among: names).prefix(5).map { prefix + $0 })
   }
+
+  private static var mostQuestions: Int { 20 }
 }
 
 // MARK: - Errors

@@ -56,7 +56,7 @@ import Testing
     let end = "input I5000 { a: Int } type Query { a(x: I0): Int }"
     #expect(try Schema(parsing: chain + end).problems.isEmpty)
     let loop = "input I5000 { a: I0! } type Query { a(x: I0): Int }"
-    #expect(try Schema(parsing: chain + loop).problems.count == 5_001)
+    #expect(try Schema(parsing: chain + loop).problems.map(\.rule).suffix(2) == ["InputCycles", "Limit"])
     let defaults = (0..<5_000).map { "input I\($0) { next: I\($0 + 1) = {} }" }.joined(separator: "\n")
     #expect(try Schema(parsing: defaults + end).problems.isEmpty)
     #expect(

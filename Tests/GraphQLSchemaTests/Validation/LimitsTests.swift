@@ -4,6 +4,12 @@ import JSON
 import TestSupport
 import Testing
 
+private func repeated(_ count: Int, _ text: (Int) -> String) -> String {
+  (0..<count).map(text).joined(separator: " ")
+}
+
+private let deepTypes = repeated(100) { "t\($0): types { fields { name type { name ofType { name } } } }" }
+
 /// V3: what documents and schemas of any content cost. Where the time grew with the square, these tests would not end.
 @Suite struct LimitsTests {
   private let schema: Schema
@@ -13,15 +19,12 @@ import Testing
       parsing: """
         type Query { a: Query! b(x: Int, in: In): Query c: Int list: [Query] }
         input In { in: In list: [In] x: Int }
+        type Subscription { s: Int }
         """)
   }
 
   private func errors(_ text: String, depth: Int = 200) throws -> [ValidationError] {
     schema.validate(try DocumentSyntax(parsing: text, limits: SyntaxLimits(depth: depth)))
-  }
-
-  private func repeated(_ count: Int, _ text: (Int) -> String) -> String {
-    (0..<count).map(text).joined(separator: " ")
   }
 
   @Test("V3: 20,000 equal fields, with and without arguments and selections, are validated")
@@ -152,6 +155,75 @@ import Testing
     let enums = "enum E { \(repeated(20_000) { "V\($0)" }) } type Query { e: E }"
     #expect(try Schema(parsing: enums).type(named: "E")?.value(named: "V19999") != nil)
     let same = "type Query { a: Int } \(repeated(2_000) { _ in "type Query { a: Int }" })"
-    #expect(try Schema(parsing: same).problems.count == 2_000)
+    #expect(try Schema(parsing: same).problems.count == 101)
+  }
+
+  @Test(
+    "V3: problems of schemas have a limit, and no message is made for those beyond it",
+    arguments: [
+      repeated(4_000) { "type T\($0) { a: Unknown\($0) }" },
+      repeated(4_000) { "extend type Unknown\($0) { a: Int }" },
+      "interface I { \(repeated(2_000) { "f\($0): Int" }) } "
+        + repeated(2_000) { "type T\($0) implements I { a: Int }" },
+      "input I { x: Int } type T { \(repeated(4_000) { "f\($0)(i: I = { unknown\($0): 1 }): Int" }) }",
+      "type T { \(repeated(4_000) { "f\($0): Int @deprecated(unknown: 1)" }) }",
+    ])
+  func problems(sdl: String) throws {
+    let problems = try Schema(parsing: sdl + " type Query { a: Int }").problems
+    #expect(problems.count == 101)
+    #expect(problems.last?.description == "error: there are more than 100 errors; the others are not listed [Limit]")
+  }
+
+  @Test("V3: warnings have a limit of their own, so that they do not hide errors")
+  func warnings() throws {
+    let fields = repeated(4_000) { "f\($0): Int @unknown\($0)" }
+    let problems = try Schema(parsing: "type Query { \(fields) a: Unknown }").problems
+    #expect(problems.count { $0.severity == .error } == 1)
+    #expect(problems.count { $0.severity == .warning } == 1_001)
+    #expect(problems.last?.message == "there are more than 1000 warnings; the others are not listed")
+  }
+
+  @Test("V3: a deep hierarchy of interfaces is checked")
+  func hierarchy() throws {
+    func names(_ count: Int) -> String { (0..<count).map { "I\($0)" }.joined(separator: " & ") }
+    let interfaces = repeated(250) { number in
+      "interface I\(number) \(number > 0 ? "implements \(names(number))" : "") { \(repeated(20) { "f\($0): Int" }) }"
+    }
+    #expect(try Schema(parsing: interfaces + " type Query { a: I249 }").problems.isEmpty)
+  }
+
+  @Test(
+    "V3: in a document, no message is made for an error that is not reported",
+    arguments: [
+      ("query(\(repeated(4_000) { "$v\($0): Int" })) { \(repeated(4_000) { "a\($0): b(x: $w\($0)) { c }" }) }", 101),
+      ("query(\(repeated(20_000) { "$v\($0): Int" })) { c }", 101),
+      ("{ ...F0 } \(repeated(4_000) { "fragment F\($0) on Query { ...F\(($0 + 1) % 4_000) ...F0 }" })", 101),
+      ("query { \(repeated(4_000) { "a\($0): b(in: { unknown\($0): 1 }) { c }" }) }", 101),
+      ("query { \(repeated(4_000) { "a\($0): c @unknown\($0)" }) }", 101),
+      ("query { \(repeated(4_000) { "...U\($0)" }) } \(repeated(2_000) { "fragment F\($0) on Query { c }" })", 101),
+      ("query { \(repeated(4_000) { "a\($0): __schema { ...F }" }) } fragment F on __Schema { \(deepTypes) }", 0),
+      (
+        "query { x: c x: b { c } \(repeated(4_000) { "...F\($0)" }) } \(repeated(4_000) { "fragment F\($0) on Query { c }" })",
+        1
+      ),
+      ("query { c \(repeated(2_000) { "@skip(if: true) @unknown\($0) @unknown\($0)" }) }", 101),
+      ("subscription { \(repeated(4_000) { "s\($0): s" }) }", 1),
+    ])
+  func messages(text: String, count: Int) throws {
+    #expect(try errors(text).count == count)
+  }
+
+  @Test("V3: what operations use is found once, however many changes they may feel")
+  func manyChanges() throws {
+    let old = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): Int" }) }")
+    let new = try Schema(parsing: "type Query { \(repeated(3_000) { "f\($0): String" }) }")
+    let fields = repeated(500) { "f\($0)" }
+    let document = try DocumentSyntax(parsing: repeated(100) { "query Q\($0) { f\($0) ...F }" })
+    let fragments = try DocumentSyntax(parsing: "fragment F on Query { \(fields) }")
+    let changes = old.changes(to: new)
+    let operations = old.operations(among: [document, fragments], feeling: changes)
+    #expect(changes.count == 3_000)
+    #expect(operations.count { $0.count == 100 } == 500)
+    #expect(operations.allSatisfy { $0.allSatisfy { $0.document == 0 } })
   }
 }

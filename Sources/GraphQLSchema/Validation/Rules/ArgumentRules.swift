@@ -5,10 +5,12 @@ import GraphQLLanguage
 extension ValidationContext {
   func reportUnknownArgument(_ argument: ArgumentSyntax, of owner: ArgumentOwner) {
     guard isChecked(.knownArgumentNames) else { return }
-    let known = argumentRange(of: owner).map { tables.names[tables.inputs[Int($0)].name] }
-    let hint = Suggestions.question(Suggestions.nearest(to: argument.name.text, among: known))
     report(
-      .knownArgumentNames, "\(text(owner)) has no argument \"\(argument.name)\"." + hint, at: argument.location)
+      .knownArgumentNames,
+      "\(text(owner)) has no argument \"\(argument.name)\"."
+        + question(
+          argument.name.text, among: argumentRange(of: owner).map { tables.names[tables.inputs[Int($0)].name] }),
+      at: argument.location)
   }
 
   func checkUniqueArguments(_ arguments: SyntaxNode) {
@@ -20,12 +22,14 @@ extension ValidationContext {
 
   func checkRequiredArguments(of owner: ArgumentOwner, given arguments: SyntaxNode?, at node: SyntaxNode) {
     if case .field(let field) = owner, !schema.storage.tables.fields[field].hasRequiredArguments { return }
+    var given: Set<NameTable.ID>?
     for index in argumentRange(of: owner) where schema.storage.tables.inputs[Int(index)].isRequired {
       let input = schema.storage.tables.inputs[Int(index)]
-      let isGiven = arguments?.children.contains { argument in
-        ArgumentSyntax(argument).map { names.schemaID(of: $0.name) == input.name } ?? false
+      if given == nil {
+        let arguments = arguments?.children.lazy.compactMap { ArgumentSyntax($0) }
+        given = Set(arguments?.map { names.schemaID(of: $0.name) } ?? [])
       }
-      if isGiven != true {
+      if given?.contains(input.name) != true {
         report(
           .providedRequiredArguments,
           "\(text(owner)) requires the argument \"\(tables.names[input.name])\" of type \(tables.text(input.type))",

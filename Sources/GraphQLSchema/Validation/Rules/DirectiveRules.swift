@@ -5,30 +5,34 @@ extension ValidationContext {
   /// Returns the directive in the schema.
   func checkDirective(_ syntax: DirectiveSyntax, at location: DirectiveLocation) -> Int? {
     guard let directive = schema.storage.tables.directive(named: names.schemaID(of: syntax.name)) else {
-      let known = (schema.directives + schema.builtInDirectives).map(\.name)
-      let near = Suggestions.nearest(to: syntax.name.text, among: known).map { "@" + $0 }
+      guard isChecked(.knownDirectives) else { return nil }
       report(
-        .knownDirectives, "the schema has no directive \"@\(syntax.name)\"." + Suggestions.question(near),
+        .knownDirectives,
+        "the schema has no directive \"@\(syntax.name)\"."
+          + question(
+            syntax.name.text, among: (schema.directives + schema.builtInDirectives).map(\.name), prefix: "@"),
         at: syntax.location)
       return nil
     }
     let locations = schema.storage.tables.directives[directive].locations
     if !locations.contains(location) {
-      let places = locations.map(\.rawValue).joined(separator: ", ")
       report(
-        .knownDirectives, "\"@\(syntax.name)\" cannot stand on \(location.rawValue), only on \(places)",
-        at: syntax.location)
+        .knownDirectives,
+        "\"@\(syntax.name)\" cannot stand on \(location.rawValue), only on "
+          + locations.map(\.rawValue).joined(separator: ", "), at: syntax.location)
     }
     return directive
   }
 
   func checkRepeatedDirectives(_ directives: SyntaxList<DirectiveSyntax>) {
-    for places in names.repeated(directives.lazy.map(\.name)) {
+    let repeated = names.repeated(directives.lazy.map(\.name))
+    guard !repeated.isEmpty, isChecked(.uniqueDirectivesPerLocation) else { return }
+    let byName = Dictionary(grouping: directives) { names.number($0.name) }
+    for places in repeated {
       guard let directive = schema.storage.tables.directive(named: names.schemaID(of: places[0])),
-        !schema.storage.tables.directives[directive].isRepeatable
+        !schema.storage.tables.directives[directive].isRepeatable, let same = byName[names.number(places[0])]
       else { continue }
-      let same = directives.filter { $0.name == places[0] }
-      for other in same.dropFirst() {
+      for other in same.dropFirst() where isChecked(.uniqueDirectivesPerLocation) {
         report(
           .uniqueDirectivesPerLocation, "\"@\(places[0])\" can stand only once in one place", at: same[0].location,
           other.location)

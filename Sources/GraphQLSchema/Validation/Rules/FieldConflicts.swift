@@ -80,6 +80,7 @@ struct FieldConflicts {
   private mutating func collect(_ owner: Int) -> Collected {
     if let known = collected[owner] { return known }
     var result = Collected()
+    var known: Set<Int> = []
     var index = owner + 1
     while index < context.selections[owner].end {
       let selection = context.selections[index]
@@ -89,7 +90,7 @@ struct FieldConflicts {
         result.fields[selection.responseName, default: []].append(index)
         index = selection.end
       case .spread:
-        if let fragment = context.fragment(named: selection.name), !result.fragments.contains(fragment) {
+        if let fragment = context.fragment(named: selection.name), known.insert(fragment).inserted {
           result.fragments.append(fragment)
         }
         index = selection.end
@@ -116,7 +117,7 @@ struct FieldConflicts {
     }
     for (index, fragment) in own.fragments.enumerated() {
       compare(owner, fragment: fragment, isExclusive: false, &conflicts)
-      for other in own.fragments[(index + 1)...] {
+      for other in own.fragments[(index + 1)...] where !isExhausted {
         compare(fragments: fragment, other, isExclusive: false, &conflicts)
       }
     }
@@ -186,8 +187,10 @@ struct FieldConflicts {
     let (first, second) = (collect(a).fragments, collect(b).fragments)
     for fragment in second { compare(a, fragment: fragment, isExclusive: isExclusive, &conflicts) }
     for fragment in first { compare(b, fragment: fragment, isExclusive: isExclusive, &conflicts) }
-    for fragment in first {
-      for other in second { compare(fragments: fragment, other, isExclusive: isExclusive, &conflicts) }
+    for fragment in first where !isExhausted {
+      for other in second where !isExhausted {
+        compare(fragments: fragment, other, isExclusive: isExclusive, &conflicts)
+      }
     }
     guard let inner = conflicts.first else { return nil }
     return Conflict(

@@ -5,13 +5,16 @@ extension ValidationContext {
   func reportUnknownField(_ field: FieldSyntax, on type: TypeID) {
     guard isChecked(.fieldsOnCorrectType) else { return }
     let name = field.name.text
-    let types = typesWithField(field.name, among: type)
-    let hint =
-      types.isEmpty
-      ? Suggestions.question(Suggestions.nearest(to: name, among: NamedType(schema, type).fields.map(\.name)))
-      : Suggestions.question(types, after: "to use an inline fragment on ")
     report(
-      .fieldsOnCorrectType, "\(tables.name(type)) has no field \"\(name)\"." + hint, at: field.location)
+      .fieldsOnCorrectType, "\(tables.name(type)) has no field \"\(name)\"." + hint(field.name, on: type),
+      at: field.location)
+  }
+
+  private func hint(_ field: NameSyntax, on type: TypeID) -> String {
+    let types = typesWithField(field, among: type)
+    return types.isEmpty
+      ? question(field.text, among: NamedType(schema, type).fields.map(\.name))
+      : Suggestions.question(types, after: "to use an inline fragment on ")
   }
 
   /// The possible types of an abstract type that have a field, and their interfaces that have it: those that most of

@@ -20,22 +20,21 @@ extension ValidationContext {
   }
 
   func reportUnknownType(_ type: TypeSyntax) {
-    guard isChecked(.knownTypeNames) else { return }
     var named = type.node
     while named.kind == .listType, let item = named.children.first { named = item }
     let name = type.name.text
     report(
-      .knownTypeNames, "the schema has no type \"\(name)\"." + Suggestions.question(typesLike(name)),
-      at: named.location)
+      .knownTypeNames,
+      "the schema has no type \"\(name)\"."
+        + question(name, among: (schema.types + schema.builtInTypes).map(\.name)), at: named.location)
   }
 
   func checkSpread(_ spread: FragmentSpreadSyntax, _ name: Int, on parentType: TypeID?) {
     guard let index = fragment(named: name), let fragment = FragmentSyntax(definitions[index].node) else {
-      guard isChecked(.knownFragmentNames) else { return }
-      let near = Suggestions.nearest(to: spread.name.text, among: document.fragments.map(\.name.text))
       report(
-        .knownFragmentNames, "there is no fragment \"\(spread.name)\"." + Suggestions.question(near),
-        at: spread.name.location)
+        .knownFragmentNames,
+        "there is no fragment \"\(spread.name)\"."
+          + question(spread.name.text, among: document.fragments.map(\.name.text)), at: spread.name.location)
       return
     }
     guard let parentType, let type = type(fragment.typeCondition.node)?.named, tables.kind(type).isComposite,
@@ -60,7 +59,9 @@ extension ValidationContext {
     guard definitions.contains(where: { $0.operation == nil }), !isStopped else { return }
     checkUnusedFragments()
     var search = CycleSearch(self)
-    for index in definitions.indices where definitions[index].operation == nil { search.run(from: index) }
+    for index in definitions.indices where definitions[index].operation == nil && isChecked(.noFragmentCycles) {
+      search.run(from: index)
+    }
   }
 
   private func checkUnusedFragments() {
@@ -129,7 +130,7 @@ private struct CycleSearch {
     }
     states[fragment] = .onPath
     var path = [Step(fragment: fragment, spreads: context.spreads(of: start))]
-    while let last = path.indices.last {
+    while let last = path.indices.last, context.isChecked(.noFragmentCycles) {
       guard path[last].next < path[last].spreads.count else {
         states[path[last].fragment] = .done
         path.removeLast()
@@ -150,12 +151,17 @@ private struct CycleSearch {
     }
   }
 
+  /// How many fragments of a cycle a message names, and of how many the places are given.
+  private static let longestWay = 10
+  private static let mostPlaces = 100
+
   private func report(_ cycle: [Int]) {
-    let names = cycle.map { context.text(context.selections[$0].name) }
-    let way = names.dropLast().map { "\"\($0)\"" }.joined(separator: ", ")
+    let name = { (spread: Int) in "\"\(context.text(context.selections[spread].name))\"" }
+    let way = cycle.dropLast().prefix(Self.longestWay).map(name).joined(separator: ", ")
+    let rest = cycle.count > Self.longestWay + 1 ? " and others" : ""
     context.report(
       .noFragmentCycles,
-      "the fragment \"\(names.last ?? "")\" spreads itself" + (way.isEmpty ? "" : " through \(way)"),
-      at: cycle.map { context.node(context.selections[$0].node).location })
+      "the fragment \(cycle.last.map(name) ?? "") spreads itself" + (way.isEmpty ? "" : " through \(way)\(rest)"),
+      at: cycle.prefix(Self.mostPlaces).map { context.node(context.selections[$0].node).location })
   }
 }

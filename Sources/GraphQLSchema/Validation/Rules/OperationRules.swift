@@ -19,14 +19,15 @@ extension ValidationContext {
       return
     }
     var groups: [[Int]] = []
+    var places: [Int: Int] = [:]
     for field in fields {
       let response = selections[field].responseName
-      if let index = groups.firstIndex(where: { selections[$0[0]].responseName == response }) {
-        groups[index].append(field)
+      if let place = places[response] {
+        groups[place].append(field)
       } else {
+        places[response] = groups.count
         groups.append([field])
       }
-      if groups.count > 1_000 { return stop("\(name) selects too many fields to be checked") }
     }
     if fields.isEmpty, let set = OperationSyntax(definition.node)?.selectionSet {
       report(.singleFieldSubscriptions, "\(name) must select one field", at: set.location)
@@ -89,13 +90,14 @@ extension ValidationContext {
 
   /// Lists of types, fields and arguments may follow each other twice below `__schema` or `__type`.
   func checkIntrospectionDepth() {
-    guard isChecked(.maxIntrospectionDepth) else { return }
+    // For each fragment, the greatest depth at which it was looked at and is not too deep.
+    var depths: [Int: Int] = [:]
     var index = 0
-    while index < selections.count {
+    while index < selections.count, isChecked(.maxIntrospectionDepth) {
       let selection = selections[index]
       if selection.kind == .field {
         let name = names.schemaID(selection.name)
-        if name == .schema || name == .type, exceedsIntrospectionDepth(index) {
+        if name == .schema || name == .type, exceedsIntrospectionDepth(index, &depths) {
           report(
             .maxIntrospectionDepth, "the introspection follows too many lists into each other",
             at: node(selection.node).location)
@@ -107,9 +109,9 @@ extension ValidationContext {
     }
   }
 
-  private func exceedsIntrospectionDepth(_ root: Int) -> Bool {
-    // For each fragment, the greatest depth at which it was looked at.
-    var depths: [Int: Int] = [:]
+  private func exceedsIntrospectionDepth(_ root: Int, _ depths: inout [Int: Int]) -> Bool {
+    // What was changed, and what it was.
+    var changed: [(fragment: Int, depth: Int?)] = []
     var pending = [(index: root + 1, end: selections[root].end, depth: 0)]
     while let (index, end, depth) = pending.popLast() {
       guard index < end else { continue }
@@ -118,6 +120,7 @@ extension ValidationContext {
       switch selection.kind {
       case .spread:
         guard let fragment = fragment(named: selection.name), depths[fragment] ?? -1 < depth else { continue }
+        changed.append((fragment, depths[fragment]))
         depths[fragment] = depth
         pending.append((definitions[fragment].root + 1, selections[definitions[fragment].root].end, depth))
       case .field:
@@ -126,7 +129,10 @@ extension ValidationContext {
           case .fields, .interfaces, .possibleTypes, .inputFields: depth + 1
           default: depth
           }
-        if deeper >= 3 { return true }
+        if deeper >= 3 {
+          for change in changed.reversed() { depths[change.fragment] = change.depth }
+          return true
+        }
         pending.append((index + 1, selection.end, deeper))
       case .inlineFragment, .definition:
         pending.append((index + 1, selection.end, depth))

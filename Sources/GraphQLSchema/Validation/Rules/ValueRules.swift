@@ -42,9 +42,9 @@ extension ValidationContext {
         given[input] = field.value.node
         known.append(field)
       } else {
-        let names = NamedType(schema, type).inputFields.map(\.name)
-        let hint = Suggestions.question(Suggestions.nearest(to: field.name.text, among: names))
-        reportValue("\(tables.name(type)) has no field \"\(field.name)\"." + hint, at: field.node)
+        reportValue(
+          "\(tables.name(type)) has no field \"\(field.name)\"."
+            + question(field.name.text, among: NamedType(schema, type).inputFields.map(\.name)), at: field.node)
       }
     }
     for index in schema.storage.tables[type].inputFields {
@@ -69,22 +69,21 @@ extension ValidationContext {
     let record = schema.storage.tables[type]
     if record.kind == .enum {
       guard case .enumValue(let name)? = ValueSyntax(node)?.kind else {
-        let near = node.kind == .string ? valuesLike(StringSyntax(node)?.value ?? "", type) : []
         return reportValue(
-          "\(tables.name(type)) is an enum, and cannot be \(excerpt(node))." + Suggestions.question(near), at: node)
+          "\(tables.name(type)) is an enum, and cannot be \(excerpt(node))."
+            + (StringSyntax(node).map { valuesLike($0.value, type) } ?? ""), at: node)
       }
       if schema.storage.tables.value(names.schemaID(of: name), of: type) == nil {
         reportValue(
-          "\(tables.name(type)) has no value \"\(name)\"." + Suggestions.question(valuesLike(name.text, type)), at: node
-        )
+          "\(tables.name(type)) has no value \"\(name)\"." + valuesLike(name.text, type), at: node)
       }
     } else if !BuiltInScalar.accepts(node, as: record.name) {
       reportValue("\(tables.name(type)) cannot be \(excerpt(node))", at: node)
     }
   }
 
-  private func valuesLike(_ name: String, _ type: TypeID) -> [String] {
-    Suggestions.nearest(to: name, among: NamedType(schema, type).values.map(\.name))
+  private func valuesLike(_ name: String, _ type: TypeID) -> String {
+    question(name, among: NamedType(schema, type).values.map(\.name))
   }
 
   /// A literal as it is written, cut to what fits a message.
@@ -94,6 +93,7 @@ extension ValidationContext {
   }
 
   private func reportValue(_ message: @autoclosure () -> String, at node: SyntaxNode) {
+    guard isChecked(.valuesOfCorrectType) else { return }
     report(.valuesOfCorrectType, message(), at: node.location)
   }
 

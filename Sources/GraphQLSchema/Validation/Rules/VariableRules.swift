@@ -34,7 +34,7 @@ extension ValidationContext {
       let definedNames = OperationSyntax(definitions[index].node)?.variables.map { $0 } ?? []
       var variables = OperationVariables(self, index, definedNames)
       variables.check(definitions[index].variableUses)
-      if definitions[index].operation != nil, spreads.isEmpty {
+      if spreads.isEmpty {
         spreads = definitions.indices.map { self.spreads(of: $0) }
       }
       var pending = [index]
@@ -87,11 +87,13 @@ private struct OperationVariables {
       let use = context.variableUses[index]
       let variable = variables.count > 8 ? byName[use.name] : names.lastIndex(of: use.name)
       guard let variable else {
-        let near = Suggestions.nearest(to: context.text(use.name), among: variables.map(\.name.text)).map { "$" + $0 }
+        guard context.isChecked(.noUndefinedVariables) else { continue }
+        let name = context.text(use.name)
         context.report(
           .noUndefinedVariables,
-          "the variable \"$\(context.text(use.name))\" is not defined" + suffix + "." + Suggestions.question(near),
-          at: use.node.location, context.definitions[operation].node.location)
+          "the variable \"$\(name)\" is not defined" + suffix + "."
+            + context.question(name, among: variables.map(\.name.text), prefix: "$"), at: use.node.location,
+          context.definitions[operation].node.location)
         continue
       }
       isUsed[variable] = true
@@ -100,13 +102,12 @@ private struct OperationVariables {
   }
 
   func reportUnused() {
-    for (index, variable) in variables.enumerated() {
-      // Of variables with one name all count as used if one is.
-      let isUsed = isUsed[index] || names.indices.contains { names[$0] == names[index] && self.isUsed[$0] }
-      if !isUsed {
-        context.report(
-          .noUnusedVariables, "the variable \"$\(variable.name)\" is never used" + suffix, at: variable.location)
-      }
+    // Of variables with one name all count as used if one is.
+    let used = Set(names.indices.lazy.filter { isUsed[$0] }.map { names[$0] })
+    for (index, variable) in variables.enumerated()
+    where !used.contains(names[index]) && context.isChecked(.noUnusedVariables) {
+      context.report(
+        .noUnusedVariables, "the variable \"$\(variable.name)\" is never used" + suffix, at: variable.location)
     }
   }
 
