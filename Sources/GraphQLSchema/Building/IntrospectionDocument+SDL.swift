@@ -52,7 +52,7 @@ private struct SDLWriter {
     switch type.kind {
     case "SCALAR":
       text += "scalar \(type.name)"
-      if let url = type.specifiedByURL { text += " @specifiedBy(url: \(quoted(url)))" }
+      if let url = type.specifiedByURL { text += " @specifiedBy(url: \(StringLiteral.quoted(url)))" }
     case "OBJECT", "INTERFACE":
       text += (type.kind == "OBJECT" ? "type " : "interface ") + type.name
       if !type.interfaces.isEmpty { text += " implements " + type.interfaces.joined(separator: " & ") }
@@ -117,40 +117,15 @@ private struct SDLWriter {
     guard let deprecation else { return }
     text += " @deprecated"
     // The default need not be said.
-    if let reason = deprecation.reason, reason != "No longer supported" { text += "(reason: \(quoted(reason)))" }
+    if let reason = deprecation.reason, reason != "No longer supported" {
+      text += "(reason: \(StringLiteral.quoted(reason)))"
+    }
   }
 
   private mutating func describe(_ description: String?) {
     guard let description else { return }
-    text += description.isPrintableInBlock ? block(description) + "\n" : quoted(description) + " "
-  }
-
-  private func block(_ string: String) -> String {
-    "\"\"\"\n" + string.replacing("\"\"\"", with: "\\\"\"\"") + "\n\"\"\""
-  }
-
-  private func quoted(_ string: String) -> String {
-    var result = "\""
-    for scalar in string.unicodeScalars {
-      switch scalar {
-      case "\"": result += "\\\""
-      case "\\": result += "\\\\"
-      case _ where scalar.value < 0x20 || scalar.value == 0x7F: result += "\\u{" + String(scalar.value, radix: 16) + "}"
-      default: result.unicodeScalars.append(scalar)
-      }
-    }
-    return result + "\""
-  }
-}
-
-extension String {
-  /// Whether a block string can hold the text: it has no control characters, no blank first or last line, and no
-  /// indentation that all of its lines share.
-  fileprivate var isPrintableInBlock: Bool {
-    let lines = split(separator: "\n", omittingEmptySubsequences: false)
-    let isPlain = unicodeScalars.allSatisfy { $0.value >= 0x20 && $0.value != 0x7F || $0 == "\n" || $0 == "\t" }
-    let isBlank = { (line: Substring) in line.allSatisfy { $0 == " " || $0 == "\t" } }
-    guard isPlain, let first = lines.first, let last = lines.last, !isBlank(first), !isBlank(last) else { return false }
-    return lines.contains { !isBlank($0) && $0.first != " " && $0.first != "\t" }
+    text +=
+      StringLiteral.isPrintableAsBlock(description)
+      ? StringLiteral.block(description) + "\n" : StringLiteral.quoted(description) + " "
   }
 }

@@ -332,7 +332,7 @@ extension JSONReader {
       let text =
         switch type.kind {
         case "LIST": "[" + (try require(type.inner, "ofType")) + "]"
-        case "NON_NULL": (try require(type.inner, "ofType")) + "!"
+        case "NON_NULL": try Self.nonNull(require(type.inner, "ofType"))
         default: try require(type.name, "name")
         }
       guard last > 0 else { return text }
@@ -340,6 +340,11 @@ extension JSONReader {
     }
     return ""
   }
+}
+
+extension JSONReader {
+  /// Some servers wrap what is non-null once more.
+  private static func nonNull(_ type: String) -> String { type.hasSuffix("!") ? type : type + "!" }
 }
 
 /// What is known of a type that is being read.

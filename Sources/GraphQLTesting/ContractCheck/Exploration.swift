@@ -10,10 +10,14 @@ import JSON
 final class Exploration: Chooser {
   /// What one response is made by.
   struct Pass {
+    /// Its number among the responses.
+    fileprivate(set) var number = 0
     fileprivate var options: [Int: Int] = [:]
     fileprivate var words: [(choice: Int, text: String)] = []
     /// Whether the schema of today does not have what is chosen.
     fileprivate(set) var isFuture = false
+    /// What it differs in from an earlier response, if that is a value of one place alone.
+    fileprivate(set) var difference: Difference?
 
     /// What differs from the usual, in words.
     var conditions: String? { words.isEmpty ? nil : words.map(\.text).joined(separator: " and ") }
@@ -34,6 +38,15 @@ final class Exploration: Chooser {
     }
   }
 
+  /// A value in the place of another one.
+  struct Difference {
+    /// The number of the earlier response.
+    let base: Int
+    let place: Place
+    /// The value as JSON.
+    let value: String
+  }
+
   /// The numbers of the choices that were met.
   private var numbers: [Key: Int] = [:]
   private var usualFlags: [String: Bool] = [:]
@@ -44,11 +57,12 @@ final class Exploration: Chooser {
   private var random: SplitMix?
 
   private enum Key: Hashable {
-    case null(ObjectIdentifier)
+    case null(ObjectIdentifier, isLater: Bool)
     case length(ObjectIdentifier)
-    case type(ObjectIdentifier)
-    case value(ObjectIdentifier)
+    case type(ObjectIdentifier, isLater: Bool)
+    case value(ObjectIdentifier, isLater: Bool)
     case variable(String)
+    case arrival(String)
   }
 
   /// Begins the next response; `nil` if all have been made.
@@ -58,6 +72,9 @@ final class Exploration: Chooser {
     next += 1
     return pass
   }
+
+  /// What the response of a number is made by.
+  func pass(_ number: Int) -> Pass { waiting[number] }
 
   /// Begins a response that is made by given choices.
   func begin(_ pass: Pass) {
@@ -71,22 +88,33 @@ final class Exploration: Chooser {
     random = SplitMix(seed: seed)
   }
 
-  func choose(_ choice: Choice, at place: Place) -> Int {
+  func choose(_ choice: Choice, at place: Place, isLater: Bool) -> Int {
     guard choice.count > 1 else { return 0 }
     let id = ObjectIdentifier(place)
+    let path = { () -> String in
+      isLater && place.path.hasSuffix("[]") ? String(place.path.dropLast(2)) + "[1]" : place.path
+    }
     switch choice {
     case .null:
-      return option(of: .null(id), count: 2, condition: { _ in "\(place.path) is null" })
+      return option(
+        of: .null(id, isLater: isLater), count: 2, condition: { _ in "\(path()) is null" },
+        value: isLater ? nil : { _ in (place, "null") })
     case .type(let names):
       return option(
-        of: .type(id), count: names.count, condition: { "\(place.path) is of type \(names[$0])" },
+        of: .type(id, isLater: isLater), count: names.count, condition: { "\(path()) is of type \(names[$0])" },
         isFuture: { $0 == names.count - 1 })
     case .value(let values):
       return option(
-        of: .value(id), count: values.count,
-        condition: { "\(place.path) is \(values[$0].stringValue ?? values[$0].text)" },
-        isFuture: { values[$0] == .string(ScalarSamples.futureValue) })
+        of: .value(id, isLater: isLater), count: values.count,
+        condition: { "\(path()) is \(Self.shown(values[$0]))" },
+        isFuture: { values[$0] == .string(ScalarSamples.futureValue) },
+        value: isLater || path().contains("[]") ? nil : { (place, values[$0].text) })
     }
+  }
+
+  private static func shown(_ value: JSONValue) -> String {
+    guard let text = value.stringValue else { return value.text }
+    return text.isEmpty ? "empty" : text
   }
 
   func length(at place: Place) -> Int {
@@ -103,8 +131,14 @@ final class Exploration: Chooser {
     return (option == 0) == usual
   }
 
+  func hasArrived(_ fragment: String) -> Bool {
+    option(of: .arrival(fragment), count: 2) { _ in "the deferred fragment at \(fragment) has not arrived" } == 0
+  }
+
+  /// - Parameter value: The value that an option puts into one place, if that is all that it changes.
   private func option(
-    of key: Key, count: Int, condition: (Int) -> String, isFuture: (Int) -> Bool = { _ in false }
+    of key: Key, count: Int, condition: (Int) -> String, isFuture: (Int) -> Bool = { _ in false },
+    value: ((Int) -> (Place, String))? = nil
   ) -> Int {
     let known = numbers[key]
     let number = known ?? numbers.count
@@ -112,10 +146,15 @@ final class Exploration: Chooser {
     if let option = pass.options[number] { return option }
     if random != nil { return randomOption(number, count, condition, isFuture) }
     guard known == nil else { return 0 }
-    for option in 1..<count {
+    for option in 1..<count where waiting.count <= SessionCheck.responseLimit {
       var alternative = pass
       alternative.choose(option, of: number, condition(option))
+      alternative.number = waiting.count
       alternative.isFuture = pass.isFuture || isFuture(option)
+      alternative.difference = value.map { value in
+        let (place, text) = value(option)
+        return Difference(base: pass.number, place: place, value: text)
+      }
       waiting.append(alternative)
     }
     return 0

@@ -6,41 +6,110 @@ import Platform
 /// What a decoder asked of a response, and where that does not fit.
 ///
 /// Where a request does not fit, a value of the wanted type is made up, so that decoding continues and one response shows
-/// all that is wrong.
+/// all that is wrong; or an error is thrown, as the real decoder does, to see whether that is caught.
 final class Recording {
   struct Complaint {
-    let path: String
-    let message: String
+    /// What complaints have in common that are one mistake.
+    struct Key: Hashable {
+      let path: String
+      let kind: String
+    }
+
+    let key: Key
+    /// What it is about that others of the key may not be: a type, or a value.
+    var subject: String?
+    /// What is wrong, for all subjects.
+    let message: ([String]) -> String
     var severity = SessionCheck.Finding.Severity.error
     /// Whether decoding fails because of it; else a member that is not there is taken for null.
     var isFailure = true
-    /// Whether the document lacks what is read: then the type of the object makes no difference.
-    var isAboutSelection = false
+    /// Whether it says no more than the other complaints of its key if the type is one from the future.
+    var isImpliedByToday = false
 
-    /// What two complaints have in common that say the same.
-    var key: [String] { [path, isAboutSelection ? "" : message] }
+    init(_ path: String, _ kind: String, _ message: String) {
+      key = Key(path: path, kind: kind)
+      self.message = { _ in message }
+    }
+
+    init(_ path: String, _ kind: String, of subject: String, _ message: @escaping ([String]) -> String) {
+      key = Key(path: path, kind: kind)
+      self.subject = subject
+      self.message = message
+    }
+  }
+
+  /// Where errors are thrown.
+  enum Throwing {
+    case nowhere
+    case at(Set<Complaint.Key>)
+    case everywhere
+  }
+
+  enum Outcome {
+    case value
+    /// An error ended it.
+    case thrown
+    /// No value could be made up.
+    case stopped
   }
 
   /// What ends a recording where no value can be made up; the reason is recorded.
   struct Stop: Error {}
 
   private(set) var complaints: [Complaint] = []
+  private(set) var outcome = Outcome.value
   /// The paths of scalars of which nothing is known but that a decoder accepts some value.
   private(set) var guessed: Set<String> = []
+  let userInfo: [CodingUserInfoKey: Any]
   /// Reads parts of responses where the way of reading depends on the decoder: dates, for example.
   private let decoder: any BodyDecoder
+  private let throwing: Throwing
+  /// The objects that are being read, each by a type, the innermost last.
+  private var open: [(type: ObjectIdentifier, object: ResponseNode.Object)] = []
+  /// The types of which a value is being made up.
+  private var madeUpTypes: Set<ObjectIdentifier> = []
+  private var depth = 0
+  /// Whether an error was thrown that nobody has caught yet, as far as is known.
+  private var isPropagating = false
 
-  init(decoder: any BodyDecoder) {
+  /// How many types may be read within one another: more than any response nests.
+  private static let deepest = 500
+
+  init(
+    decoder: any BodyDecoder, userInfo: [CodingUserInfoKey: Any]? = nil, throwing: Throwing = .nowhere
+  ) {
     self.decoder = decoder
+    self.userInfo = userInfo ?? decoder.userInfo
+    self.throwing = throwing
   }
 
-  /// Reads a response; `nil` if no value could be made up for something that did not fit.
+  /// Reads a response; `nil` if no value could be made up for something that did not fit, or an error was thrown.
+  @discardableResult
   func read<Value: Decodable>(_ type: Value.Type, from response: ResponseNode) -> Value? {
-    try? read(type, .node(response), at: [])
+    do {
+      return try read(type, .node(response), at: [])
+    } catch is Stop {
+      outcome = .stopped
+    } catch {
+      outcome = .thrown
+    }
+    return nil
   }
 
-  func record(_ path: String, _ message: String) {
-    complaints.append(Complaint(path: path, message: message))
+  /// Records that something does not fit, and throws if that is wanted.
+  func record(_ complaint: Complaint, _ error: (any Error)? = nil) throws {
+    complaints.append(complaint)
+    let isThrown =
+      switch throwing {
+      case .nowhere: false
+      case .at(let keys): keys.contains(complaint.key)
+      case .everywhere: true
+      }
+    guard complaint.isFailure, isThrown else { return }
+    isPropagating = true
+    throw error
+      ?? DecodingError.dataCorrupted(
+        .init(codingPath: [], debugDescription: complaint.message([complaint.subject ?? ""])))
   }
 }
 
@@ -54,7 +123,8 @@ extension Recording {
   func read<Value: Decodable>(
     _ type: Value.Type, _ source: RecordedSource, at path: [any CodingKey]
   ) throws -> Value {
-    guard path.count < 200 else { throw Stop() }
+    // Whoever reads on has caught what was thrown before.
+    isPropagating = false
     guard case .node(let node) = source else { return try madeUp(type, at: path) }
     node.place.isRead = true
     if let primitive = type as? any RecordedPrimitive.Type,
@@ -62,17 +132,39 @@ extension Recording {
     {
       return value
     }
+    if type == JSONValue.self, let value = node.value as? Value {
+      node.markRead()
+      return value
+    }
     if case .leaf(let leaf) = node.content, leaf.kind.isCustom || type is any ReadByDecoder.Type {
       return try leafValue(type, leaf, at: node.place, path)
     }
     do {
-      return try Value(from: RecordingDecoder(recording: self, source: source, type: "\(type)", codingPath: path))
-    } catch is Stop {
-      throw Stop()
+      return try nested(type, node) {
+        try Value(from: RecordingDecoder(recording: self, source: source, type: "\(type)", codingPath: path))
+      }
     } catch {
-      recordRefusal(by: type, of: node, error)
+      if error is Stop || isPropagating { throw error }
+      try recordRefusal(by: type, of: node, error)
       return try substitute(type, for: node, at: path)
     }
+  }
+
+  private func nested<Value>(_ type: Value.Type, _ node: ResponseNode, _ body: () throws -> Value) throws -> Value {
+    guard depth < Self.deepest else { throw Stop() }
+    depth += 1
+    defer { depth -= 1 }
+    guard case .object(let object) = node.content else { return try body() }
+    open.append((ObjectIdentifier(type), object))
+    defer { open.removeLast() }
+    return try body()
+  }
+
+  /// Whether the type that is being read reads a member further out, where it is selected: a type that contains itself
+  /// may be read as deep as the document selects it.
+  private func isReadFurtherOut(_ key: String) -> Bool {
+    guard let type = open.last?.type else { return false }
+    return open.dropLast().contains { $0.type == type && $0.object.member(key) != nil }
   }
 
   private func primitiveValue(_ type: any RecordedPrimitive.Type, of node: ResponseNode) throws -> any RecordedPrimitive
@@ -90,7 +182,7 @@ extension Recording {
         return value
       }
     }
-    recordMismatch(node, "\(type)")
+    try recordMismatch(node, "\(type)")
     return type.madeUp
   }
 
@@ -108,7 +200,7 @@ extension Recording {
       }
       return value
     }
-    recordMismatch(ResponseNode(place: place, content: .leaf(leaf)), "\(type)")
+    try recordMismatch(ResponseNode(place: place, content: .leaf(leaf)), "\(type)")
     return try madeUp(type, at: path)
   }
 
@@ -116,6 +208,13 @@ extension Recording {
   func madeUp<Value: Decodable>(_ type: Value.Type, at path: [any CodingKey]) throws -> Value {
     if let primitive = type as? any RecordedPrimitive.Type, let value = primitive.madeUp as? Value { return value }
     if let known = type as? any ReadByDecoder.Type, let value = known.madeUp as? Value { return value }
+    // A type that contains itself ends nowhere where everything is made up.
+    guard depth < Self.deepest, madeUpTypes.insert(ObjectIdentifier(type)).inserted else { throw Stop() }
+    depth += 1
+    defer {
+      depth -= 1
+      madeUpTypes.remove(ObjectIdentifier(type))
+    }
     do {
       return try Value(from: RecordingDecoder(recording: self, source: .anything, type: "\(type)", codingPath: path))
     } catch {
@@ -143,41 +242,60 @@ extension Recording {
 
 extension Recording {
   /// Something is asked for as a type that it is not.
-  func recordMismatch(_ node: ResponseNode, _ type: String) {
+  func recordMismatch(_ node: ResponseNode, _ type: String) throws {
     let path = node.place.path
     let schemaType = node.place.type?.nullable.description ?? "an object"
-    switch node.content {
-    case .null: record(path, "the schema says it can be null, but it is read as \(type), not \(type)?")
-    case .leaf(let leaf):
-      switch leaf.value {
-      case .integer(let number) where schemaType == "Int" && type.contains("Int") && number != 1:
-        record(path, "is Int in the schema, and can be \(number), which \(type) cannot hold")
-      default:
-        record(path, "is \(schemaType) in the schema, but is read as \(type)")
-      }
-    case .list, .object: record(path, "is \(schemaType) in the schema, but is read as \(type)")
+    if case .null = node.content {
+      return try record(
+        Complaint(path, "null", "the schema says it can be null, but it is read as \(type), not \(type)?"))
     }
+    if case .leaf(let leaf) = node.content, leaf.value.numberValue != nil, !leaf.kind.isUnknown,
+      schemaType == "Int" && type.contains("Int") && leaf.value != 1
+        || schemaType == "Float" && type == "Float" && (leaf.value.numberValue?.magnitude ?? 0) > 2
+    {
+      return try record(
+        Complaint(path, "range", of: leaf.value.text) {
+          "is \(schemaType) in the schema, and can be \(list($0, or: true)), which \(type) cannot hold"
+        })
+    }
+    try record(Complaint(path, "type", "is \(schemaType) in the schema, but is read as \(type)"))
   }
 
   /// A type refuses what it was given.
-  private func recordRefusal<Value>(by type: Value.Type, of node: ResponseNode, _ error: any Error) {
+  private func recordRefusal<Value>(by type: Value.Type, of node: ResponseNode, _ error: any Error) throws {
     let path = node.place.path
     let schemaType = node.place.type?.named.name ?? "the data"
+    let reason = reason(error)
     switch node.content {
     case .leaf(let leaf):
       switch (leaf.kind, leaf.value) {
       case (.enumValue(isFuture: true), _):
-        record(path, "\(type) fails for a value that the server adds to \(schemaType) later (use GraphQLEnum)")
+        try record(
+          Complaint(
+            path, "later value",
+            "\(type) fails for a value that the server adds to \(schemaType) later (use GraphQLEnum)"), error)
       case (.enumValue, .string(let name)):
-        record(path, "\(schemaType).\(name) is in the schema, but \(type) does not accept it")
-      default: record(path, "\(type) does not accept \(node.json()), which is \(schemaType) in the schema")
+        try record(
+          Complaint(path, "value", of: "\(schemaType).\(name)") {
+            "\(list($0)) \($0.count > 1 ? "are" : "is") in the schema, but \(type) does not accept "
+              + ($0.count > 1 ? "them" : "it")
+          }, error)
+      default:
+        try record(
+          Complaint(path, "refused", of: node.json()) {
+            "\(type) does not accept \(list($0, or: true)), which is \(schemaType) in the schema"
+          }, error)
       }
     case .object(let object) where object.type.isFuture:
-      record(path, "\(type) fails for a type that the server adds to \(schemaType) later")
-    case .null: recordMismatch(node, "\(type)")
+      try record(
+        Complaint(path, "later type", "\(type) fails for a type that the server adds to \(schemaType) later"), error)
+    case .null: try recordMismatch(node, "\(type)")
     case .object(let object):
-      record(path, "\(type) does not accept an object of type \(object.type.name): \(reason(error))")
-    case .list: record(path, "\(type) does not accept the list: \(reason(error))")
+      try record(
+        Complaint(path, "refused", of: object.type.name) {
+          "\(type) does not accept an object of type \(list($0, or: true)): \(reason)"
+        }, error)
+    case .list: try record(Complaint(path, "refused", "\(type) does not accept the list: \(reason)"), error)
     }
   }
 
@@ -192,50 +310,83 @@ extension Recording {
 
   /// A member is asked for that the response does not have.
   /// - Parameter type: What it is read as; `nil` if it may be missing.
-  func recordMissing(_ key: String, of object: ResponseNode.Object, at place: Place, readAs type: String?) {
+  func recordMissing(_ key: String, of object: ResponseNode.Object, at place: Place, readAs type: String?) throws {
     let keys = object.selections.reduce(into: Set<String>()) { $0.formUnion($1.keys) }
     let path = "\(place.path).\(key)"
     // What the rules of documents refuse is not reported twice.
     if object.selections.contains(where: { $0.unknownKeys.contains(key) }) { return }
     if keys.contains(key) {
       guard let type else { return }
-      let place = object.type.isFuture ? "a type from the future" : object.type.name
-      let isConditional = object.selections.contains { $0.selects(key, on: object.type) }
-      return record(
-        path,
-        isConditional
-          ? "can be left out by @include or @skip, but is read as \(type), not \(type)?"
-          : "is not in every response (here \(place)), but is read as \(type)")
+      return try recordLeftOut(key, of: object, path, readAs: type)
     }
+    if type == nil, isReadFurtherOut(key) { return }
     let parent = object.type.base
     var complaint: Complaint
     if key == "__typename" {
-      complaint = Complaint(path: path, message: "is read but not selected (add it to the query)")
+      complaint = Complaint(path, "selection", "is read but not selected (add it to the query)")
     } else if parent.field(named: key) != nil {
       complaint = Complaint(
-        path: path, message: "is read but not selected (\(parent.name).\(key) exists: add it to the query)")
+        path, "selection", "is read but not selected (\(parent.name).\(key) exists: add it to the query)")
       if type == nil { complaint.severity = .warning }
     } else {
       let names = keys.sorted() + parent.fields.map(\.name).filter { !keys.contains($0) }
       let near = Suggestions.nearest(to: key, among: names).first.map { "; did you mean \($0)?" } ?? ""
-      complaint = Complaint(
-        path: path, message: "is read but not selected, and \(parent.name) has no such field\(near)")
+      complaint = Complaint(path, "selection", "is read but not selected, and \(parent.name) has no such field\(near)")
     }
-    complaint.isAboutSelection = true
     complaint.isFailure = type != nil
-    complaints.append(complaint)
+    try record(complaint)
+  }
+
+  /// A member is selected, but not in this response.
+  private func recordLeftOut(
+    _ key: String, of object: ResponseNode.Object, _ path: String, readAs type: String
+  ) throws {
+    let selecting = object.selections.compactMap { $0.conditions(of: key, on: object.type) }
+    if selecting.contains(where: { $0.contains { if case .arrival = $0 { true } else { false } } }) {
+      return try record(
+        Complaint(
+          path, "deferred",
+          "can arrive later, as its fragment has @defer, but is read as \(type): give the fragment a label and read it "
+            + "as Deferred, or read \(type)?"))
+    }
+    if !selecting.isEmpty {
+      return try record(
+        Complaint(
+          path, "condition", "can be left out by @include or @skip, but is read as \(type), not \(type)?"))
+    }
+    var complaint = Complaint(path, "missing", of: object.type.isFuture ? "a type from the future" : object.type.name) {
+      "is not in every response (here \(list($0))), but is read as \(type)"
+    }
+    complaint.isImpliedByToday = true
+    try record(complaint)
   }
 }
 
+/// What a message says is a list of these: at most five of them.
+private func list(_ words: [String], or: Bool = false) -> String {
+  let more = words.count > 5 ? ["\(words.count - 4) others"] : []
+  let shown = more.isEmpty ? words : words.prefix(4) + more
+  guard let last = shown.last, shown.count > 1 else { return words.first ?? "" }
+  return shown.dropLast().joined(separator: ", ") + (or && more.isEmpty ? " or " : " and ") + last
+}
+
 extension SelectionPlan {
-  /// Whether a name is selected on a type, under whatever condition.
-  fileprivate func selects(_ key: String, on type: ConcreteType) -> Bool {
-    items.contains { item in
-      switch item {
-      case .field(let field): field.key == key
-      case .fragment(let fragment): (fragment.type.map(type.isOf) ?? true) && fragment.selections.selects(key, on: type)
+  /// The conditions under which a name is selected on a type; `nil` if it never is.
+  fileprivate func conditions(of key: String, on type: ConcreteType) -> [Condition]? {
+    var visited: Set<ObjectIdentifier> = []
+    var pending: [(plan: SelectionPlan, conditions: [Condition])] = [(self, [])]
+    while let (plan, conditions) = pending.popLast() {
+      guard visited.insert(ObjectIdentifier(plan)).inserted else { continue }
+      for item in plan.items {
+        switch item {
+        case .field(let field): if field.key == key { return conditions + field.conditions }
+        case .fragment(let fragment):
+          guard fragment.type.map(type.isOf) ?? true else { continue }
+          pending.append((fragment.selections, conditions + fragment.conditions))
+        }
       }
     }
+    return nil
   }
 }
 
@@ -285,7 +436,9 @@ extension RecordedPrimitive where Self: FixedWidthInteger {
 extension RecordedPrimitive where Self: BinaryFloatingPoint {
   init?(recorded value: JSONValue) {
     guard let number = value.numberValue else { return nil }
-    self.init(number)
+    let rounded = Self(number)
+    guard rounded.isFinite else { return nil }
+    self = rounded
   }
   static var madeUp: Self { 1 }
 }

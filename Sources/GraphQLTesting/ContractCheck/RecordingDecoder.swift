@@ -7,17 +7,17 @@ struct RecordingDecoder: Decoder {
   /// The type that is decoded, for messages.
   let type: String
   let codingPath: [any CodingKey]
-  var userInfo: [CodingUserInfoKey: Any] { [:] }
+  var userInfo: [CodingUserInfoKey: Any] { recording.userInfo }
 
   func container<Key: CodingKey>(keyedBy: Key.Type) throws -> KeyedDecodingContainer<Key> {
-    KeyedDecodingContainer(RecordedObject(recording: recording, source: object, codingPath: codingPath))
+    KeyedDecodingContainer(RecordedObject(recording: recording, source: try object(), codingPath: codingPath))
   }
 
   /// The object that is decoded; anything, if the response has none there.
-  private var object: RecordedSource {
+  private func object() throws -> RecordedSource {
     guard case .node(let node) = source else { return .anything }
     if case .object = node.content { return source }
-    recording.recordMismatch(node, type)
+    try recording.recordMismatch(node, type)
     return .anything
   }
 
@@ -28,7 +28,7 @@ struct RecordingDecoder: Decoder {
     if case .list(let items) = node.content {
       return RecordedList(recording: recording, items: items, codingPath: codingPath)
     }
-    recording.recordMismatch(node, type)
+    try recording.recordMismatch(node, type)
     return RecordedList(recording: recording, items: [], codingPath: codingPath)
   }
 
@@ -129,13 +129,14 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   /// The member of a key, also if the decoder converts `snake_case`; `nil` if the response has none.
   private func member(_ key: Key) -> ResponseNode? {
     let name = key.stringValue
-    return object?.object.member(name)
-      ?? object?.object.members.first { $0.place.key.map { $0.contains("_") && $0.camelCased == name } ?? false }
+    guard let object = object?.object else { return nil }
+    if let member = object.member(name) { return member }
+    return object.members.first { $0.place.key.map { $0.contains("_") && $0.camelCased == name } ?? false }
   }
 
-  private func recordMissing(_ key: Key, readAs type: String?) {
+  private func recordMissing(_ key: Key, readAs type: String?) throws {
     guard let (node, object) = object else { return }
-    recording.recordMissing(key.stringValue, of: object, at: node.place, readAs: type)
+    try recording.recordMissing(key.stringValue, of: object, at: node.place, readAs: type)
   }
 
   func contains(_ key: Key) -> Bool {
@@ -145,7 +146,8 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
       return true
     }
     if !deferred(key).isEmpty { return true }
-    recordMissing(key, readAs: nil)
+    // What may be missing is no failure, so that nothing is thrown.
+    try? recordMissing(key, readAs: nil)
     return false
   }
 
@@ -153,7 +155,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     guard object != nil else { return true }
     guard let member = member(key) else {
       if !deferred(key).isEmpty { return false }
-      recordMissing(key, readAs: "a value")
+      try recordMissing(key, readAs: "a value")
       return true
     }
     member.place.isRead = true
@@ -167,7 +169,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     if let fragment = type as? any DeferredFragment.Type, let value = try decode(fragment, key) as? Value {
       return value
     }
-    recordMissing(key, readAs: "\(type)")
+    try recordMissing(key, readAs: "\(type)")
     return try recording.madeUp(type, at: path)
   }
 
@@ -181,7 +183,10 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
   private func decode(_ type: any DeferredFragment.Type, _ label: Key) throws -> (any DeferredFragment)? {
     let fragments = deferred(label)
     guard let object = object?.object, !fragments.isEmpty else { return nil }
-    guard fragments.contains(where: { $0.type.map(object.type.isOf) ?? true }) else { return type.notArrived }
+    let hasArrived = fragments.contains {
+      ($0.type.map(object.type.isOf) ?? true) && !object.pending.contains(ObjectIdentifier($0.selections))
+    }
+    guard hasArrived else { return type.notArrived }
     return try type.ready(
       from: RecordingDecoder(recording: recording, source: source, type: "\(type)", codingPath: codingPath + [label]))
   }
@@ -192,7 +197,7 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
       if let fragment = type as? any DeferredFragment.Type, let value = try decode(fragment, key) as? Value {
         return value
       }
-      recordMissing(key, readAs: nil)
+      try recordMissing(key, readAs: nil)
       return nil
     }
     member.place.isRead = true
@@ -213,12 +218,12 @@ private struct RecordedObject<Key: CodingKey>: KeyedDecodingContainerProtocol {
     RecordingDecoder(recording: recording, source: .anything, type: "a superclass", codingPath: codingPath)
   }
 
-  func superDecoder(forKey key: Key) throws -> any Decoder { decoder(key, "a value") }
+  func superDecoder(forKey key: Key) throws -> any Decoder { try decoder(key, "a value") }
 
-  private func decoder(_ key: Key, _ type: String) -> RecordingDecoder {
+  private func decoder(_ key: Key, _ type: String) throws -> RecordingDecoder {
     let path = codingPath + [key]
     guard let member = member(key) else {
-      recordMissing(key, readAs: type)
+      try recordMissing(key, readAs: type)
       return RecordingDecoder(recording: recording, source: .anything, type: type, codingPath: path)
     }
     member.place.isRead = true

@@ -6,27 +6,54 @@ import Platform
 
 /// Holds the type of a session's data to the responses that a correct server may send.
 ///
-/// Each response is read twice: by a recording decoder, which explains, and by the real decoder, which decides. What
-/// only the recording finds fault with is no finding.
+/// Each response is read twice: by the real decoder, which decides, and by a recording decoder, which explains. What only
+/// the recording finds fault with is no finding, and nor is what the type catches by itself.
 struct ResponseCheck<ResponseData: Decodable & Sendable> {
   private let generator: ResponseGenerator
   private let decoder: any BodyDecoder
+  private let userInfo: [CodingUserInfoKey: Any]
   private let parser: ResponseParser<GraphQLResponse<ResponseData>>
   private let exploration = Exploration()
   private let root = Place(path: "data")
   private let hasUnknownFields: Bool
 
-  private var findings: [SessionCheck.Finding] = []
-  /// Where a finding is among them, by its path and message.
-  private var known: [[String]: Int] = [:]
-  /// Those that only responses from the future have shown so far.
-  private var future: Set<Int> = []
+  private var findings: [Found] = []
+  /// Where a finding is among them.
+  private var known: [Recording.Complaint.Key: Int] = [:]
   private var guessed: Set<String> = []
   /// The places in the order in which they were first filled, each with the response that did it.
   private var places: [(place: Place, pass: Exploration.Pass)] = []
-  private var seen: Set<ObjectIdentifier> = []
   /// Whether a recording ended early, so that not everything that is read was seen.
   private var isIncomplete = false
+  private var isCut = false
+  /// How many values were recorded.
+  private var recorded = 0
+  /// The last response from which others differ in one value, and the last in which it was tried what is read.
+  private var lastText: (base: Int, text: ResponseText)?
+  private var lastWhole: (number: Int, text: ResponseText, isAccepted: Bool)?
+
+  /// A finding, and what it is about.
+  private struct Found {
+    let complaint: Recording.Complaint
+    var subjects: [String]
+    /// Whether only responses from the future have shown it so far.
+    var isFuture: Bool
+    var condition: String?
+    var witness: String
+
+    var finding: SessionCheck.Finding {
+      .init(
+        severity: isFuture ? .warning : complaint.severity, path: complaint.key.path,
+        message: complaint.message(subjects), condition: condition, witness: witness)
+    }
+  }
+
+  /// How many values are recorded before a response that differs in one value alone is only read by the real decoder, as
+  /// long as that accepts it.
+  private static var mostRecorded: Int { 100_000 }
+
+  /// How many errors are looked for.
+  private static var mostErrors: Int { 100 }
 
   init(
     plan: OperationPlan, samples: ScalarSamples, decoder: any BodyDecoder,
@@ -35,31 +62,61 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     self.parser = parser
     generator = ResponseGenerator(plan: plan, samples: samples, chooser: exploration)
     self.decoder = decoder
+    userInfo = decoder.userInfo
     hasUnknownFields = plan.selections.hasUnknownFields
   }
 
   mutating func check(_ report: inout SessionCheck.Report, combinations: Int) {
-    while report.responses < SessionCheck.responseLimit, let pass = exploration.nextPass() {
+    while report.responses < SessionCheck.responseLimit, findings.count <= Self.mostErrors,
+      let pass = exploration.nextPass()
+    {
       report.responses += 1
       check(pass)
     }
     if exploration.nextPass() != nil {
       report.unexplored.append(
-        "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
+        findings.count > Self.mostErrors
+          ? "There are more than \(Self.mostErrors) findings; others were not looked for."
+          : "There are more than \(SessionCheck.responseLimit) alternatives; the rest was not tried.")
+    }
+    if isCut {
+      report.unexplored.append(
+        "There are more than \(ResponseGenerator.mostValues) values in a response; the rest was not tried.")
+    }
+    if recorded > Self.mostRecorded {
+      report.unexplored.append(
+        "The responses are large: in most of them, what is read and not selected was not looked for.")
     }
     for seed in 0..<max(0, combinations) { checkCombination(UInt64(seed), &report) }
     for path in guessed.sorted() {
       report.unexplored.append("\(path): nothing is known of the scalar's values; pass samples of them.")
     }
-    checkUnread(&report)
-    checkDeprecated()
-    report.findings += findings
+    let warnings = unread(&report) + deprecated
+    report.findings += findings.map(\.finding) + warnings
   }
 
   private mutating func check(_ pass: Exploration.Pass) {
+    if recorded > Self.mostRecorded, let body = body(of: pass), failure(of: body) == nil { return }
+    exploration.begin(pass)
     let response = generator.response(at: root)
+    recorded += generator.values
+    isCut = isCut || generator.isCut
     remember(response, pass)
     for complaint in complaints(about: response) { add(complaint, pass, Self.body(of: response)) }
+  }
+
+  /// The body of a response that differs from an earlier one in one value.
+  private mutating func body(of pass: Exploration.Pass) -> String? {
+    guard let difference = pass.difference else { return nil }
+    return text(difference.base).replacing(difference.place, by: difference.value)
+  }
+
+  private mutating func text(_ base: Int) -> ResponseText {
+    if let lastText, lastText.base == base { return lastText.text }
+    exploration.begin(exploration.pass(base))
+    let text = ResponseText(generator.response(at: root), in: #"{"data": "#, "}")
+    lastText = (base, text)
+    return text
   }
 
   /// Looks for what fails only if several things are unusual, and for as few of them as it takes.
@@ -84,21 +141,8 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     return complaints(about: response).contains { $0.key == complaint.key }
   }
 
-  /// What is wrong when a response is read.
-  private mutating func complaints(about response: ResponseNode) -> [Recording.Complaint] {
-    let recording = Recording(decoder: decoder)
-    if recording.read(ResponseData.self, from: response) == nil { isIncomplete = true }
-    guessed.formUnion(recording.guessed)
-    guard let failure = failure(of: Self.body(of: response)) else {
-      return recording.complaints.filter { !$0.isFailure }
-    }
-    // What the rules of documents refuse leaves nothing to be proved.
-    if hasUnknownFields || recording.complaints.contains(where: \.isFailure) { return recording.complaints }
-    return recording.complaints + [.init(path: failure.path, message: "cannot be read: \(failure.reason)")]
-  }
-
-  private static func body(of response: ResponseNode, poisoned: Place? = nil) -> String {
-    #"{"data": "# + response.json(poisoned: poisoned) + "}"
+  private static func body(of response: ResponseNode) -> String {
+    ResponseText(response, in: #"{"data": "#, "}").text
   }
 
   /// Why the real decoder cannot read a response.
@@ -114,21 +158,72 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   }
 
   private mutating func add(_ complaint: Recording.Complaint, _ pass: Exploration.Pass, _ body: String) {
-    if let index = known[complaint.key] {
-      let isFirstOfToday = !pass.isFuture && future.remove(index) != nil
-      if isFirstOfToday { findings[index].severity = complaint.severity }
-      let isShorter = body.utf8.count < findings[index].witness?.utf8.count ?? 0
-      guard isFirstOfToday || (isShorter && pass.isFuture == future.contains(index)) else { return }
-      findings[index].witness = body
-      if findings[index].condition != nil { findings[index].condition = pass.conditions }
+    let subjects = [complaint.subject].compactMap { $0 }
+    guard let index = known[complaint.key] else {
+      known[complaint.key] = findings.count
+      findings.append(
+        Found(
+          complaint: complaint, subjects: subjects, isFuture: pass.isFuture, condition: pass.conditions, witness: body))
       return
     }
-    known[complaint.key] = findings.count
-    if pass.isFuture { future.insert(findings.count) }
-    findings.append(
-      .init(
-        severity: pass.isFuture ? .warning : complaint.severity, path: complaint.path, message: complaint.message,
-        condition: pass.conditions, witness: body))
+    if findings[index].isFuture, !pass.isFuture {
+      findings[index] = Found(
+        complaint: complaint, subjects: subjects, isFuture: false, condition: pass.conditions, witness: body)
+      return
+    }
+    // What fails today need not be said of the future.
+    if pass.isFuture, !findings[index].isFuture { return }
+    if let subject = complaint.subject, !findings[index].subjects.contains(subject) {
+      findings[index].subjects.append(subject)
+    }
+    guard body.utf8.count < findings[index].witness.utf8.count else { return }
+    findings[index].witness = body
+    if findings[index].condition != nil { findings[index].condition = pass.conditions }
+  }
+}
+
+// MARK: - What is wrong
+
+extension ResponseCheck {
+  private func record(_ response: ResponseNode, throwing: Recording.Throwing = .nowhere) -> Recording {
+    let recording = Recording(decoder: decoder, userInfo: userInfo, throwing: throwing)
+    recording.read(ResponseData.self, from: response)
+    return recording
+  }
+
+  /// What is wrong when a response is read.
+  private mutating func complaints(about response: ResponseNode) -> [Recording.Complaint] {
+    let recording = record(response)
+    if recording.outcome == .stopped { isIncomplete = true }
+    guessed.formUnion(recording.guessed)
+    guard let failure = failure(of: Self.body(of: response)) else {
+      // Where the type catches an error, it goes on to read something else.
+      if recording.complaints.contains(where: \.isFailure) { _ = record(response, throwing: .everywhere) }
+      return recording.complaints.filter { !$0.isFailure }
+    }
+    // What the rules of documents refuse leaves nothing to be proved.
+    if hasUnknownFields { return recording.complaints }
+    let complaints = proven(recording.complaints, response)
+    if complaints.contains(where: \.isFailure) { return complaints }
+    return complaints + [.init(failure.path, "unreadable", "cannot be read: \(failure.reason)")]
+  }
+
+  /// The complaints that make reading fail: not those of which the type catches the error, to read something else.
+  private func proven(_ first: [Recording.Complaint], _ response: ResponseNode) -> [Recording.Complaint] {
+    var proven: [Recording.Complaint] = []
+    var tried: Set<Recording.Complaint.Key> = []
+    var caught: Set<Recording.Complaint.Key> = []
+    var complaints = first
+    while let next = complaints.first(where: { $0.isFailure && !tried.contains($0.key) }), tried.count < 50 {
+      tried.insert(next.key)
+      if case .value = record(response, throwing: .at(caught.union([next.key]))).outcome {
+        caught.insert(next.key)
+        complaints = record(response, throwing: .at(caught)).complaints
+      } else {
+        proven.append(next)
+      }
+    }
+    return proven + complaints.filter { !$0.isFailure }
   }
 }
 
@@ -136,11 +231,17 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
 
 extension ResponseCheck {
   private mutating func remember(_ node: ResponseNode, _ pass: Exploration.Pass) {
-    if node.place !== root, seen.insert(ObjectIdentifier(node.place)).inserted { places.append((node.place, pass)) }
-    switch node.content {
-    case .object(let object): for member in object.members { remember(member, pass) }
-    case .list(let items): for item in items { remember(item, pass) }
-    case .null, .leaf: break
+    var pending = [node]
+    while let node = pending.popLast() {
+      if node.place !== root, !node.place.isKnown {
+        node.place.isKnown = true
+        places.append((node.place, pass))
+      }
+      switch node.content {
+      case .object(let object): pending += object.members.reversed()
+      case .list(let items): pending += items.reversed()
+      case .null, .leaf: break
+      }
     }
   }
 
@@ -148,54 +249,55 @@ extension ResponseCheck {
   ///
   /// A decoder that reads bytes may read what the recording does not see it read. So the field's value is replaced by one
   /// of another kind: if that is accepted, nothing reads it.
-  private mutating func checkUnread(_ report: inout SessionCheck.Report) {
+  private mutating func unread(_ report: inout SessionCheck.Report) -> [SessionCheck.Finding] {
     let read = Set(places.filter(\.place.isRead).map(\.place.path))
     // Below what is read as something else, nothing can be read; nor where a type is not told by its name.
     let typename = ".__typename"
-    let errors = findings.filter { $0.severity == .error }.map(\.path)
+    let errors = findings.map(\.finding).filter { $0.severity == .error }.map(\.path)
     var reported = Set(errors.map { $0.hasSuffix(typename) ? String($0.dropLast(typename.count)) : $0 })
+    var unread: [SessionCheck.Finding] = []
     for (place, pass) in places
     where place.key != nil && place.field?.name != "__typename" && !read.contains(place.path) {
-      guard !place.andAncestors.contains(where: { reported.contains($0.path) }),
-        isRead(place, in: pass, &report) == false
+      guard unread.count < Self.mostErrors,
+        !place.andAncestors.contains(where: { reported.contains($0.path) }), isRead(place, in: pass, &report) == false
       else { continue }
       reported.insert(place.path)
-      findings.append(.init(severity: .warning, path: place.path, message: "is selected but never read"))
+      unread.append(.init(severity: .warning, path: place.path, message: "is selected but never read"))
     }
+    return unread
   }
 
   /// Whether a place is read in a response; `nil` if that cannot be told.
-  private func isRead(_ place: Place, in pass: Exploration.Pass, _ report: inout SessionCheck.Report) -> Bool? {
-    exploration.begin(pass)
-    let response = generator.response(at: root)
-    report.responses += 1
-    guard failure(of: Self.body(of: response)) == nil else { return isIncomplete ? nil : false }
-    return failure(of: Self.body(of: response, poisoned: place)) != nil
+  private mutating func isRead(
+    _ place: Place, in pass: Exploration.Pass, _ report: inout SessionCheck.Report
+  ) -> Bool? {
+    if lastWhole?.number != pass.number {
+      exploration.begin(pass)
+      let text = ResponseText(generator.response(at: root), in: #"{"data": "#, "}")
+      report.responses += 1
+      lastWhole = (pass.number, text, failure(of: text.text) == nil)
+    }
+    guard let lastWhole else { return nil }
+    guard lastWhole.isAccepted else { return isIncomplete ? nil : false }
+    let poison = place.isComposite ? "0" : #"{"":0}"#
+    return lastWhole.text.replacing(place, by: poison).map { failure(of: $0) != nil }
   }
 
-  private mutating func checkDeprecated() {
+  private var deprecated: [SessionCheck.Finding] {
     var reported: Set<String> = []
-    for (place, _) in places {
-      guard let field = place.field, field.isDeprecated, reported.insert(place.path).inserted else { continue }
+    return places.compactMap { place, _ in
+      // That a type has deprecated a field of its interface concerns those who select it on the type.
+      guard let field = place.selected, field.isDeprecated, reported.insert(place.path).inserted else { return nil }
       let reason = field.deprecationReason.map { ": \($0)" } ?? ""
-      findings.append(
-        .init(severity: .warning, path: place.path, message: "\(field.coordinate) is deprecated\(reason)"))
+      return SessionCheck.Finding(
+        severity: .warning, path: place.path, message: "\(field.coordinate) is deprecated\(reason)")
     }
   }
 }
 
 extension Place {
   fileprivate var andAncestors: some Sequence<Place> { sequence(first: self, next: \.parent) }
-}
 
-extension SelectionPlan {
-  fileprivate var hasUnknownFields: Bool {
-    if !unknownKeys.isEmpty { return true }
-    return items.contains { item in
-      switch item {
-      case .field(let field): field.selections?.hasUnknownFields ?? false
-      case .fragment(let fragment): fragment.selections.hasUnknownFields
-      }
-    }
-  }
+  /// Whether its values are objects.
+  fileprivate var isComposite: Bool { type.map { !$0.isList && $0.named.kind.isComposite } ?? true }
 }

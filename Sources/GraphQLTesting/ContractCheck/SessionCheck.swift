@@ -16,7 +16,9 @@ import Platform
 /// by itself; combinations of them are tried at random, if some are wanted.
 ///
 /// What is found is a value; an error about responses shows the shortest response that a correct server may send and that
-/// fails. The time is about that of decoding one small response for each alternative.
+/// fails. What is one mistake is one finding, which names the types and values that it concerns. The time is about that of
+/// decoding one small response for each alternative. Decoders and encoders run on a thread of the check's own, which has
+/// room for what nests.
 public struct SessionCheck: Sendable {
   private let schema: Schema
   private let samples: ScalarSamples
@@ -75,6 +77,12 @@ public struct SessionCheck: Sendable {
   public func report<Session: GraphQLSession>(
     on session: Session.Type, variables: [Session.Variables], operation: String? = nil
   ) -> Report {
+    onDeepStack { makeReport(on: session, variables, operation) }
+  }
+
+  private func makeReport<Session: GraphQLSession>(
+    on session: Session.Type, _ variables: [Session.Variables], _ operation: String?
+  ) -> Report {
     var report = Report()
     let document: DocumentSyntax
     do {
@@ -97,7 +105,7 @@ public struct SessionCheck: Sendable {
       return report
     }
     report.findings += plan.deprecations.map { Finding(severity: .warning, path: "query", message: $0.message) }
-    VariablesCheck(schema: schema, plan: plan, encoder: encoder).check(variables, &report)
+    VariablesCheck(schema: schema, plan: plan, samples: samples, encoder: encoder).check(variables, &report)
     var responses = ResponseCheck<Session.ResponseData>(
       plan: plan, samples: samples, decoder: decoder,
       parser: .graphQL(.none, of: plan.operationName ?? "", in: session.query))

@@ -8,6 +8,7 @@ import Platform
 struct VariablesCheck {
   private let schema: Schema
   private let variables: [(name: String, type: InputType, isRequired: Bool)]
+  private let samples: ScalarSamples
   private let encoder: any BodyEncoder
 
   private var findings: [SessionCheck.Finding] = []
@@ -17,9 +18,12 @@ struct VariablesCheck {
   private var files: Set<String> = []
   /// Required ones that a sample does not send.
   private var missing: [(path: String, type: String)] = []
+  /// The paths of lists that have no items so far.
+  private var empty: Set<String> = []
 
-  init(schema: Schema, plan: OperationPlan, encoder: any BodyEncoder) {
+  init(schema: Schema, plan: OperationPlan, samples: ScalarSamples, encoder: any BodyEncoder) {
     self.schema = schema
+    self.samples = samples
     self.encoder = encoder
     variables = plan.variables.map { variable in
       let type = InputType(variable.type, schema)
@@ -27,18 +31,18 @@ struct VariablesCheck {
     }
   }
 
-  consuming func check(_ samples: [some Encodable], _ report: inout SessionCheck.Report) {
-    guard !samples.isEmpty else {
+  consuming func check(_ values: [some Encodable], _ report: inout SessionCheck.Report) {
+    guard !values.isEmpty else {
       if !variables.isEmpty {
         add(.warning, "variables", "are not checked, since there is no sample of them")
         report.findings += findings
       }
       return
     }
-    let encoded = EncodedKeys()
-    for sample in samples {
-      checkSample(sample)
-      encoded.record(sample)
+    let encoded = EncodedKeys(userInfo: encoder.userInfo)
+    for value in values {
+      checkSample(value)
+      encoded.record(value)
     }
     for (path, type) in missing {
       add(
@@ -46,9 +50,12 @@ struct VariablesCheck {
         sent.contains(path)
           ? "is \(type) and required, but a sample does not send it" : "is \(type) and required, but is never sent")
     }
-    checkNil(encoded, &report)
+    checkTypes(encoded, &report)
+    for path in empty.sorted() where !sent.contains(path + "[]") {
+      report.unexplored.append("\(path): has no items in any sample, so that what is in it was not checked.")
+    }
     for (name, _, isRequired) in variables where !isRequired && !sent.contains("variables.\(name)") {
-      if encoded.paths.contains(where: { $0 == [name] || $0.map(\.snakeCased) == [name] }) { continue }
+      if encoded.contains(where: { $0 == [name] || $0.map(\.snakeCased) == [name] }) { continue }
       add(.warning, "variables.\(name)", "is declared, but never sent")
     }
     report.findings += findings
@@ -96,6 +103,7 @@ struct VariablesCheck {
     if let item = type.item {
       // One value counts as a list of it (section 3.11).
       guard case .array(let values) = value else { return check(value, item, isRequired: false, at: path) }
+      if values.isEmpty { empty.insert(path) }
       for value in values { check(value, item, isRequired: false, at: path + "[]") }
       return
     }
@@ -110,8 +118,22 @@ struct VariablesCheck {
       if value.isDeprecated {
         add(.warning, path, "is \(name), which is deprecated" + (value.deprecationReason.map { ": \($0)" } ?? ""))
       }
-    default: if !named.accepts(value) { refuse(value, type, at: path) }
+    default: if named.accepts(value) { checkForm(value, named, at: path) } else { refuse(value, type, at: path) }
     }
+  }
+
+  /// Holds a value of one of the schema's own scalars to the samples of it.
+  private mutating func checkForm(_ value: JSONValue, _ scalar: NamedType, at path: String) {
+    guard let known = samples.forms(of: scalar) else { return }
+    let forms = Set(known.values.map(ScalarForm.init))
+    let form = ScalarForm(value)
+    // Texts of no form that is known may be anything, and so may JSON.
+    if forms.contains(form) || forms.contains(.object) || forms.contains(.list) { return }
+    if forms.contains(.text), form.isText { return }
+    add(
+      known.isPassed ? .error : .warning, path,
+      "is \(scalar.name), such as \(known.values[0].text), but \(value.text) is sent"
+        + (known.isPassed ? "" : "; pass samples of \(scalar.name) if that is right"))
   }
 
   /// The path of a file among the variables, as findings have it. No name of GraphQL begins with a digit.
@@ -142,34 +164,50 @@ struct VariablesCheck {
     }
   }
 
-  /// Optionals that are nil in the samples: their keys and static types are known all the same.
-  private mutating func checkNil(_ encoded: EncodedKeys, _ report: inout SessionCheck.Report) {
-    for (path, type) in encoded.absent {
-      var scope: [(name: String, type: InputType)] = variables.map { ($0.name, $0.type) }
+  /// Holds the types in Swift to the declarations, whatever the samples have set.
+  private mutating func checkTypes(_ encoded: EncodedKeys, _ report: inout SessionCheck.Report) {
+    let faulty = Set(findings.map(\.path) + missing.map(\.path))
+    for entry in encoded.entries {
+      var scope = variables.map { (name: $0.name, type: $0.type, isRequired: $0.isRequired) }
       var text = "variables"
       var owner: String?
-      for (depth, key) in path.enumerated() {
+      for (depth, key) in entry.path.enumerated() {
         let found = scope.first { $0.name == key } ?? scope.first { $0.name == key.snakeCased }
         text += ".\(found?.name ?? key)"
         guard let found else {
           let what = owner.map { "\($0) has no such field" } ?? "there is no such variable"
-          add(.error, text, "is sent if it is not nil, but \(what)" + near(key, scope.map(\.name)))
+          if entry.isAbsent, owner != nil || depth == 0 {
+            add(.error, text, "is sent if it is not nil, but \(what)" + near(key, scope.map(\.name)))
+          }
           break
         }
-        if depth < path.count - 1 {
+        if depth < entry.path.count - 1 {
           var inner = found.type
-          while let item = inner.item { inner = item }
-          owner = inner.named?.name
-          scope = (inner.named?.inputFields ?? []).map { ($0.name, InputType($0.type)) }
+          while let item = inner.item {
+            inner = item
+            text += "[]"
+          }
+          owner = inner.named?.kind == .inputObject ? inner.named?.name : nil
+          scope = (inner.named?.inputFields ?? []).map { ($0.name, InputType($0.type), $0.isRequired) }
           continue
         }
-        if sent.contains(text) { break }
-        if !found.type.accepts(type) {
-          add(.error, text, "is \(found.type.text), but \(type) is sent if it is not nil")
-        } else if found.type.named?.kind == .inputObject {
-          report.unexplored.append("\(text): is nil in every sample, so that what is in it was not checked.")
-        }
+        check(entry, found.type, isRequired: found.isRequired, at: text, faulty, &report)
       }
+    }
+  }
+
+  private mutating func check(
+    _ entry: EncodedKeys.Entry, _ type: InputType, isRequired: Bool, at path: String, _ faulty: Set<String>,
+    _ report: inout SessionCheck.Report
+  ) {
+    if !type.accepts(entry.type), !faulty.contains(path), !faulty.contains(path + "[]") {
+      add(
+        .error, path,
+        "is \(type.text), but \(entry.type) is sent" + (entry.isOptional ? " if it is not nil" : ""))
+    } else if entry.isOptional, isRequired, !faulty.contains(path) {
+      add(.error, path, "is \(type.text) and required, but is not sent if it is nil: it is \(entry.type)?")
+    } else if entry.isAbsent, !sent.contains(path), type.innermost.named?.kind == .inputObject {
+      report.unexplored.append("\(path): is nil in every sample, so that what is in it was not checked.")
     }
   }
 
@@ -205,11 +243,29 @@ private struct InputType {
     items = type.item.map { [InputType($0)] } ?? []
   }
 
-  /// Whether values of a Swift type may be sent; what is not known of a type counts as so.
-  func accepts(_ type: Any.Type) -> Bool {
+  /// The type without the lists around it.
+  var innermost: InputType {
     var inner = self
     while let item = inner.item { inner = item }
-    guard let named = inner.named, let allowed = Self.scalars[ObjectIdentifier(type)] else { return true }
+    return inner
+  }
+
+  /// Whether values of a Swift type may be sent; what is not known of a type counts as so.
+  func accepts(_ type: Any.Type) -> Bool {
+    var (place, type) = (self, type)
+    while true {
+      if let optional = type as? any OptionalType.Type {
+        // A null in a list is no item that is non-null.
+        if place.isNonNull { return false }
+        type = optional.wrapped
+      } else if let list = type as? any ListType.Type {
+        guard let item = place.item else { return place.named.map { $0.kind == .scalar && !$0.isBuiltIn } ?? true }
+        (place, type) = (item, list.element)
+      } else {
+        break
+      }
+    }
+    guard let named = place.innermost.named, let allowed = Self.scalars[ObjectIdentifier(type)] else { return true }
     switch named.kind {
     case .inputObject: return false
     case .enum: return allowed.contains("String")
@@ -239,9 +295,42 @@ extension NamedType {
     case "ID": value.stringValue != nil || value.integerValue != nil
     case "Boolean": value.boolValue != nil
     case "Float": value.numberValue != nil
-    case "Int": value.integerValue.map { Int32(exactly: $0) != nil } ?? false
+    case "Int": if case .integer(let number) = value { Int32(exactly: number) != nil } else { false }
     default: true
     }
+  }
+}
+
+/// What a value of a scalar looks like, as far as that can be told.
+private enum ScalarForm: Hashable {
+  case number, boolean, list, object, null
+  case text, dateTime, date, time, url, uuid
+
+  var isText: Bool {
+    switch self {
+    case .number, .boolean, .list, .object, .null: false
+    default: true
+    }
+  }
+
+  init(_ value: JSONValue) {
+    switch value {
+    case .null: self = .null
+    case .bool: self = .boolean
+    case .integer, .number, .literal: self = .number
+    case .array: self = .list
+    case .object: self = .object
+    case .string(let text): self = Self.form(of: text)
+    }
+  }
+
+  private static func form(of text: String) -> ScalarForm {
+    let shape = String(text.map { $0.isASCII && $0.isNumber ? "0" : $0 })
+    if shape == "0000-00-00" { return .date }
+    if shape.hasPrefix("0000-00-00T00:00") || shape.hasPrefix("0000-00-00 00:00") { return .dateTime }
+    if shape.hasPrefix("00:00") { return .time }
+    if UUID(uuidString: text) != nil { return .uuid }
+    return text.contains("://") ? .url : .text
   }
 }
 

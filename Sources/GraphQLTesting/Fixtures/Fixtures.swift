@@ -56,17 +56,32 @@ public struct Fixtures: Sendable {
     for session: Session.Type, seed: UInt64 = 0, nulls: Double = 0, lengths: ClosedRange<Int> = 1...3,
     overrides: [String: JSONValue] = [:]
   ) throws(FixtureError) -> String {
+    let result: Result<String, FixtureError> = onDeepStack {
+      do throws(FixtureError) {
+        return .success(try makeBody(for: session, seed, nulls, lengths, overrides))
+      } catch {
+        return .failure(error)
+      }
+    }
+    return try result.get()
+  }
+
+  private func makeBody<Session: GraphQLSession>(
+    for session: Session.Type, _ seed: UInt64, _ nulls: Double, _ lengths: ClosedRange<Int>,
+    _ overrides: [String: JSONValue]
+  ) throws(FixtureError) -> String {
     let plan = try plan(for: session)
     let choices = SeededChoices(seed: seed, nulls: nulls, lengths: lengths, samples: samples)
     let generator = ResponseGenerator(plan: plan, samples: samples, chooser: choices)
-    var response = generator.response(at: Place(path: "data"))
+    let root = Place(path: "data")
+    var response = generator.response(at: root)
     let editor = ResponseEditor(generator: generator)
     // Shorter paths first, so that a part of an object that is given can be given, too.
     for (path, value) in overrides.sorted(by: { ($0.key.utf8.count, $0.key) < ($1.key.utf8.count, $1.key) }) {
       try editor.set(path, to: value, in: &response)
     }
     // A scalar of which nothing is known gets a value that the session reads.
-    _ = Recording(decoder: decoder).read(Session.ResponseData.self, from: response)
+    Recording(decoder: decoder).read(Session.ResponseData.self, from: response)
     return #"{"data": "# + response.json() + "}"
   }
 
@@ -111,7 +126,7 @@ private final class SeededChoices: Chooser {
     self.samples = samples
   }
 
-  func choose(_ choice: Choice, at place: Place) -> Int {
+  func choose(_ choice: Choice, at place: Place, isLater: Bool) -> Int {
     switch choice {
     case .null: Double.random(in: 0..<1, using: &random) < nulls ? 1 : 0
     // The last type and the last value of an enum are those from the future.

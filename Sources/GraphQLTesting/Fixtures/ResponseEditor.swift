@@ -48,6 +48,9 @@ struct ResponseEditor {
         throw FixtureError(
           "\(node.place.path).\(key): the document selects no such field of \(object.type.name)\(question)")
       }
+      if steps.count == 1, object.members[index].place.field?.name == "__typename" {
+        return try setType(value, of: &node)
+      }
       try set(value, at: steps.dropFirst(), in: &object.members[index])
       node.content = .object(object)
     case (.item(let index), .list(var items)):
@@ -96,14 +99,23 @@ struct ResponseEditor {
   }
 
   private func merge(_ members: [String: JSONValue], into node: inout ResponseNode) throws(FixtureError) {
-    if case .string(let name)? = members["__typename"],
-      let type = node.place.type?.named.possibleTypes.first(where: { $0.name == name })
-    {
-      node.content = generator.object(.known(type), node.selections, at: node.place)
-    }
+    // The type comes first, also if the document does not select it: the other members are of it.
+    if let type = members["__typename"] { try setType(type, of: &node) }
     for (key, value) in members.sorted(by: { $0.key < $1.key }) where key != "__typename" {
       try set(value, at: [.member(key)], in: &node)
     }
+  }
+
+  /// Makes an object one of another type, with the fields that are selected of that.
+  private func setType(_ value: JSONValue, of node: inout ResponseNode) throws(FixtureError) {
+    guard case .object(let object) = node.content else { throw refusal(node, "so it has no __typename") }
+    if value == .string(object.type.name) { return }
+    let possible = node.place.type?.named.possibleTypes ?? [object.type.base]
+    guard let name = value.stringValue, let type = possible.first(where: { $0.name == name }) else {
+      let near = value.stringValue.flatMap { Suggestions.nearest(to: $0, among: possible.map(\.name)).first }
+      throw refusal(node, "so its type cannot be \(value.text)" + (near.map { "; did you mean \($0)?" } ?? ""))
+    }
+    node.content = generator.object(.known(type), node.selections, at: node.place)
   }
 
   private func accepts(_ node: ResponseNode, _ value: JSONValue) -> Bool {

@@ -16,8 +16,14 @@ final class Place {
   /// The field that fills it; none for the items of a list.
   let field: Field?
 
+  /// The field that the document selects, of the type that it is selected on; the objects in a response may have narrower
+  /// ones.
+  let selected: Field?
+
   /// Whether a decoder has asked for it.
   var isRead = false
+  /// Whether some response had it.
+  var isKnown = false
   /// A value that a decoder accepts for a scalar of which nothing is known.
   var accepted: JSONValue?
 
@@ -29,7 +35,11 @@ final class Place {
     let key: String
   }
 
-  init(path: String, key: String? = nil, parent: Place? = nil, type: TypeReference? = nil, field: Field? = nil) {
+  init(
+    path: String, key: String? = nil, parent: Place? = nil, type: TypeReference? = nil, field: Field? = nil,
+    selected: Field? = nil
+  ) {
+    self.selected = selected
     self.path = path
     self.key = key
     self.parent = parent
@@ -37,10 +47,11 @@ final class Place {
     self.field = field
   }
 
-  func member(_ key: String, of type: String, field: Field) -> Place {
+  func member(_ key: String, of type: String, field: Field, selected: Field) -> Place {
     let member = Member(type: type, key: key)
     if let place = members[member] { return place }
-    let place = Place(path: "\(path).\(key)", key: key, parent: self, type: field.type, field: field)
+    let place = Place(
+      path: "\(path).\(key)", key: key, parent: self, type: field.type, field: field, selected: selected)
     members[member] = place
     return place
   }
@@ -85,8 +96,24 @@ struct ResponseNode {
     let type: ConcreteType
     var members: [ResponseNode]
     let selections: [SelectionPlan]
+    /// The fragments that have not arrived.
+    var pending: Set<ObjectIdentifier> = []
+    private let places: [String: Int]
 
-    func member(_ key: String) -> ResponseNode? { members.first { $0.place.key == key } }
+    init(type: ConcreteType, members: [ResponseNode], selections: [SelectionPlan]) {
+      self.type = type
+      self.members = members
+      self.selections = selections
+      // A few are found faster without an index.
+      places =
+        members.count > 8
+        ? Dictionary(members.enumerated().map { ($1.place.key ?? "", $0) }) { first, _ in first } : [:]
+    }
+
+    func member(_ key: String) -> ResponseNode? {
+      if places.isEmpty { return members.first { $0.place.key == key } }
+      return places[key].map { members[$0] }
+    }
   }
 }
 
@@ -144,7 +171,8 @@ enum Choice {
 /// Decides what a server is free to choose.
 protocol Chooser: AnyObject {
   /// The number of an option; the first is the usual one.
-  func choose(_ choice: Choice, at place: Place) -> Int
+  /// - Parameter isLater: Whether it is about an item of a list that is not the first.
+  func choose(_ choice: Choice, at place: Place, isLater: Bool) -> Int
 
   /// How many items a list has.
   func length(at place: Place) -> Int
@@ -152,11 +180,16 @@ protocol Chooser: AnyObject {
   /// Whether a variable that `@include` or `@skip` depends on is true.
   func flag(_ variable: String, usually: Bool) -> Bool
 
+  /// Whether a fragment with `@defer` has arrived.
+  func hasArrived(_ fragment: String) -> Bool
+
   /// A value of a scalar, if it is not to be one of the samples.
   func scalar(_ type: NamedType, at place: Place, isKnown: Bool) -> JSONValue?
 }
 
 extension Chooser {
+  func hasArrived(_ fragment: String) -> Bool { true }
+
   func scalar(_ type: NamedType, at place: Place, isKnown: Bool) -> JSONValue? { nil }
 }
 
@@ -165,50 +198,93 @@ struct ResponseGenerator {
   let plan: OperationPlan
   let samples: ScalarSamples
   let chooser: any Chooser
+  private let progress = Progress()
+
+  /// How many values a response has at most: fragments that spread others twice could multiply them without end.
+  static let mostValues = 100_000
+
+  /// Where the generation stands.
+  private final class Progress {
+    var values = 0
+    /// The indices of the items that the value is in, the outermost first.
+    var indices: [Int] = []
+  }
+
+  init(plan: OperationPlan, samples: ScalarSamples, chooser: some Chooser) {
+    self.plan = plan
+    self.samples = samples
+    self.chooser = chooser
+  }
+
+  /// How many values the last response has.
+  var values: Int { progress.values }
+
+  /// Whether the last response was cut, as it has too many values.
+  var isCut: Bool { progress.values > Self.mostValues }
 
   func response(at root: Place) -> ResponseNode {
-    ResponseNode(place: root, content: object(.known(plan.root), [plan.selections], at: root))
+    progress.values = 0
+    progress.indices = []
+    return ResponseNode(place: root, content: object(.known(plan.root), [plan.selections], at: root))
   }
 
   func object(_ type: ConcreteType, _ selections: [SelectionPlan], at place: Place) -> ResponseNode.Content {
-    let members = collect(selections, on: type).map { field in
-      let member = place.member(field.key, of: type.name, field: field.field)
+    var pending: Set<ObjectIdentifier> = []
+    let members = collect(selections, on: type, &pending).map { field in
+      let member = place.member(field.key, of: type.name, field: field.field, selected: field.selected)
       if field.name == "__typename" {
         return ResponseNode(place: member, content: .leaf(.init(value: .string(type.name), kind: .scalar)))
       }
       return value(field.field.type, field.selections, at: member)
     }
-    return .object(.init(type: type, members: members, selections: selections))
+    var object = ResponseNode.Object(type: type, members: members, selections: selections)
+    object.pending = pending
+    return .object(object)
   }
 
-  private func value(_ type: TypeReference, _ selections: [SelectionPlan], at place: Place) -> ResponseNode {
-    if !type.isNonNull, chooser.choose(.null, at: place) == 1 {
+  private func value(
+    _ type: TypeReference, _ selections: [SelectionPlan], at place: Place, isLater: Bool = false
+  ) -> ResponseNode {
+    progress.values += 1
+    if !type.isNonNull, isCut || chooser.choose(.null, at: place, isLater: isLater) == 1 {
       return ResponseNode(place: place, content: .null, selections: selections)
     }
-    return nonNullValue(type, selections, at: place)
+    return nonNullValue(type, selections, at: place, isLater: isLater)
   }
 
-  func nonNullValue(_ type: TypeReference, _ selections: [SelectionPlan], at place: Place) -> ResponseNode {
+  func nonNullValue(
+    _ type: TypeReference, _ selections: [SelectionPlan], at place: Place, isLater: Bool = false
+  ) -> ResponseNode {
     var node = ResponseNode(place: place, content: .null, selections: selections)
     if let item = type.item {
       let itemPlace = place.item(item)
-      node.content = .list((0..<chooser.length(at: place)).map { _ in value(item, selections, at: itemPlace) })
+      node.content = .list(
+        (0..<chooser.length(at: place)).map { index in
+          progress.indices.append(index)
+          defer { progress.indices.removeLast() }
+          return value(item, selections, at: itemPlace, isLater: index > 0)
+        })
     } else {
-      node.content = content(type.named, selections, at: place)
+      node.content = content(type.named, selections, at: place, isLater)
     }
     return node
   }
 
-  private func content(_ type: NamedType, _ selections: [SelectionPlan], at place: Place) -> ResponseNode.Content {
+  private func content(
+    _ type: NamedType, _ selections: [SelectionPlan], at place: Place, _ isLater: Bool
+  ) -> ResponseNode.Content {
     switch type.kind {
-    case .object: return object(.known(type), selections, at: place)
+    case .object: return object(.known(type), isCut ? [] : selections, at: place)
     case .interface, .union:
       let types = type.possibleTypes
-      let number = chooser.choose(.type(types.map(\.name) + [ConcreteType.futureName]), at: place)
-      return object(number < types.count ? .known(types[number]) : .future(of: type), selections, at: place)
+      let names = types.map(\.name) + [ConcreteType.futureName]
+      let number = chooser.choose(.type(names), at: place, isLater: isLater)
+      return object(
+        number < types.count ? .known(types[number]) : .future(of: type), isCut ? [] : selections, at: place)
     case .enum:
       let values = type.values.map(\.name)
-      let number = chooser.choose(.value((values + [ScalarSamples.futureValue]).map(JSONValue.string)), at: place)
+      let number = chooser.choose(
+        .value((values + [ScalarSamples.futureValue]).map(JSONValue.string)), at: place, isLater: isLater)
       let isFuture = number == values.count
       let value = isFuture ? ScalarSamples.futureValue : values[number]
       return .leaf(.init(value: .string(value), kind: .enumValue(isFuture: isFuture)))
@@ -217,7 +293,23 @@ struct ResponseGenerator {
       if let value = chooser.scalar(type, at: place, isKnown: kind.isCustom) {
         return .leaf(.init(value: value, kind: kind))
       }
-      return .leaf(.init(value: values[chooser.choose(.value(values), at: place)], kind: kind))
+      let number = chooser.choose(.value(values), at: place, isLater: isLater)
+      return .leaf(.init(value: item(of: values, number, type, kind), kind: kind))
+    }
+  }
+
+  /// The value of a scalar. In the items of a list, ids and texts differ, and samples take turns.
+  private func item(
+    of values: [JSONValue], _ number: Int, _ type: NamedType, _ kind: ResponseNode.Leaf.Kind
+  ) -> JSONValue {
+    let index = progress.indices.reduce(0) { 3 * $0 + $1 }
+    guard index > 0 else { return values[number] }
+    if case .custom = kind { return values[(number + index) % values.count] }
+    switch (type.name, values[number]) {
+    case ("ID", .string("1")): return .string("\(index + 1)")
+    case ("ID", .string(let text)), ("String", .string(let text)): return .string(text + "\(index + 1)")
+    case ("Int", .integer(1)): return .integer(Int64(index + 1))
+    default: return values[number]
     }
   }
 
@@ -225,40 +317,56 @@ struct ResponseGenerator {
     let key: String
     let name: String
     let field: Field
+    let selected: Field
     var selections: [SelectionPlan]
   }
 
-  /// The fields of an object (specification, section 6.3.2).
-  private func collect(_ selections: [SelectionPlan], on type: ConcreteType) -> [CollectedField] {
+  /// The fields of an object (specification, section 6.3.2), and the deferred fragments that it still lacks.
+  private func collect(
+    _ selections: [SelectionPlan], on type: ConcreteType, _ pending: inout Set<ObjectIdentifier>
+  ) -> [CollectedField] {
     var fields: [CollectedField] = []
+    var places: [String: Int] = [:]
     var visited: Set<ObjectIdentifier> = []
     func visit(_ selections: SelectionPlan) {
       for item in selections.items {
         switch item {
         case .field(let plan):
           guard isIncluded(plan.conditions) else { continue }
-          if let index = fields.firstIndex(where: { $0.key == plan.key }) {
+          if let index = places[plan.key] {
             plan.selections.map { fields[index].selections.append($0) }
             continue
           }
           var field = plan.field
           if case .known(let type) = type, let own = type.selectableField(named: plan.name) { field = own }
+          places[plan.key] = fields.count
           fields.append(
-            .init(key: plan.key, name: plan.name, field: field, selections: plan.selections.map { [$0] } ?? []))
+            .init(
+              key: plan.key, name: plan.name, field: field, selected: plan.field,
+              selections: plan.selections.map { [$0] } ?? []))
         case .fragment(let fragment):
-          guard isIncluded(fragment.conditions), fragment.type.map(type.isOf) ?? true,
-            visited.insert(ObjectIdentifier(fragment.selections)).inserted
-          else { continue }
+          guard fragment.type.map(type.isOf) ?? true else { continue }
+          guard isIncluded(fragment.conditions) else {
+            pending.insert(ObjectIdentifier(fragment.selections))
+            continue
+          }
+          guard visited.insert(ObjectIdentifier(fragment.selections)).inserted else { continue }
           visit(fragment.selections)
         }
       }
     }
     selections.forEach(visit)
+    pending.subtract(visited)
     return fields
   }
 
   private func isIncluded(_ conditions: [SelectionPlan.Condition]) -> Bool {
-    conditions.allSatisfy { chooser.flag($0.variable, usually: $0.value) == $0.value }
+    conditions.allSatisfy { condition in
+      switch condition {
+      case .variable(let name, let value): chooser.flag(name, usually: value) == value
+      case .arrival(let fragment): chooser.hasArrived(fragment)
+      }
+    }
   }
 }
 
@@ -269,48 +377,89 @@ extension Place {
 
 extension ResponseNode {
   /// The response as JSON.
-  /// - Parameter poisoned: A place whose value is replaced by one of another kind.
-  func json(poisoned: Place? = nil) -> String {
-    var text = ""
-    write(to: &text, poisoned)
-    return text
+  func json() -> String { ResponseText(self).text }
+
+  /// The value without its places.
+  var value: JSONValue {
+    switch content {
+    case .null: .null
+    case .leaf(let leaf): place.accepted ?? leaf.value
+    case .list(let items): .array(items.map(\.value))
+    case .object(let object): .object(Dictionary(object.members.map { ($0.place.key ?? "", $0.value) }) { $1 })
+    }
   }
 
-  private func write(to text: inout String, _ poisoned: Place?) {
-    if place === poisoned {
-      if case .object = content { text += "0" } else { text += #"{"":0}"# }
-      return
-    }
+  /// Notes that everything in it is read.
+  func markRead() {
+    place.isRead = true
     switch content {
-    case .null: text += "null"
-    case .leaf(let leaf):
-      let value = place.accepted ?? leaf.value
-      if case .string(let string) = value, string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
-        text += "\"\(string)\""
-      } else {
-        text += value.text
-      }
-    case .list(let items):
-      text += "["
-      for (index, item) in items.enumerated() {
-        if index > 0 { text += ", " }
-        item.write(to: &text, poisoned)
-      }
-      text += "]"
-    case .object(let object):
-      text += "{"
-      for (index, member) in object.members.enumerated() {
-        text += index > 0 ? ", \"" : "\""
-        text += member.place.key ?? ""
-        text += "\": "
-        member.write(to: &text, poisoned)
-      }
-      text += "}"
+    case .null, .leaf: break
+    case .list(let items): items.forEach { $0.markRead() }
+    case .object(let object): object.members.forEach { $0.markRead() }
     }
+  }
+}
+
+/// A response as JSON, with the bytes of each place, so that what differs in one place needs no other response.
+struct ResponseText {
+  private var bytes: [UInt8] = []
+  private var ranges: [ObjectIdentifier: [Range<Int>]] = [:]
+
+  init(_ response: ResponseNode, in prefix: String = "", _ suffix: String = "") {
+    bytes += prefix.utf8
+    write(response)
+    bytes += suffix.utf8
+  }
+
+  var text: String { String(decoding: bytes, as: UTF8.self) }
+
+  /// The text with another value in all values of a place; `nil` if it has none.
+  func replacing(_ place: Place, by value: String) -> String? {
+    guard let ranges = ranges[ObjectIdentifier(place)] else { return nil }
+    var result: [UInt8] = []
+    result.reserveCapacity(bytes.count)
+    var end = 0
+    for range in ranges {
+      result += bytes[end..<range.lowerBound]
+      result += value.utf8
+      end = range.upperBound
+    }
+    result += bytes[end...]
+    return String(decoding: result, as: UTF8.self)
+  }
+
+  private mutating func write(_ node: ResponseNode) {
+    let start = bytes.count
+    switch node.content {
+    case .null: bytes += "null".utf8
+    case .leaf(let leaf): bytes += (node.place.accepted ?? leaf.value).text.utf8
+    case .list(let items):
+      bytes.append(UInt8(ascii: "["))
+      for (index, item) in items.enumerated() {
+        if index > 0 { bytes += ", ".utf8 }
+        write(item)
+      }
+      bytes.append(UInt8(ascii: "]"))
+    case .object(let object):
+      bytes.append(UInt8(ascii: "{"))
+      for (index, member) in object.members.enumerated() {
+        bytes += (index > 0 ? ", \"" : "\"").utf8
+        bytes += (member.place.key ?? "").utf8
+        bytes += "\": ".utf8
+        write(member)
+      }
+      bytes.append(UInt8(ascii: "}"))
+    }
+    ranges[ObjectIdentifier(node.place), default: []].append(start..<bytes.count)
   }
 }
 
 extension JSONValue {
   /// The value as JSON.
-  var text: String { (try? json()).map { String(decoding: $0, as: UTF8.self) } ?? "null" }
+  var text: String {
+    if case .string(let string) = self, string.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x22 && $0 != 0x5C }) {
+      return "\"\(string)\""
+    }
+    return (try? json()).map { String(decoding: $0, as: UTF8.self) } ?? "null"
+  }
 }

@@ -22,6 +22,12 @@ public struct ScalarSamples: Sendable, ExpressibleByDictionaryLiteral {
     self.init(Dictionary(elements) { $1 })
   }
 
+  /// What is known of a scalar of the schema's own: its values, and whether they were passed, not guessed by its name.
+  func forms(of type: NamedType) -> (values: [JSONValue], isPassed: Bool)? {
+    if type.isBuiltIn { return nil }
+    return values[type.name].map { ($0, true) } ?? Self.usual[type.name].map { ($0, false) }
+  }
+
   /// The values for a field of a scalar type.
   func values(of type: NamedType, field: Field?) -> ([JSONValue], ResponseNode.Leaf.Kind) {
     if let field {
@@ -35,15 +41,17 @@ public struct ScalarSamples: Sendable, ExpressibleByDictionaryLiteral {
   }
 
   private static let builtIn: [String: [JSONValue]] = [
-    "String": ["text"], "ID": ["1"], "Boolean": [true, false],
-    "Int": [1, 2_147_483_647, -2_147_483_648], "Float": [1.5, 1],
+    "String": ["text", ""], "ID": ["1", "VXNlcjox"], "Boolean": [true, false],
+    "Int": [1, 2_147_483_647, -2_147_483_648],
+    "Float": [1.5, 1, .number(.greatestFiniteMagnitude), .number(-.greatestFiniteMagnitude)],
   ]
 
   /// Scalars that many schemas have, in the form that most of them use.
   private static let usual: [String: [JSONValue]] = [
     "DateTime": ["2026-11-23T11:25:42Z"], "Timestamp": ["2026-11-23T11:25:42Z"], "Date": ["2026-11-23"],
     "Time": ["11:25:42"], "URL": ["https://example.com/"], "URI": ["https://example.com/"],
-    "UUID": ["3f333df6-90a4-4fda-8dd3-9485d27cee36"], "JSON": [["key": "value"]], "JSONObject": [["key": "value"]],
+    "UUID": ["3f333df6-90a4-4fda-8dd3-9485d27cee36", "0b2f1c4e-6d1a-4c7b-9a53-1f0d2e4b8a67"],
+    "JSON": [["key": "value"]], "JSONObject": [["key": "value"]],
   ]
 
   /// What a scalar of which nothing is known may be.

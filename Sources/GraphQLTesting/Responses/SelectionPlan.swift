@@ -3,10 +3,12 @@ import GraphQLSchema
 
 /// What a selection set selects: its fields with their definitions, and its fragments, each resolved once.
 final class SelectionPlan {
-  /// What `@include` or `@skip` asks of a variable.
-  struct Condition: Hashable {
-    let variable: String
-    let value: Bool
+  /// What a selection depends on.
+  enum Condition: Hashable {
+    /// What `@include` or `@skip` asks of a variable.
+    case variable(String, is: Bool)
+    /// That a fragment with `@defer` has arrived, by its place in the document.
+    case arrival(String)
   }
 
   struct FieldPlan {
@@ -35,6 +37,9 @@ final class SelectionPlan {
 
   private(set) var items: [Item] = []
 
+  private var knownKeys: Set<String>?
+  private var knownFragments: [String: [FragmentPlan]]?
+
   /// How many selection sets are within one another here, this one included.
   private(set) var depth = 1
 
@@ -53,21 +58,57 @@ final class SelectionPlan {
 extension SelectionPlan {
   /// The names of all fields in responses, of whatever type and under whatever condition.
   var keys: Set<String> {
-    var keys = unknownKeys
-    var visited: Set<ObjectIdentifier> = []
-    collectKeys(into: &keys, &visited)
+    if let knownKeys { return knownKeys }
+    var keys: Set<String> = []
+    for plan in withFragments {
+      keys.formUnion(plan.unknownKeys)
+      for case .field(let field) in plan.items { keys.insert(field.key) }
+    }
+    knownKeys = keys
     return keys
   }
 
-  private func collectKeys(into keys: inout Set<String>, _ visited: inout Set<ObjectIdentifier>) {
-    guard visited.insert(ObjectIdentifier(self)).inserted else { return }
-    keys.formUnion(unknownKeys)
-    for item in items {
-      switch item {
-      case .field(let field): keys.insert(field.key)
-      case .fragment(let fragment): fragment.selections.collectKeys(into: &keys, &visited)
+  /// The deferred fragments with a label, also those inside of fragments.
+  func deferred(_ label: String) -> [FragmentPlan] {
+    if let knownFragments { return knownFragments[label] ?? [] }
+    var fragments: [String: [FragmentPlan]] = [:]
+    for plan in withFragments {
+      for case .fragment(let fragment) in plan.items {
+        if let label = fragment.label { fragments[label, default: []].append(fragment) }
       }
     }
+    knownFragments = fragments
+    return fragments[label] ?? []
+  }
+
+  /// Whether a field is selected that the schema does not have.
+  var hasUnknownFields: Bool {
+    var visited: Set<ObjectIdentifier> = []
+    var pending = [self]
+    while let plan = pending.popLast() {
+      guard visited.insert(ObjectIdentifier(plan)).inserted else { continue }
+      if !plan.unknownKeys.isEmpty { return true }
+      for item in plan.items {
+        switch item {
+        case .field(let field): if let selections = field.selections { pending.append(selections) }
+        case .fragment(let fragment): pending.append(fragment.selections)
+        }
+      }
+    }
+    return false
+  }
+
+  /// These selections and those of all fragments in them, each once, however often it is spread.
+  var withFragments: [SelectionPlan] {
+    var visited: Set<ObjectIdentifier> = []
+    var result: [SelectionPlan] = []
+    var pending = [self]
+    while let plan = pending.popLast() {
+      guard visited.insert(ObjectIdentifier(plan)).inserted else { continue }
+      result.append(plan)
+      for case .fragment(let fragment) in plan.items.reversed() { pending.append(fragment.selections) }
+    }
+    return result
   }
 }
 
@@ -165,8 +206,8 @@ private struct PlanCompiler {
         plan.add(
           .fragment(
             .init(
-              type: condition ?? nil, conditions: conditions, selections: selections,
-              label: fragment.directives.deferLabel)))
+              type: condition ?? nil, conditions: conditions + arrival(of: fragment.directives, fragment.location),
+              selections: selections, label: fragment.directives.deferLabel)))
       case .fragmentSpread(let spread):
         let name = spread.name.text
         guard let fragment = fragments[name], let on = schema.type(named: fragment.typeCondition.name.text) else {
@@ -182,7 +223,9 @@ private struct PlanCompiler {
         if level + selections.depth > OperationPlan.deepest { isTooDeep = true }
         plan.add(
           .fragment(
-            .init(type: on, conditions: conditions, selections: selections, label: spread.directives.deferLabel)))
+            .init(
+              type: on, conditions: conditions + arrival(of: spread.directives, spread.location),
+              selections: selections, label: spread.directives.deferLabel)))
       }
     }
   }
@@ -223,11 +266,22 @@ private struct PlanCompiler {
       guard let wanted, let value = directive.arguments.first(where: { $0.name == "if" })?.value.kind else { continue }
       switch value {
       case .boolean(let constant): if constant != wanted { return nil }
-      case .variable(let name): conditions.append(.init(variable: name.text, value: wanted))
+      case .variable(let name): conditions.append(.variable(name.text, is: wanted))
       default: continue
       }
     }
     return conditions
+  }
+}
+
+extension PlanCompiler {
+  /// That a fragment with these directives may arrive later.
+  private func arrival(
+    of directives: SyntaxList<DirectiveSyntax>, _ location: SourceLocation
+  ) -> [SelectionPlan.Condition] {
+    guard let directive = directives.first(where: { $0.name == "defer" }) else { return [] }
+    if case .boolean(false)? = directive.arguments.first(where: { $0.name == "if" })?.value.kind { return [] }
+    return [.arrival("\(location)")]
   }
 }
 
@@ -237,15 +291,5 @@ extension SyntaxList<DirectiveSyntax> {
     let label = first { $0.name == "defer" }?.arguments.first { $0.name == "label" }
     guard case .string(let text)? = label?.value.kind else { return nil }
     return text.value
-  }
-}
-
-extension SelectionPlan {
-  /// The deferred fragments with a label, also those inside of fragments.
-  func deferred(_ label: String) -> [FragmentPlan] {
-    items.flatMap { item -> [FragmentPlan] in
-      guard case .fragment(let fragment) = item else { return [] }
-      return (fragment.label == label ? [fragment] : []) + fragment.selections.deferred(label)
-    }
   }
 }

@@ -36,7 +36,7 @@ struct GraphQLOverHTTP {
     do throws(Refusal) {
       let mediaType = try negotiate(request)
       switch request.method {
-      case .get: return try respond(GraphQLExchange(get: request), mediaType, isGet: true)
+      case .get: return try respond(GraphQLExchange(get: request, server), mediaType, isGet: true)
       case .post: return try respond(toBody: request, mediaType)
       default:
         throw Refusal(status: 405, message: "GraphQL travels by GET and POST", allow: "GET, POST")
@@ -56,13 +56,13 @@ struct GraphQLOverHTTP {
       throw Refusal(status: 400, message: "the body is not JSON")
     }
     guard case .array(let batch) = json else {
-      return try respond(GraphQLExchange(json), mediaType, isGet: false)
+      return try respond(GraphQLExchange(json, server), mediaType, isGet: false)
     }
     guard (1...Self.batchLimit).contains(batch.count) else {
       throw Refusal(status: 400, message: "a batch has between 1 and \(Self.batchLimit) requests")
     }
     let results = try batch.map { (request) throws(Refusal) in
-      try exchange(GraphQLExchange(request)).response(from: server).result
+      try exchange(GraphQLExchange(request, server)).response(from: server).result
     }
     return response(200, mediaType, results)
   }
@@ -92,7 +92,8 @@ struct GraphQLOverHTTP {
       throw Refusal(
         status: 400,
         message:
-          "a request has the string \"query\", and perhaps the string \"operationName\" and the object \"variables\"")
+          "a request has the string \"query\", or the id of a document, and perhaps the string \"operationName\" and the object \"variables\""
+      )
     }
     return exchange
   }
@@ -158,6 +159,8 @@ struct GraphQLExchange {
   let query: String
   let operationName: String?
   let variables: [String: JSONValue]
+  /// Why the document is not taken, if it is not.
+  private var refusal: ExecutionError?
 
   /// How far a request came.
   enum Stage {
@@ -171,9 +174,19 @@ struct GraphQLExchange {
   }
 
   /// The request in the body of a `POST`; `nil` if it is none.
-  init?(_ json: JSONValue) {
-    guard let query = json["query"]?.stringValue else { return nil }
-    self.query = query
+  init?(_ json: JSONValue, _ server: TestServer) {
+    switch json["query"] {
+    case .string(let text)?: (query, refusal) = (text, server.refusal(of: text, hash: Self.hash(in: json)))
+    case .null?, nil:
+      guard let id = Self.id(in: json) else { return nil }
+      let text = server.document(of: id)
+      query = text ?? ""
+      if text == nil {
+        refusal = ExecutionError(
+          message: "PersistedQueryNotFound", extensions: ["code": "PERSISTED_QUERY_NOT_FOUND"])
+      }
+    default: return nil
+    }
     switch json["operationName"] {
     case .string(let name)?: operationName = name
     case .null?, nil: operationName = nil
@@ -186,19 +199,34 @@ struct GraphQLExchange {
     }
   }
 
+  /// The hash that stands beside a document, or for it (Apollo's automatic persisted queries).
+  private static func hash(in json: JSONValue) -> String? {
+    json["extensions"]?["persistedQuery"]?["sha256Hash"]?.stringValue
+  }
+
+  /// The id of a document in the place of its text, in the forms that servers take.
+  private static func id(in json: JSONValue) -> String? {
+    let id = ["documentId", "doc_id", "id"].lazy.compactMap { json[$0]?.stringValue }.first ?? hash(in: json)
+    return id.map { $0.hasPrefix("sha256:") ? String($0.dropFirst(7)) : $0 }
+  }
+
   /// The request in the address of a `GET`, where an empty parameter counts as absent; `nil` if it is none.
-  init?(get request: HTTPRequest) {
+  init?(get request: HTTPRequest, _ server: TestServer) {
+    var components = URLComponents(url: request.url, resolvingAgainstBaseURL: true)
+    // As in a form, a plus sign stands for a space.
+    let query = components?.percentEncodedQuery?.replacing("+", with: "%20")
+    components?.percentEncodedQuery = query
     var members: [String: JSONValue] = [:]
-    for item in URLComponents(url: request.url, resolvingAgainstBaseURL: true)?.queryItems ?? [] {
+    for item in components?.queryItems ?? [] {
       guard let value = item.value, !value.isEmpty else { continue }
-      if item.name == "variables" {
+      if item.name == "variables" || item.name == "extensions" {
         guard let json = try? JSONValue(json: value) else { return nil }
         members[item.name] = json
       } else {
         members[item.name] = .string(value)
       }
     }
-    self.init(.object(members))
+    self.init(.object(members), server)
   }
 
   /// The kind of the operation, if there is one.
@@ -208,13 +236,14 @@ struct GraphQLExchange {
 
   /// The responses as events: those of a subscription, or the only one.
   func events(from server: TestServer) -> [ExecutionResult] {
-    guard kind == .subscription, let document = try? DocumentSyntax(parsing: query),
+    guard refusal == nil, kind == .subscription, let document = try? DocumentSyntax(parsing: query),
       server.schema.validate(document).isEmpty
     else { return [response(from: server).result] }
     return server.events(of: document, operationName, variables)
   }
 
   func response(from server: TestServer) -> (result: ExecutionResult, stage: Stage) {
+    if let refusal { return (ExecutionResult(data: nil, errors: [refusal]), .checking) }
     let document: DocumentSyntax
     do {
       document = try DocumentSyntax(parsing: query)

@@ -2,6 +2,7 @@ import GraphQLLanguage
 public import GraphQLSchema
 public import HTTP
 public import JSON
+public import Networking
 public import Streams
 
 /// A GraphQL server in the process, made from a schema, for tests of anything that uses a transport.
@@ -21,12 +22,16 @@ public final class TestServer: HTTPTransport {
   /// The schema.
   public let schema: Schema
 
+  /// The documents that are trusted, if only those are.
+  let manifest: GraphQLManifest?
   private let generator: ValueGenerator
   private let state = Locked(State())
 
   private struct State {
     var resolvers: [String: Resolver] = [:]
     var requests: [HTTPRequest] = []
+    /// The documents that came with their hashes.
+    var documents: [String: String] = [:]
   }
 
   /// Makes a server.
@@ -36,18 +41,22 @@ public final class TestServer: HTTPTransport {
   ///   - samples: Values of the schema's own scalars, and of fields whose texts have a form of their own.
   ///   - nulls: How often a nullable field that is made up is null, from 0 to 1.
   ///   - lengths: How many items lists that are made up have.
+  ///   - manifest: The documents that are trusted: requests name them by their ids, and others are refused. Without one,
+  ///     a document that came with its hash can be named by that (automatic persisted queries).
   public init(
     schema: Schema, seed: UInt64 = 0, samples: ScalarSamples = ScalarSamples(), nulls: Double = 0,
-    lengths: ClosedRange<Int> = 1...3
+    lengths: ClosedRange<Int> = 1...3, manifest: GraphQLManifest? = nil
   ) {
     self.schema = schema
+    self.manifest = manifest
     generator = ValueGenerator(seed: seed, samples: samples, nulls: nulls, lengths: lengths)
   }
 
   /// Resolves a field with a closure, which is called on the thread that subscribes to the response.
   ///
   /// The closure may return an object of some fields only: the others are resolved or made up. It may leave out
-  /// `__typename`, too. For a field of the root of subscriptions, it returns the list of the events.
+  /// `__typename`, too. A member that the schema does not have is an error of the field, unless its name begins with an
+  /// underscore: that is for the closures of the object's own fields. For a field of the root of subscriptions, it returns the list of the events.
   ///
   /// - Parameters:
   ///   - coordinate: The field, such as `Query.user`. One of an interface is that of all objects that implement it and have
@@ -78,6 +87,25 @@ public final class TestServer: HTTPTransport {
     _ document: String, operationName: String? = nil, variables: [String: JSONValue] = [:]
   ) -> ExecutionResult {
     GraphQLExchange(query: document, operationName: operationName, variables: variables).response(from: self).result
+  }
+
+  /// The document of an id: one of the manifest, or one that came with its hash before.
+  func document(of id: String) -> String? {
+    if let manifest { return manifest.operations.first { $0.id == id }?.body }
+    return state.withLock { $0.documents[id] }
+  }
+
+  /// Why a document is not taken that came as a text; `nil` if it is.
+  func refusal(of text: String, hash: String?) -> ExecutionError? {
+    if let manifest, !manifest.operations.contains(where: { $0.body == text }) {
+      return ExecutionError(message: "the document is not in the manifest of trusted documents")
+    }
+    guard let hash else { return nil }
+    guard SHA256.hexadecimal(of: text.utf8) == hash else {
+      return ExecutionError(message: "the hash is not that of the document")
+    }
+    state.withLock { $0.documents[hash] = text }
+    return nil
   }
 
   /// The response to a request.
@@ -128,14 +156,47 @@ public final class TestServer: HTTPTransport {
     _ value: @escaping @Sendable (Executor.FieldRequest, () throws -> JSONValue?) throws -> JSONValue?
   ) -> Executor {
     let resolvers = state.withLock { $0.resolvers }
-    return Executor(schema) { [generator] request in
+    return Executor(schema) { [generator, schema] request in
       let field = request.field
       let value = try value(request) {
         let coordinates = [field.coordinate] + field.owner.interfaces.map { "\($0.name).\(field.name)" }
         let resolver = coordinates.lazy.compactMap { resolvers[$0] }.first
-        return try resolver?(request) ?? request.parent[field.name]
+        guard let resolver else { return request.parent[field.name] }
+        let value = try resolver(request)
+        try schema.checkMembers(of: value, field.type, at: field.coordinate)
+        return value
       }
       return generator.complete(value, field.type, request)
+    }
+  }
+}
+
+extension Schema {
+  /// Throws if an object that a closure returned has a member that none of the types has that it may be of.
+  fileprivate func checkMembers(of value: JSONValue, _ type: TypeReference, at coordinate: String) throws(FieldError) {
+    var pending = [(value: value, type: type, place: coordinate)]
+    while let (value, type, place) = pending.popLast() {
+      switch value {
+      case .array(let elements):
+        guard let item = type.item else { continue }
+        for (index, element) in elements.enumerated().reversed() {
+          pending.append((element, item, "\(place)[\(index)]"))
+        }
+      case .object(let members) where type.named.kind.isComposite && !type.isList:
+        let own = members["__typename"]?.stringValue.flatMap { self.type(named: $0) }
+        let types = own.map { [$0] } ?? (type.named.possibleTypes + [type.named])
+        // What begins with an underscore is the closures' own.
+        for (name, value) in members.sorted(by: { $0.key < $1.key }) where !name.hasPrefix("_") {
+          guard let field = types.lazy.compactMap({ $0.field(named: name) }).first else {
+            let near = namesLike(name, among: types.flatMap { $0.fields.map(\.name) }).first
+            throw FieldError(
+              "\(place) was resolved to an object with \"\(name)\", but \(own?.name ?? type.named.name) has no such field"
+                + (near.map { "; did you mean \($0)?" } ?? ""))
+          }
+          pending.append((value, field.type, "\(place).\(name)"))
+        }
+      default: continue
+      }
     }
   }
 }

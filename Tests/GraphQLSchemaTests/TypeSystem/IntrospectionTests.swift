@@ -98,4 +98,21 @@ import Testing
       #expect(schema.validate(try DocumentSyntax(parsing: text)).isEmpty)
     }
   }
+
+  @Test(
+    "a description of any characters, a non-null in a non-null, and places that nobody knows leave a schema readable")
+  func oddities() throws {
+    let text = #"""
+      {"__schema": {"queryType": {"name": "Query"},
+        "directives": [{"name": "a", "locations": ["FIELD", "NEW_PLACE"], "args": []}],
+        "types": [{"kind": "OBJECT", "name": "Query", "description": "\"\"\"\u0301 and \"\"\" too", "fields": [
+          {"name": "a", "args": [], "type": {"kind": "NON_NULL", "ofType":
+            {"kind": "NON_NULL", "ofType": {"kind": "SCALAR", "name": "Int"}}}}]}]}}
+      """#
+    let schema = try Schema(reading: Array(text.utf8))
+    #expect(schema.problems.isEmpty)
+    #expect(schema.type(named: "Query")?.documentation == "\"\"\"\u{301} and \"\"\" too")
+    #expect(schema.type(named: "Query")?.field(named: "a")?.type.description == "Int!")
+    #expect(schema.directive(named: "a")?.locations == [.field])
+  }
 }

@@ -1,6 +1,6 @@
-import Foundation
 import GraphQLLanguage
 import GraphQLSchema
+import TestSupport
 import Testing
 
 @testable import GraphQLTesting
@@ -49,17 +49,14 @@ import Testing
   func smallStack() async throws {
     let (schema, count) = (schema, OperationPlan.deepest - 1)
     let text = "{ " + String(repeating: "b { ", count: count) + "c" + String(repeating: " }", count: count) + " }"
-    let size = try await withCheckedThrowingContinuation { continuation in
-      let thread = Thread {
-        continuation.resume(
-          with: Result {
-            let plan = try OperationPlan(operation: nil, in: DocumentSyntax(parsing: text), schema)
-            let generator = ResponseGenerator(plan: plan, samples: ScalarSamples(), chooser: FirstChoice())
-            return generator.response(at: Place(path: "data")).json().utf8.count
-          })
-      }
-      thread.stackSize = 512 << 10
-      thread.start()
+    let size = try await onSmallStack {
+      try onDeepStack {
+        Result {
+          let plan = try OperationPlan(operation: nil, in: DocumentSyntax(parsing: text), schema)
+          let generator = ResponseGenerator(plan: plan, samples: ScalarSamples(), chooser: FirstChoice())
+          return generator.response(at: Place(path: "data")).json().utf8.count
+        }
+      }.get()
     }
     #expect(size > 5 * count)
   }
@@ -86,7 +83,7 @@ import Testing
 
 /// Always the usual one.
 private final class FirstChoice: Chooser {
-  func choose(_ choice: Choice, at place: Place) -> Int { 0 }
+  func choose(_ choice: Choice, at place: Place, isLater: Bool) -> Int { 0 }
   func length(at place: Place) -> Int { 1 }
   func flag(_ variable: String, usually: Bool) -> Bool { usually }
 }

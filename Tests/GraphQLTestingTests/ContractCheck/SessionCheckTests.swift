@@ -33,7 +33,7 @@ import Testing
     let report = check.report(on: Correct.self, variables: [.init(id: "1", first: 2, filter: nil, long: false)])
     #expect(report.findings == [])
     #expect(report.unexplored == ["variables.filter: is nil in every sample, so that what is in it was not checked."])
-    #expect(report.responses == 11)
+    #expect(report.responses == 18)
   }
 
   @Test("V2: what passes reads responses in which everything is chosen at random")
@@ -95,10 +95,8 @@ import Testing
         "error data.me.score: is Float in the schema, but is read as Int",
         "error data.me.friends: is [User] in the schema, but is read as Friends",
         "error data.me.best: is User in the schema, but is read as String",
-        "error data.me.age: is Int in the schema, and can be 2147483647, which Int8 cannot hold"
+        "error data.me.age: is Int in the schema, and can be 2147483647 or -2147483648, which Int8 cannot hold"
           + " [when data.me.age is 2147483647]",
-        "error data.me.age: is Int in the schema, and can be -2147483648, which Int8 cannot hold"
-          + " [when data.me.age is -2147483648]",
       ])
   }
 
@@ -120,14 +118,10 @@ import Testing
     #expect(
       lines(Closed.self) == [
         "error data.me.role: Role.GUEST is in the schema, but Role does not accept it [when data.me.role is GUEST]",
-        "error data.search[].name: is not in every response (here Post), but is read as String"
+        "error data.search[].name: is not in every response (here Post and Tag), but is read as String"
           + " [when data.search[] is of type Post]",
-        "error data.search[].name: is not in every response (here Tag), but is read as String"
-          + " [when data.search[] is of type Tag]",
         "warning data.me.role: Role fails for a value that the server adds to Role later (use GraphQLEnum)"
           + " [when data.me.role is VALUE_FROM_THE_FUTURE]",
-        "warning data.search[].name: is not in every response (here a type from the future), but is read as String"
-          + " [when data.search[] is of type TypeFromTheFuture]",
       ])
     #expect(
       lines(ClosedUnion.self) == [

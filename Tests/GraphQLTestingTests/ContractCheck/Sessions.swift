@@ -24,7 +24,7 @@ extension SessionCheckTests {
   struct Friend: Decodable, Sendable { let name: String }
 
   struct Correct: GraphQLSession {
-    struct Filter: Encodable, Sendable { var role: String? }
+    struct Filter: Encodable, Sendable { var role: String }
     struct Variables: Encodable, Sendable { var id: String, first: Int?, filter: Filter?, long: Bool }
     struct User: Decodable, Sendable {
       let id: String

@@ -74,6 +74,16 @@ import Testing
     for (type, field) in [("Tag", "label"), ("User", "name"), ("Post", "title")] {
       let body = try fixtures.body(for: Search.self, overrides: ["search": [["__typename": .string(type)]]])
       #expect(body.contains("\"__typename\": \"\(type)\", \"\(field)\": "))
+      let changed = try fixtures.body(
+        for: Search.self, lengths: 1...1, overrides: ["search[0].__typename": .string(type)])
+      #expect(changed.contains("\"__typename\": \"\(type)\", \"\(field)\": "))
+    }
+    let overrides: [[String: JSONValue]] = [["search[0].__typename": "Psot"], ["search": [["__typename": "Psot"]]]]
+    for override in overrides {
+      let error = #expect(throws: FixtureError.self) { try fixtures.body(for: Search.self, overrides: override) }
+      #expect(
+        error?.description
+          == "data.search[]: it is Hit!, so its type cannot be \"Psot\"; did you mean Post?.")
     }
   }
 

@@ -36,6 +36,9 @@ import Testing
   private func get(_ items: [String: String], accept: String = "application/json") throws -> HTTPResponse {
     var components = try #require(URLComponents(url: url, resolvingAgainstBaseURL: true))
     components.queryItems = items.sorted { $0.key < $1.key }.map { URLQueryItem(name: $0.key, value: $0.value) }
+    // A plus sign would stand for a space.
+    let query = components.percentEncodedQuery?.replacing("+", with: "%2B")
+    components.percentEncodedQuery = query
     var headers = HTTPHeaders()
     try headers.set("Accept", to: accept)
     return server.respond(to: try HTTPRequest(method: .get, url: #require(components.url), headers: headers))
