@@ -60,6 +60,8 @@ final class Recording {
   private(set) var outcome = Outcome.value
   /// The paths of scalars of which nothing is known but that a decoder accepts some value.
   private(set) var guessed: Set<String> = []
+  /// The objects that the real decoder has a type read by its bytes, with the types.
+  private(set) var byteReaders: [String: String] = [:]
   let userInfo: [CodingUserInfoKey: Any]
   /// Reads parts of responses where the way of reading depends on the decoder: dates, for example.
   private let decoder: any BodyDecoder
@@ -139,6 +141,7 @@ extension Recording {
     if case .leaf(let leaf) = node.content, leaf.kind.isCustom || type is any ReadByDecoder.Type {
       return try leafValue(type, leaf, at: node.place, path)
     }
+    if case .object = node.content, readsBytes(type) { byteReaders[node.place.path] = "\(type)" }
     do {
       return try nested(type, node) {
         try Value(from: RecordingDecoder(recording: self, source: source, type: "\(type)", codingPath: path))
@@ -148,6 +151,11 @@ extension Recording {
       try recordRefusal(by: type, of: node, error)
       return try substitute(type, for: node, at: path)
     }
+  }
+
+  /// Whether the real decoder lets a type read the bytes, of which the recording sees nothing.
+  private func readsBytes(_ type: any Decodable.Type) -> Bool {
+    decoder is JSONCoder && type is any JSONDecodable.Type && !(type is any ReadsAnyKey.Type)
   }
 
   private func nested<Value>(_ type: Value.Type, _ node: ResponseNode, _ body: () throws -> Value) throws -> Value {
@@ -400,6 +408,11 @@ extension ResponseNode.Leaf.Kind {
     }
   }
 }
+
+/// A type that reads whatever members there are.
+private protocol ReadsAnyKey {}
+
+extension Dictionary: ReadsAnyKey {}
 
 // MARK: - Primitives
 

@@ -21,6 +21,7 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
   /// Where a finding is among them.
   private var known: [Recording.Complaint.Key: Int] = [:]
   private var guessed: Set<String> = []
+  private var byteReaders: [String: String] = [:]
   /// The places in the order in which they were first filled, each with the response that did it.
   private var places: [(place: Place, pass: Exploration.Pass)] = []
   /// Whether a recording ended early, so that not everything that is read was seen.
@@ -90,6 +91,13 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     for seed in 0..<max(0, combinations) { checkCombination(UInt64(seed), &report) }
     for path in guessed.sorted() {
       report.unexplored.append("\(path): nothing is known of the scalar's values; pass samples of them.")
+    }
+    for (path, type) in byteReaders.sorted(by: { $0.key < $1.key }) {
+      // What is said of a type concerns those in it, too.
+      let isInside = byteReaders.keys.contains { path.hasPrefix($0 + ".") || path.hasPrefix($0 + "[") }
+      if isInside { continue }
+      report.unexplored.append(
+        "\(path): \(type) reads bytes; what it reads although the document does not select it was not seen.")
     }
     let warnings = unread(&report) + deprecated
     report.findings += findings.map(\.finding) + warnings
@@ -196,6 +204,7 @@ extension ResponseCheck {
     let recording = record(response)
     if recording.outcome == .stopped { isIncomplete = true }
     guessed.formUnion(recording.guessed)
+    byteReaders.merge(recording.byteReaders) { $1 }
     guard let failure = failure(of: Self.body(of: response)) else {
       // Where the type catches an error, it goes on to read something else.
       if recording.complaints.contains(where: \.isFailure) { _ = record(response, throwing: .everywhere) }

@@ -244,6 +244,10 @@ import Testing
         "error data.me.nickname: cannot be read: expected a string, found null [when data.me.nickname is null]",
         "warning data.me.name: is selected but never read",
       ])
+    #expect(
+      check.report(on: Bytes.self).unexplored == [
+        "data: ResponseData reads bytes; what it reads although the document does not select it was not seen."
+      ])
   }
 
   @Test("keys in snake_case are read by a coder that converts them")
