@@ -24,8 +24,8 @@ extension SessionCheck {
     /// What the server chose when it was found, such as `data.user.nickname is null`; `nil` if any response shows it.
     public internal(set) var condition: String?
 
-    /// The shortest response that a correct server may send and that fails, or of which it is true: JSON of the whole
-    /// body. Findings about documents and variables have none.
+    /// A response that a correct server may send and that fails, or of which it is true: the usual one if that does, and
+    /// else the shortest. It is JSON of the whole body. Findings about documents and variables have none.
     public internal(set) var witness: String?
 
     /// One line: the severity, the path, the message, the condition, and the witness.

@@ -184,9 +184,10 @@ struct ResponseCheck<ResponseData: Decodable & Sendable> {
     if let subject = complaint.subject, !findings[index].subjects.contains(subject) {
       findings[index].subjects.append(subject)
     }
-    guard body.utf8.count < findings[index].witness.utf8.count else { return }
+    // What any response shows is clearest in the usual one.
+    guard findings[index].condition != nil, body.utf8.count < findings[index].witness.utf8.count else { return }
     findings[index].witness = body
-    if findings[index].condition != nil { findings[index].condition = pass.conditions }
+    findings[index].condition = pass.conditions
   }
 }
 
