@@ -100,6 +100,8 @@ public struct EventStreamParser: Sendable {
     let colon = line.firstIndex(of: .colon) ?? line.endIndex
     var value = line[colon...].dropFirst()
     if value.first == .space { value = value.dropFirst() }
+    // No longer name is known. Swift compares long ones, of what a server may send, in quadratic time.
+    guard colon <= 5 else { return nil }
     switch String(decoding: line[..<colon], as: UTF8.self) {
     case "event": type = String(decoding: value, as: UTF8.self)
     case "data" where data == nil: data = Array(value)

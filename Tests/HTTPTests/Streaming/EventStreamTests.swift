@@ -109,6 +109,16 @@ private struct StandardEventStream {
     #expect(events.count == 1 && events.first?.data?.utf8.count == 21 * count - 1)
   }
 
+  @Test func `a field whose name has very many combining marks takes time in proportion to its size`() throws {
+    let name = String(repeating: "\u{301}\u{323}", count: 100_000)
+    var parser = EventStreamParser(limit: 16 << 20)
+    let start = clock()
+    let events = try parser.consume(Data("\(name): 1\ndata: 2\n\n".utf8))
+    // Swift takes 20 seconds to compare the name with another text.
+    #expect(clock() - start < 3_000_000)
+    #expect(events.map(\.data) == ["2"])
+  }
+
   @Test func `an event over the limit is an error, in one line and in many`() {
     for text in [String(repeating: "x", count: 101), String(repeating: "data: 12345678\n", count: 20)] {
       var parser = EventStreamParser(limit: 100)
