@@ -54,12 +54,11 @@ extension GraphQLCommand {
       let documents = Documents(files, isSeparate: arguments.flags.contains(.separately))
       let wholes = try self.wholes(documents)
       let changes = old.changes(to: new)
-      let listed = changes.map { change in
+      let users = old.operations(among: wholes.map(\.syntax), feeling: changes)
+      let listed = zip(changes, users).map { change, users in
         Change(
           impact: change.impact.rawValue, coordinate: change.coordinate, message: change.message,
-          operations: wholes.flatMap { whole in
-            old.operations(in: whole.syntax, feeling: change).map { Operation($0, whole.place($0.location)) }
-          })
+          operations: users.map { Operation($0.operation, wholes[$0.document].place($0.operation.location)) })
       }
       if arguments.flags.contains(.json) {
         try writeJSON(listed)
