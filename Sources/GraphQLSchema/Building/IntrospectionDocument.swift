@@ -90,11 +90,11 @@ extension IntrospectionDocument: JSONDecodable {
       if json.key(is: "description") {
         description = try json.readString(orNull: ())
       } else if json.key(is: "queryType") {
-        queryType = try json.readName()
+        queryType = try json.readNameOfType()
       } else if json.key(is: "mutationType") {
-        mutationType = try json.readName()
+        mutationType = try json.readNameOfType()
       } else if json.key(is: "subscriptionType") {
-        subscriptionType = try json.readName()
+        subscriptionType = try json.readNameOfType()
       } else if json.key(is: "types") {
         types = try json.readList(of: TypeDefinition.self)
         hasTypes = true
@@ -290,7 +290,7 @@ extension JSONReader {
   }
 
   /// The `name` of an object, or nil for null.
-  fileprivate mutating func readName() throws(JSONError) -> String? {
+  fileprivate mutating func readNameOfType() throws(JSONError) -> String? {
     guard try !readNull() else { return nil }
     var name: String?
     try beginObject()
