@@ -315,8 +315,12 @@ final class AccountStorage<Key: Hashable & Sendable, Value: Sendable>: Sendable 
     guard let pause else { return }
     _ = ElasticScheduler().schedule(after: pause) { [weak self] in
       guard let self else { return }
-      state.withLock { $0.awaitsRetry = false }
-      performAll(isRetry: true)
+      let isEarly = state.withLock { state in
+        state.awaitsRetry = false
+        return state.failing != nil && .now < state.retryAt
+      }
+      // Another attempt, such as a flush, may have failed since, and left the next one to this timer.
+      if isEarly { retryLater() } else { performAll(isRetry: true) }
     }
   }
 

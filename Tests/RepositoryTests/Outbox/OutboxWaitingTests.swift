@@ -126,15 +126,14 @@ import Testing
   {
     let outbox = try folder.outbox(server)
     let otherProcess = try folder.outboxFolder()
-    let isFree = Mutable<Bool?>(nil)
+    let left = Mutable<[OutboxFileName]?>(nil)
     server.set(.fails(no))
     let submission = outbox.submit("a").do(onError: { _ in
-      let letOthersSend = try? otherProcess.trySend()
-      isFree.update { $0 = letOthersSend != nil }
-      letOthersSend?()
+      let names = try? otherProcess.names()
+      left.update { $0 = names }
     })
     await #expect(throws: RequestError.self) { try await submission.value }
-    #expect(isFree.value == false)
+    #expect(left.value == [])
     #expect(try outbox.contents() == [])
   }
 

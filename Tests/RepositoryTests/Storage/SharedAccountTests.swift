@@ -64,7 +64,7 @@ import Testing
     try await refuse(second)
     try await first.signOut()
     try await watch.waitForCompletion()
-    #expect(Recorder(second.get("k", .cacheOnly)).error.value as? StoreError == .signedOut)
+    await #expect(throws: StoreError.signedOut) { try await second.get("k", .cacheOnly).value }
     #expect(second.hasEnded)
     #expect(!other.hasEnded)
     // The next session of the account.
