@@ -5,9 +5,9 @@ package struct RequestObservation: Sendable {}
 /// The same for what sends a request in its own way.
 package protocol RequestCarrier: Sendable {}
 
-/// And for what is sent for a request, and through what.
+/// And for what is sent for a request, and what middlewares add.
 package struct RequestEntry: Sendable {
   package let accounts: [String]
   package init(_ accounts: [String]) { self.accounts = accounts }
 }
-package protocol HTTPMiddleware: Sendable {}
+package struct AddedCredentials: Sendable {}

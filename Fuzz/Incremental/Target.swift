@@ -39,7 +39,7 @@ private func check(_ bytes: Data, type: String, pieces size: Int) {
 
 /// The complete response; `nil` if the bytes are none.
 private func read(_ bytes: Data, type: String, pieces size: Int) -> GraphQLResponse<JSONValue>? {
-  var reader = IncrementalReader<JSONValue>(plan, .ignore, JSONCoder(), limit: .max)
+  var reader = IncrementalReader<JSONValue>(plan, .ignore, JSONCoder(), limit: .max, without: SentSecrets())
   var (rest, last) = (bytes, IncrementalResponse<JSONValue>?.none)
   let note = { (response: IncrementalResponse<JSONValue>) in
     precondition(last?.isComplete != true, "Something comes behind the complete response.")
@@ -64,7 +64,7 @@ private func read(_ bytes: Data, type: String, pieces size: Int) -> GraphQLRespo
 
 /// Merges each line as a payload, and writes what decoders read.
 private func merge(_ bytes: Data) {
-  var merger = IncrementalMerger(plan)
+  var merger = IncrementalMerger(plan, without: SentSecrets())
   for line in bytes.split(separator: UInt8(ascii: "\n")) {
     guard let payload = try? IncrementalPayload(json: line.bytes) else { continue }
     do throws(RequestError) {
