@@ -68,6 +68,27 @@ final class SharedQueue<Key: Hashable & Sendable, Value: Sendable>: Sendable {
         && lines.values.allSatisfy { $0.running != nil || $0.waiting?.isOutstanding != false }
     }
 
+    /// Lets flushes wait once more for the changes that the source does not end: it may do so just now. Returns these, for
+    /// ``giveUp(_:)``.
+    mutating func awaitStuck() -> Stuck {
+      let stuck = Stuck(
+        attempts: lines.filter(\.value.isStuck).mapValues(\.attempt),
+        removal: removal.flatMap { $0.isStuck ? $0.version : nil })
+      for key in stuck.attempts.keys { lines[key]?.isStuck = false }
+      removal?.isStuck = false
+      return stuck
+    }
+
+    /// Lets flushes wait no longer for these changes.
+    mutating func giveUp(_ stuck: Stuck) {
+      for (key, attempt) in stuck.attempts where lines[key]?.attempt == attempt && lines[key]?.running != nil {
+        lines[key]?.isStuck = true
+      }
+      if let version = stuck.removal, removal?.version == version, removal?.isRunning == true {
+        removal?.isStuck = true
+      }
+    }
+
     /// How many changes the source has not got.
     var unwrittenCount: Int { lines.count + (removal == nil ? 0 : 1) + (nextRemoval == nil ? 0 : 1) }
 
@@ -251,11 +272,21 @@ extension SharedQueue {
   func flush(then completion: @escaping @Sendable (_ unwritten: Int) -> Void) {
     beginAll()
     let end: @Sendable () -> Void = { [weak self] in completion(self?.state.withLock { $0.unwrittenCount } ?? 0) }
-    let isIdle = state.withLock { state in
-      if !state.isIdle { state.flushes.append(end) }
-      return state.isIdle
+    let (isIdle, stuck) = state.withLock { state in
+      let stuck = state.awaitStuck()
+      let isIdle = state.isIdle
+      if !isIdle { state.flushes.append(end) }
+      return (isIdle, stuck)
     }
-    if isIdle { end() }
+    if isIdle { return end() }
+    if stuck.isEmpty { return }
+    _ = scheduler.schedule(after: truth.timeLimit) { [weak self] in
+      let flushes = self?.state.withLock { state in
+        state.giveUp(stuck)
+        return state.flushesIfIdle()
+      }
+      for flush in flushes ?? [] { flush() }
+    }
   }
 
   /// Calls back when the work of a key has been tried, with whether it is done; at once if there is none.

@@ -51,6 +51,14 @@ extension SharedQueue {
     var isOutstanding = false
   }
 
+  /// What the source has not ended although it was cancelled.
+  struct Stuck: Sendable {
+    let attempts: [Key: UInt64]
+    let removal: EntryVersion?
+
+    var isEmpty: Bool { attempts.isEmpty && removal == nil }
+  }
+
   /// The keys whose value in the source is out of date, since outstanding work was given up.
   struct Suspects {
     private var keys: Set<Key> = []
