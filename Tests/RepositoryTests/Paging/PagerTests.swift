@@ -169,11 +169,11 @@ import Testing
 
   @Test func `a cancelled task does not wait for the page, which comes nonetheless`() async throws {
     let world = PagerWorld()
-    let waits = [
-      Task { await world.pager.refreshed() }, Task { await world.pager.loadedMore() },
-    ]
+    let refresh = Task { await world.pager.refreshed() }
+    // A refresh that comes after the request for more would cancel that.
     try await world.server.wait(forCount: 1)
-    for wait in waits {
+    let more = Task { await world.pager.loadedMore() }
+    for wait in [refresh, more] {
       wait.cancel()
       #expect(await wait.value.items.isEmpty)
     }
