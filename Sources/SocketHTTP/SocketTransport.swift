@@ -202,7 +202,7 @@ extension SocketTransport {
     ///
     /// Streams are GraphQL subscriptions over event streams or multipart, an `APIClient`'s responses in parts and downloads,
     /// and from their head on all successful responses that are read as they arrive
-    /// (``HTTPRequest/readsWholeResponse``). If there is no place for one of the last, an event stream and a multipart
+    /// (`HTTPRequest.readsWholeResponse`). If there is no place for one of the last, an event stream and a multipart
     /// response, which may never end, fail with `overloaded`, too; any other stays one of the server's connections for
     /// requests until it ends. WebSockets are not counted.
     public var maximumStreamsPerOrigin = 256
