@@ -20,7 +20,7 @@ func onDeepStack<Result>(_ body: () -> Result) -> Result {
   }
 }
 
-/// Only one thread uses it at a time: the new one until it signals, and then the one that waited for that.
+/// `@unchecked Sendable`: one thread at a time uses it: the new one until it signals, and then the one that has waited.
 private final class Call<Result>: @unchecked Sendable {
   private var body: (() -> Result)?
   private(set) var result: Result?

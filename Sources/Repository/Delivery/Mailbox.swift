@@ -1,6 +1,6 @@
 import Streams
 
-/// What waits for one receiver: posted under the lock of whoever sends, and so in one order for all, and handed over without
+/// What waits for one receiver: posted under the lock of the sender, and so in one order for all, and handed over without
 /// it, one letter at a time.
 ///
 /// The first thread that delivers also delivers what others post meanwhile; so a receiver that is slow, or never returns,
