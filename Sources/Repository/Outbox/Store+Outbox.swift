@@ -30,7 +30,7 @@ extension Store {
 
   /// The same for an outbox whose responses are no values of this store: once the server has accepted a mutation that
   /// this outbox sent, its change is applied to every cached value. If another process sent it, it is no longer shown;
-  /// call ``invalidate(_:)`` when ``Outbox/changes`` reports that an entry was withdrawn.
+  /// call `invalidate(_:)` when ``Outbox/changes`` reports that an entry was withdrawn.
   @discardableResult
   public func show<Mutation, Response>(
     _ outbox: Outbox<Mutation, Response>, change: @escaping @Sendable (Mutation, Key, Value) -> Value?

@@ -4,7 +4,7 @@ public import Streams
 
 /// Values that a server pushes.
 extension Store {
-  /// Writes what a server has pushed into the cached value of a key, as ``update(_:_:)`` does: watchers see it at once,
+  /// Writes what a server has pushed into the cached value of a key, as `update(_:_:)` does: watchers see it at once,
   /// below what waits in an outbox and other optimistic changes. `change` returns the changed value, or `nil` if that is
   /// the same; it may be called more than once.
   ///
@@ -67,14 +67,14 @@ extension Store {
   }
 
   /// Keeps the value of a key up to date by a live stream: the stream itself, whose values are written on their way, as
-  /// by ``receive(_:_:)``, before observers get them.
+  /// by `receive(_:_:)`, before observers get them.
   ///
   ///     users.follow("7", UserChanged(id: "7").subscribe(on: client)) { event, user in event.applied(to: user) }
   ///       .subscribe(onNext: { event in … })
   ///
   /// What happened before the stream was connected, between two connections, or was dropped because the observer was
   /// slow, and what the server could not make, is missing in the value. So it is invalidated then, and requested again
-  /// for those who watch it, see ``invalidate(_:)``; if that request fails in an outage, it is made again after a pause
+  /// for those who watch it, see `invalidate(_:)`; if that request fails in an outage, it is made again after a pause
   /// of up to a minute.
   public func follow<Live>(
     _ key: Key, _ events: Observable<LiveEvent<Live>>, scheduler: some Scheduler = ConcurrentScheduler(),

@@ -8,10 +8,10 @@ extension Store {
   /// On subscription, `optimistic` is added as a layer over the cached value, and `send` is subscribed to. The response
   /// replaces both in one step. If a value has been cached meanwhile that was written or requested after the change
   /// began, the response may be older than that value; then the change is applied to that value instead, and the result
-  /// is stale: it is requested again for its watchers, as by ``invalidate(_:)``. A failure removes the layer, and fails
+  /// is stale: it is requested again for its watchers, as by `invalidate(_:)`. A failure removes the layer, and fails
   /// the stream. Layers of several pending changes are independent: each is applied to the cached value and the layers
   /// before it, and they may end in any order. Disposing removes the layer; the server may have made the change
-  /// nonetheless, so ``invalidate(_:)`` the key if it matters. A `send` that ends late, such as one that waits for a
+  /// nonetheless, so `invalidate(_:)` the key if it matters. A `send` that ends late, such as one that waits for a
   /// network, keeps the layer until then.
   /// - Parameters:
   ///   - key: Whose value it is.
@@ -51,7 +51,7 @@ extension Store {
 
   /// The same for a change whose response is no value of this store, such as that of another store's mutation: once the
   /// server has accepted the change, it is applied to every cached value. A value that was requested after the change
-  /// began may have the change already, or not: it is requested again for its watchers, as by ``invalidate(_:)``.
+  /// began may have the change already, or not: it is requested again for its watchers, as by `invalidate(_:)`.
   ///
   ///     products.mutateAll(optimistic: { id, product in id == bought ? product.reserved(by: user) : nil }) {
   ///       carts.mutate(user, optimistic: { $0?.with(bought) }) { AddToCart(id: bought).post(on: client) }

@@ -41,7 +41,7 @@ extension Store {
   /// with `cacheOnly`, the stream fails with ``StoreError/notCached`` if nothing is cached.
   ///
   /// A request for the key that is in progress is joined, not repeated, if the contexts have the same identity: its
-  /// response may be older than a write, or an ``invalidate(_:)``, that came after it began. For some time after a
+  /// response may be older than a write, or an `invalidate(_:)`, that came after it began. For some time after a
   /// failure, policies that read the cache make no request: see ``StoreConfiguration/backoff``.
   @inlinable
   public func get(

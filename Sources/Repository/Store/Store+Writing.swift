@@ -21,7 +21,7 @@ extension Store {
 
   /// Changes the value of a key, if there is one. The closure may be called more than once: if another write comes
   /// between, the change is made again to the new value. The response to a request in flight may lack the change;
-  /// watchers then get the response to a new request. Returns as ``save(_:for:)`` does.
+  /// watchers then get the response to a new request. Returns as `save(_:for:)` does.
   ///
   /// Of changes that several processes make to an asynchronous source of truth at the same time, one replaces the other:
   /// send those to the server.
@@ -79,7 +79,7 @@ extension Store {
 
   /// Marks the cached value of a key as out of date: it is stale from now on, also after a restart and for other processes
   /// of the source of truth, and a new request is made for watchers whose policy uses the network and caches the response.
-  /// Returns as ``save(_:for:)`` does. If another process has the files' lock for too long, this process shows the value as
+  /// Returns as `save(_:for:)` does. If another process has the files' lock for too long, this process shows the value as
   /// stale, and marks it as soon as the lock is free.
   public func invalidate(_ key: Key) async { await written { self.invalidate(key, completion: $0) } }
 
@@ -91,7 +91,7 @@ extension Store {
     perform { $0.invalidate(key, completion: completion) }
   }
 
-  /// The same as ``invalidate(_:)`` for every key with a cached value or a watcher, or for those of them that meet a
+  /// The same as `invalidate(_:)` for every key with a cached value or a watcher, or for those of them that meet a
   /// condition: after a mutation, for example, that may have changed the result of any search. Values that are not in
   /// memory are read from the source of truth and written again, so this takes time in proportion to their number, and
   /// makes them the most recent ones for limits of the source of truth. What only an asynchronous source has is marked there
@@ -132,7 +132,7 @@ extension Store {
     return storage.map { keys.union($0.keys()) } ?? keys
   }
 
-  /// Removes the cached value of a key; its watchers get a snapshot without a value. Returns as ``save(_:for:)`` does.
+  /// Removes the cached value of a key; its watchers get a snapshot without a value. Returns as `save(_:for:)` does.
   public func remove(_ key: Key) async {
     await written { written in self.perform { $0.remove(key, completion: written) } }
   }

@@ -31,7 +31,7 @@ public struct StoreConfiguration<Value: Sendable>: Sendable {
   ///
   /// Meanwhile, reads whose policy reads the cache fail at once with the same error, or return a stale value, as they do
   /// after a request of their own. `networkOnly`, so also ``Store/fresh(_:context:)``, and `noCache` make a request in any case,
-  /// and so does ``Store/invalidate(_:)``. It ends when a value is cached or the key is invalidated or removed. After a refusal (401,
+  /// and so does `invalidate(_:)`. It ends when a value is cached or the key is invalidated or removed. After a refusal (401,
   /// 403) and a cancellation there is none: the next read may have another token. Measured by the ``clock``.
   public var backoff: Backoff? = Backoff(initial: .seconds(1), maximum: .seconds(30), jitter: 0.5)
 
